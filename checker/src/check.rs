@@ -1,0 +1,450 @@
+//! The pass list: a program and a model in, verdicts out.
+//!
+//! Two questions per launch, as every bounded checker must ask them: can some execution within the bound break a
+//! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
+//! nothing: does some execution complete, and reach what should be reachable?
+
+use crate::encode::goal::{Goal, GoalKind};
+use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
+use crate::event::cell::add_initial_writes;
+use crate::event::{EventGraph, EventId, ObligationKind, Role, TermPool, UnknownId};
+use crate::relation::base::Basis;
+use crate::relation::{RelationTable, bound};
+use crate::solve::{Answer, Effort, solve};
+use crate::unroll::{UnrollError, UnrollOptions, unroll};
+use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict};
+use crate::witness::decode::decode;
+use crate::witness::recheck::recheck;
+use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::{Diagnostic, Span};
+use std::collections::BTreeSet;
+
+/// How to run. Plain data; the library reads no environment and no clock but through `clock`.
+#[derive(Clone)]
+pub struct Config {
+    /// Properties to decide.
+    pub properties: Vec<Property>,
+    /// Loop bound to start with.
+    pub unroll: u32,
+    /// Loop bound to raise it to, by doubling, while some loop can run longer.
+    pub unroll_max: u32,
+    /// Limits, each of which ends in [`Verdict::Inconclusive`].
+    pub limits: Limits,
+    /// Which optimisations are on.
+    pub treatment: Treatment,
+    /// Microseconds since the run started; the only clock the library sees.
+    pub clock: fn() -> u64,
+    /// When to give up, on that clock.
+    pub deadline_us: u64,
+}
+
+/// Sizes past which a run is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Events of a launch.
+    pub events_max: usize,
+    /// Clauses of a formula.
+    pub clauses_max: usize,
+    /// Violations listed per launch.
+    pub findings_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { events_max: 20_000, clauses_max: 10_000_000, findings_max: 8 }
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The program uses something this version does not check.
+    #[error("{}", .0.message)]
+    Unsupported(Box<Diagnostic>),
+    /// Two of our own evaluations disagree, or the solver failed. A bug of Fencepost; there is no verdict.
+    #[error("internal error in {pass}: {message}")]
+    SelfCheck {
+        /// The pass that noticed.
+        pass: &'static str,
+        /// What disagreed.
+        message: String,
+    },
+}
+
+/// Checks one kernel for one launch.
+///
+/// # Errors
+/// See [`CheckError`]. Limits are no errors but outcomes.
+pub fn check(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let mut n_iterations = config.unroll.max(1);
+    loop {
+        let mut statistics = Statistics::default();
+        // After unrolling: no loops, no control flow, only guards.
+        let options = UnrollOptions { bound: n_iterations, max_events: config.limits.events_max, ..UnrollOptions::default() };
+        let start = (config.clock)();
+        let graph = match unroll(program, kernel, launch, &options) {
+            Ok(graph) => graph,
+            Err(UnrollError::Unsupported(diagnostic)) => return Err(CheckError::Unsupported(Box::new(diagnostic))),
+            Err(UnrollError::TooLarge { limit, value, .. }) => {
+                let limit = if limit == "events" { Limit::Events { limit: value } } else { Limit::Steps { limit: value } };
+                return Ok(stopped(launch, limit, config, n_iterations));
+            }
+        };
+        statistics.microseconds.push(("unroll", (config.clock)() - start));
+        let decision = Decider::new(graph, model, config, statistics).decide()?;
+        let raise = decision.findings.is_empty()
+            && decision.limit.is_none()
+            && !decision.open_loops.is_empty()
+            && n_iterations < config.unroll_max;
+        if !raise {
+            return Ok(decision.into_outcome(launch, config, n_iterations));
+        }
+        n_iterations = (n_iterations * 2).min(config.unroll_max);
+    }
+}
+
+/// Whether a graph (say, one with a proposed repair) has no violation within its bound, and still completes.
+///
+/// # Errors
+/// See [`CheckError`].
+pub fn is_proved(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<bool, CheckError> {
+    let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
+    let decision = Decider::new(graph, model, &config, Statistics::default()).decide()?;
+    Ok(decision.findings.is_empty() && decision.limit.is_none() && decision.vacuity.is_empty())
+}
+
+/// An outcome without a graph worth showing.
+fn stopped(launch: &Launch, limit: Limit, config: &Config, n_iterations: u32) -> Outcome {
+    let decision = Decision { limit: Some(limit), ..Decision::new(EventGraph::empty(launch), Statistics::default()) };
+    decision.into_outcome(launch, config, n_iterations)
+}
+
+/// What is known of one graph.
+struct Decision {
+    graph: EventGraph,
+    findings: Vec<Finding>,
+    more_findings: bool,
+    open_loops: Vec<OpenLoop>,
+    vacuity: Vec<Vacuity>,
+    limit: Option<Limit>,
+    statistics: Statistics,
+}
+
+impl Decision {
+    fn new(graph: EventGraph, statistics: Statistics) -> Self {
+        Self {
+            graph,
+            findings: Vec::new(),
+            more_findings: false,
+            open_loops: Vec::new(),
+            vacuity: Vec::new(),
+            limit: None,
+            statistics,
+        }
+    }
+
+    fn into_outcome(self, launch: &Launch, config: &Config, unroll: u32) -> Outcome {
+        let of_property = |property: Property| {
+            if self.findings.iter().any(|finding| finding.property == property) {
+                return Verdict::Violated;
+            }
+            if property == Property::Reachable && !self.vacuity.is_empty() {
+                return Verdict::Vacuous;
+            }
+            if self.limit.is_some() || (self.more_findings && property != Property::Reachable) {
+                return Verdict::Inconclusive;
+            }
+            if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
+        };
+        let properties: Vec<(Property, Verdict)> =
+            config.properties.iter().map(|&property| (property, of_property(property))).collect();
+        Outcome {
+            launch: launch.clone(),
+            verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Proved),
+            properties,
+            graph: self.graph,
+            findings: self.findings,
+            more_findings: self.more_findings,
+            unroll,
+            open_loops: self.open_loops,
+            vacuity: self.vacuity,
+            limit: self.limit,
+            statistics: self.statistics,
+        }
+    }
+}
+
+/// Decides one graph.
+struct Decider<'a> {
+    model: &'a MemoryModel,
+    config: &'a Config,
+    decision: Decision,
+    effort: Effort,
+}
+
+/// What makes two violations the same finding for a reader.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum FindingKey {
+    Flag(usize, Option<Span>, Option<Span>),
+    Obligation(Span),
+    Final(usize),
+    Completion,
+}
+
+impl<'a> Decider<'a> {
+    fn new(graph: EventGraph, model: &'a MemoryModel, config: &'a Config, statistics: Statistics) -> Self {
+        Self { model, config, decision: Decision::new(graph, statistics), effort: Effort::default() }
+    }
+
+    fn decide(mut self) -> Result<Decision, CheckError> {
+        let clock = self.config.clock;
+        let start = clock();
+        let cells = match add_initial_writes(&mut self.decision.graph) {
+            Ok(cells) => cells,
+            Err(too_many) => {
+                let limit = crate::event::cell::CELLS_MAX as u64;
+                self.decision.limit = Some(Limit::Cells { location: too_many.location, limit });
+                return Ok(self.decision);
+            }
+        };
+        // After bounds: every pair of every relation is impossible, certain or open.
+        let roots = self.roots();
+        let treatment = self.config.treatment;
+        let mut table =
+            bound(Basis::new(&self.decision.graph, &cells), self.model, &roots, treatment.tighten);
+        let flags = self.flag_terms();
+        if treatment.prune_spins && prune_spins(&mut self.decision.graph, &table, &flags) {
+            table = bound(Basis::new(&self.decision.graph, &cells), self.model, &roots, treatment.tighten);
+        }
+        self.decision.statistics.microseconds.push(("bound", clock() - start));
+        // After encoding: no events, only literals and the maps that lead back.
+        let start = clock();
+        let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
+        let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
+        let deadline = self.config.deadline_us;
+        let encoded = encode(problem, treatment, self.config.limits.clauses_max, &|| clock() > deadline);
+        self.decision.statistics.microseconds.push(("encode", clock() - start));
+        self.decision.statistics.events = graph.events.len();
+        match encoded {
+            Ok(encoding) => {
+                let start = clock();
+                self.ask(problem, &encoding)?;
+                self.decision.statistics.microseconds.push(("solve", clock() - start));
+                self.decision.statistics.variables = encoding.formula.n_variables();
+                self.decision.statistics.clauses = encoding.formula.n_clauses();
+                self.decision.statistics.conflicts = self.effort.learnt;
+                self.decision.statistics.solver_calls = self.effort.calls;
+            }
+            Err(EncodeError::TooManyClauses { limit }) => {
+                self.decision.limit = Some(Limit::Clauses { limit: limit as u64 });
+            }
+            Err(EncodeError::Deadline) => self.decision.limit = Some(Limit::Deadline),
+            Err(error @ EncodeError::RecursionTooLarge { .. }) => {
+                return Err(CheckError::SelfCheck { pass: "encode", message: error.to_string() });
+            }
+        }
+        self.decision.graph = graph;
+        Ok(self.decision)
+    }
+
+    /// Terms whose bounds are needed: axioms, and flags that are asked for.
+    fn roots(&self) -> Vec<TermId> {
+        self.model.axioms.iter().map(|axiom| axiom.term).chain(self.flag_terms()).collect()
+    }
+
+    fn flag_terms(&self) -> Vec<TermId> {
+        self.model.flags.iter().filter(|flag| !flag.name.contains('.')).map(|flag| flag.term).collect()
+    }
+
+    fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let mut open: Vec<&Goal> = encoding
+            .goals
+            .iter()
+            .filter(|goal| self.config.properties.contains(&property_of(problem, &goal.kind)))
+            .collect();
+        self.decision.statistics.open_goals = open.len();
+        // One query whose goal is the disjunction of everything open; each finding takes its kind out.
+        while !open.is_empty() {
+            if self.decision.findings.len() >= self.config.limits.findings_max {
+                self.decision.more_findings = true;
+                break;
+            }
+            let any: Vec<_> = open.iter().map(|goal| goal.literal).collect();
+            let Some(assignment) = self.solve(encoding, &[any])? else { break };
+            let Some(found) = open.iter().find(|goal| assignment.is_true(goal.literal)) else {
+                let message = "the solver's assignment satisfies no goal".into();
+                return Err(CheckError::SelfCheck { pass: "solve", message });
+            };
+            let key = finding_key(problem, &found.kind);
+            let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
+            self.decision.findings.push(finding);
+            open.retain(|goal| finding_key(problem, &goal.kind) != key);
+        }
+        if self.decision.limit.is_none() {
+            self.ask_bound(problem, encoding)?;
+        }
+        if self.decision.limit.is_none() && self.config.properties.contains(&Property::Reachable) {
+            self.ask_vacuity(problem, encoding)?;
+        }
+        Ok(())
+    }
+
+    fn finding(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        assignment: &crate::solve::Assignment,
+        kind: GoalKind,
+    ) -> Result<Finding, CheckError> {
+        let property = property_of(problem, &kind);
+        let execution = decode(problem, encoding, assignment);
+        let witness = recheck(problem.graph, problem.cells, problem.model, execution, kind)
+            .map_err(|error| CheckError::SelfCheck { pass: "recheck", message: error.to_string() })?;
+        Ok(Finding { property, witness: Box::new(witness) })
+    }
+
+    /// Which loops can run past the bound.
+    fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let mut found: BTreeSet<OpenLoop> = BTreeSet::new();
+        let mut extra = vec![vec![encoding.cut]];
+        while let Some(assignment) = self.solve(encoding, &extra)? {
+            let execution = decode(problem, encoding, &assignment);
+            let values = crate::witness::recheck::evaluate_terms(problem.graph, &execution);
+            let before = found.len();
+            let running = problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1);
+            found.extend(running.map(|cut| OpenLoop { span: cut.span }));
+            if found.len() == before {
+                let message = "an execution past the bound has no loop that runs on".into();
+                return Err(CheckError::SelfCheck { pass: "decode", message });
+            }
+            // Only ask about loops not yet listed.
+            let rest: Vec<_> = problem
+                .graph
+                .cuts
+                .iter()
+                .zip(&encoding.cuts)
+                .filter(|(cut, _)| !found.contains(&OpenLoop { span: cut.span }))
+                .map(|(_, &literal)| literal)
+                .collect();
+            extra = vec![rest];
+        }
+        self.decision.open_loops = found.into_iter().collect();
+        Ok(())
+    }
+
+    fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        match self.solve(encoding, &[vec![encoding.complete]])? {
+            Some(assignment) => {
+                self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
+            }
+            None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
+            None => {}
+        }
+        for goal in &encoding.reachable {
+            let reached = self.solve(encoding, &[vec![goal.literal]])?.is_some();
+            if !reached && self.decision.limit.is_none() {
+                self.decision.vacuity.push(Vacuity::Unreachable(goal.span));
+            }
+        }
+        Ok(())
+    }
+
+    /// An assignment of the formula and the extra clauses, if there is one; records a stop.
+    fn solve(
+        &mut self,
+        encoding: &Encoding,
+        extra: &[Vec<crate::cnf::Literal>],
+    ) -> Result<Option<crate::solve::Assignment>, CheckError> {
+        let (clock, deadline) = (self.config.clock, self.config.deadline_us);
+        let answer = solve(&encoding.formula, extra, &move || clock() > deadline, &mut self.effort)
+            .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
+        Ok(match answer {
+            Answer::Satisfiable(assignment) => Some(assignment),
+            Answer::Unsatisfiable => None,
+            Answer::Stopped => {
+                self.decision.limit = Some(Limit::Deadline);
+                None
+            }
+        })
+    }
+}
+
+fn fallback_launch() -> Launch {
+    let span = Span::new(fencepost_dsl::FileId(0), 0, 0);
+    Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span }
+}
+
+fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
+    match kind {
+        GoalKind::Flag { .. } => Property::Race,
+        GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
+            ObligationKind::Assertion => Property::Assert,
+            ObligationKind::Bounds { .. } => Property::Bounds,
+        },
+        GoalKind::Final(_) => Property::Assert,
+        GoalKind::Completion => Property::Reachable,
+    }
+}
+
+fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
+    let place = |event: EventId| problem.graph.events[event].site.map(|site| problem.graph.sites[site].span);
+    match kind {
+        GoalKind::Flag { flag, pair: (a, b) } => {
+            let (a, b) = (place(*a), place(*b));
+            FindingKey::Flag(*flag, a.min(b), a.max(b))
+        }
+        GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
+        GoalKind::Final(index) => FindingKey::Final(*index),
+        GoalKind::Completion => FindingKey::Completion,
+    }
+}
+
+/// Takes failing tries of spin loops that cannot take part in a flagged pair out of the graph.
+///
+/// Sound: see [`Role::Spin`]. A failing try writes nothing and decides nothing, so deleting it from an execution leaves
+/// an execution; it can only matter as an end of a flagged pair, or by an obligation of its own.
+fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
+    let mut needed: BTreeSet<UnknownId> = BTreeSet::new();
+    let spin_of = |event: EventId| match graph.events[event].role {
+        Role::Spin(spin) => Some(spin),
+        Role::Plain | Role::Await => None,
+    };
+    for &flag in flags {
+        match table.values.get(flag) {
+            Some(crate::relation::algebra::Value::Relation(relation)) => {
+                needed.extend(relation.may.domain().union(&relation.may.range()).iter().filter_map(spin_of));
+            }
+            Some(crate::relation::algebra::Value::Set(set)) => needed.extend(set.may.iter().filter_map(spin_of)),
+            None => {}
+        }
+    }
+    let unknown_of = |graph: &EventGraph, term| match graph.terms.kind(term) {
+        crate::event::TermKind::Unknown(unknown) => Some(*unknown),
+        _ => None,
+    };
+    for obligation in &graph.obligations {
+        needed.extend(graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)));
+    }
+    let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
+    for event in graph.events.ids() {
+        if let Role::Spin(spin) = graph.events[event].role
+            && !needed.contains(&spin)
+        {
+            graph.events[event].guard = TermPool::FALSE;
+            pruned.insert(spin);
+        }
+    }
+    for &spin in &pruned {
+        let term = graph.terms.unknown_term(spin);
+        let never = graph.terms.not(term);
+        graph.constraints.push(crate::event::Constraint { term: never });
+    }
+    !pruned.is_empty()
+}

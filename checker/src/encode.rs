@@ -1,0 +1,305 @@
+//! From bounded relations to clauses: executions, communication, axioms and what is asked of them.
+//!
+//! After this pass there are no events, only literals, and the maps that lead back from an assignment to an execution.
+//! Literals are spent on open pairs only; certain pairs are the conjunction of their ends' guards.
+
+pub mod closure;
+pub mod edge;
+pub mod goal;
+pub mod memory;
+pub mod order;
+pub mod value;
+
+use crate::cnf::{Direction, Formula, Literal};
+use crate::event::cell::Cells;
+use crate::event::{EventGraph, EventId, EventKind, TermPool, TermRef};
+use crate::relation::RelationTable;
+use closure::ClosureTable;
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::cat::memory_model::{AxiomKind, MemoryModel, TermId, TermKind};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use value::{BitBlaster, KnownValues};
+
+/// Which optimisations are on. Each has a `Sound:` paragraph where it is implemented, and the suite runs without it too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Treatment {
+    /// Bounds that follow from axioms ([`crate::relation::tighten`]).
+    pub tighten: bool,
+    /// One direction of gates where the solver wants a relation small or large ([`edge`]).
+    pub polarity: bool,
+    /// Transitive closure over frontiers instead of all triples ([`closure`]).
+    pub frontier: bool,
+    /// Constant bits of values read ([`memory::known_values`]).
+    pub known_values: bool,
+    /// Failing tries of spin loops that cannot race are left out ([`crate::check`]).
+    pub prune_spins: bool,
+}
+
+impl Treatment {
+    /// All on.
+    pub const DEFAULT: Self =
+        Self { tighten: true, polarity: true, frontier: true, known_values: true, prune_spins: true };
+    /// All on but one, by name, for the suite that compares them.
+    pub const ONE_OFF: &'static [(&'static str, Self)] = &[
+        ("no-tighten", Self { tighten: false, ..Self::DEFAULT }),
+        ("no-polarity", Self { polarity: false, ..Self::DEFAULT }),
+        ("no-frontier", Self { frontier: false, ..Self::DEFAULT }),
+        ("no-known-values", Self { known_values: false, ..Self::DEFAULT }),
+        ("no-prune-spins", Self { prune_spins: false, ..Self::DEFAULT }),
+    ];
+}
+
+/// Why a graph could not be encoded.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// The formula grew past its limit.
+    #[error("the formula has more than {limit} clauses")]
+    TooManyClauses {
+        /// The limit.
+        limit: usize,
+    },
+    /// The deadline passed while encoding.
+    #[error("the deadline passed while the formula was built")]
+    Deadline,
+    /// A `let rec` relation is needed as a lower bound, which the encoder does not do.
+    #[error("a recursive relation is used where the encoder needs all of its pairs certain")]
+    RecursionTooLarge {
+        /// The relation.
+        term: TermId,
+    },
+}
+
+/// Asked now and then while a formula grows; `true` means stop.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// What the encoder works from.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// The events.
+    pub graph: &'a EventGraph,
+    /// Their cells.
+    pub cells: &'a Cells,
+    /// The axioms.
+    pub model: &'a MemoryModel,
+    /// Their bounds.
+    pub table: &'a RelationTable,
+}
+
+/// A candidate source of one piece of a read.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// The write.
+    pub write: EventId,
+    /// Which piece of the write.
+    pub piece: u32,
+    /// True iff the read takes this piece from there.
+    pub literal: Literal,
+}
+
+/// Clauses, and how to read an assignment.
+pub struct Encoding {
+    /// The clauses: guards, communication, axioms.
+    pub formula: Formula,
+    /// Per event: whether it happens.
+    pub executed: IndexVec<EventId, Literal>,
+    /// Per read and piece: the candidates.
+    pub sources: FxHashMap<EventId, Vec<Vec<Source>>>,
+    /// Open pairs of coherence; certain ones follow from the table.
+    pub coherence: FxHashMap<(EventId, EventId), Literal>,
+    /// Open pairs of the Fence-SC order.
+    pub fence_order: FxHashMap<(EventId, EventId), Literal>,
+    /// Literals of unknowns.
+    pub blaster: BitBlaster,
+    /// What each goal's literal is.
+    pub goals: Vec<goal::Goal>,
+    /// Some thread wants to run past the loop bound.
+    pub cut: Literal,
+    /// Per loop cut of the graph: its thread wants to run past it.
+    pub cuts: Vec<Literal>,
+    /// Every thread ran to its end.
+    pub complete: Literal,
+    /// `reachable` statements and final conditions.
+    pub reachable: Vec<goal::ReachableGoal>,
+}
+
+/// The encoder's state.
+pub struct Encoder<'a> {
+    problem: Problem<'a>,
+    treatment: Treatment,
+    clauses_max: usize,
+    stop: Stop<'a>,
+    formula: Formula,
+    /// The graph's terms, and address comparisons made on the way.
+    terms: TermPool,
+    known: KnownValues,
+    blaster: BitBlaster,
+    executed: IndexVec<EventId, Literal>,
+    sources: FxHashMap<EventId, Vec<Vec<Source>>>,
+    coherence: FxHashMap<(EventId, EventId), Literal>,
+    fence_order: FxHashMap<(EventId, EventId), Literal>,
+    edges: FxHashMap<(TermId, EventId, EventId, Direction), Literal>,
+    closures: FxHashMap<TermId, ClosureTable>,
+    pending: VecDeque<closure::Pending>,
+    /// Condition of each conditional barrier edge.
+    barrier_conditions: FxHashMap<(EventId, EventId), TermRef>,
+}
+
+/// States the whole problem: every assignment of the formula is an execution, and every execution is one of them.
+///
+/// # Errors
+/// If the formula grows past `clauses_max`, or `stop` says so, or the model needs a kind of term the encoder lacks.
+pub fn encode(
+    problem: Problem<'_>,
+    treatment: Treatment,
+    clauses_max: usize,
+    stop: Stop<'_>,
+) -> Result<Encoding, EncodeError> {
+    let known = memory::known_values(problem, treatment);
+    let mut encoder = Encoder {
+        problem,
+        treatment,
+        clauses_max,
+        stop,
+        formula: Formula::new(),
+        terms: problem.graph.terms.clone(),
+        known,
+        blaster: BitBlaster::new(),
+        executed: IndexVec::new(),
+        sources: FxHashMap::default(),
+        coherence: FxHashMap::default(),
+        fence_order: FxHashMap::default(),
+        edges: FxHashMap::default(),
+        closures: FxHashMap::default(),
+        pending: VecDeque::new(),
+        barrier_conditions: problem
+            .graph
+            .barrier_edges
+            .iter()
+            .map(|edge| ((edge.arrive, edge.wait), edge.same_instance))
+            .collect(),
+    };
+    encoder.run()?;
+    let (goals, cuts, complete, reachable) = encoder.goals()?;
+    let cut = encoder.formula.or(Direction::Both, &cuts);
+    encoder.settle()?;
+    Ok(Encoding {
+        formula: encoder.formula,
+        executed: encoder.executed,
+        sources: encoder.sources,
+        coherence: encoder.coherence,
+        fence_order: encoder.fence_order,
+        blaster: encoder.blaster,
+        goals,
+        cut,
+        cuts,
+        complete,
+        reachable,
+    })
+}
+
+impl Encoder<'_> {
+    fn run(&mut self) -> Result<(), EncodeError> {
+        for event in self.problem.graph.events.iter() {
+            let literal = self.truth(event.guard);
+            self.executed.push(literal);
+        }
+        for constraint in &self.problem.graph.constraints {
+            let literal = self.truth(constraint.term);
+            self.formula.clause(&[literal]);
+        }
+        self.range_constraints();
+        self.communication()?;
+        self.final_values();
+        for axiom in &self.problem.model.axioms {
+            self.axiom(axiom.kind, axiom.term)?;
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Parameters lie in their ranges. (Other unknowns' ranges follow from what defines them.)
+    fn range_constraints(&mut self) {
+        for (_, unknown) in self.problem.graph.parameters.clone() {
+            let description = self.problem.graph.terms.unknown(unknown).clone();
+            let bits = self.blaster.unknown(
+                &mut self.formula,
+                unknown,
+                description.width,
+                &self.known.unknowns[unknown],
+            );
+            let constant = |value: u128| -> Vec<Literal> {
+                (0..description.width).map(|bit| Literal::constant(value >> bit & 1 == 1)).collect()
+            };
+            for (low, high) in [(constant(description.min), bits.clone()), (bits, constant(description.max))] {
+                let ordered = value::at_most(&mut self.formula, &low, &high);
+                self.formula.clause(&[ordered]);
+            }
+        }
+    }
+
+    /// The literal of a term of width 1.
+    fn truth(&mut self, term: TermRef) -> Literal {
+        self.blaster.bits(&mut self.formula, &self.terms, &self.known, term)[0]
+    }
+
+    /// The literals of any term.
+    fn bits(&mut self, term: TermRef) -> Vec<Literal> {
+        self.blaster.bits(&mut self.formula, &self.terms, &self.known, term)
+    }
+
+    /// Both events happen.
+    fn both_executed(&mut self, a: EventId, b: EventId) -> Literal {
+        let basis = &self.problem.table.basis;
+        if basis.implies.contains(a, b) {
+            return self.executed[a];
+        }
+        if basis.implies.contains(b, a) {
+            return self.executed[b];
+        }
+        self.formula.and(Direction::Both, &[self.executed[a], self.executed[b]])
+    }
+
+    fn check_limits(&self) -> Result<(), EncodeError> {
+        if self.formula.n_clauses() > self.clauses_max {
+            return Err(EncodeError::TooManyClauses { limit: self.clauses_max });
+        }
+        if (self.stop)() { Err(EncodeError::Deadline) } else { Ok(()) }
+    }
+
+    fn axiom(&mut self, kind: AxiomKind, term: TermId) -> Result<(), EncodeError> {
+        if let TermKind::Set(_) = self.problem.model.terms[term].kind {
+            // `empty S`: no member may happen. The other checks have no meaning for sets; the resolver rejects them.
+            let members: Vec<EventId> = self.problem.table.values.set(term).may.iter().collect();
+            for member in members {
+                let literal = self.member(term, member, Direction::Up)?;
+                self.formula.clause(&[!literal]);
+            }
+            return Ok(());
+        }
+        match kind {
+            AxiomKind::Empty => {
+                let pairs: Vec<_> = self.problem.table.values.relation(term).may.pairs().collect();
+                for (a, b) in pairs {
+                    let literal = self.edge(term, a, b, Direction::Up)?;
+                    self.formula.clause(&[!literal]);
+                    self.check_limits()?;
+                }
+            }
+            AxiomKind::Irreflexive => {
+                for event in self.problem.graph.events.ids() {
+                    let literal = self.edge(term, event, event, Direction::Up)?;
+                    self.formula.clause(&[!literal]);
+                    self.check_limits()?;
+                }
+            }
+            AxiomKind::Acyclic => self.acyclic(term)?,
+        }
+        Ok(())
+    }
+
+    /// Whether the event is a memory access.
+    fn is_read(&self, event: EventId) -> bool {
+        matches!(self.problem.graph.events[event].kind, EventKind::Read(_))
+    }
+}

@@ -1,0 +1,128 @@
+//! What is asked: races and other flags of the model, obligations of the program, loop cuts, completion.
+
+use super::{EncodeError, Encoder};
+use crate::cnf::{Direction, Literal};
+use crate::event::{EventId, TermRef};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::FinalKind;
+
+/// Something an execution can do wrong.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// True only in executions that do it.
+    pub literal: Literal,
+    /// What it is.
+    pub kind: GoalKind,
+}
+
+/// What a goal is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GoalKind {
+    /// A pair of events is in a flagged relation (or, twice the same, an event in a flagged set).
+    Flag {
+        /// Index into the model's flags.
+        flag: usize,
+        /// The pair; the smaller id first for symmetric relations.
+        pair: (EventId, EventId),
+    },
+    /// An obligation of the graph, by index.
+    Obligation(usize),
+    /// A final condition of the graph, by index.
+    Final(usize),
+    /// Every thread runs to its end. Nothing wrong: asked so that a proof is not about nothing.
+    Completion,
+}
+
+/// Something at least one execution must do.
+#[derive(Clone, Debug)]
+pub struct ReachableGoal {
+    /// The statement.
+    pub span: Span,
+    /// True only in executions that do it.
+    pub literal: Literal,
+}
+
+/// Goals, "this thread runs past this loop cut", "every thread ran to its end", and what must be reachable.
+pub(super) type Goals = (Vec<Goal>, Vec<Literal>, Literal, Vec<ReachableGoal>);
+
+impl Encoder<'_> {
+    pub(super) fn goals(&mut self) -> Result<Goals, EncodeError> {
+        let graph = self.problem.graph;
+        let mut goals = self.flag_goals()?;
+        for (index, obligation) in graph.obligations.iter().enumerate() {
+            let reached = self.truth(obligation.guard);
+            let holds = self.truth(obligation.condition);
+            self.add_goal(&mut goals, GoalKind::Obligation(index), &[reached, !holds]);
+        }
+        let completed = self.truths(graph.completed.iter().copied());
+        let complete = self.formula.and(Direction::Both, &completed);
+        let mut reachable: Vec<ReachableGoal> = Vec::new();
+        for goal in &graph.reachables {
+            let literal = self.truth(goal.condition);
+            match reachable.iter_mut().find(|known| known.span == goal.span) {
+                Some(known) => known.literal = self.formula.or(Direction::Both, &[known.literal, literal]),
+                None => reachable.push(ReachableGoal { span: goal.span, literal }),
+            }
+        }
+        for (index, goal) in graph.finals.iter().enumerate() {
+            let holds = self.truth(goal.condition);
+            match goal.kind {
+                FinalKind::Assert => self.add_goal(&mut goals, GoalKind::Final(index), &[complete, !holds]),
+                FinalKind::Reachable => {
+                    let literal = self.formula.and(Direction::Both, &[complete, holds]);
+                    reachable.push(ReachableGoal { span: goal.span, literal });
+                }
+            }
+        }
+        let cuts = self.truths(graph.cuts.iter().map(|cut| cut.guard));
+        Ok((goals, cuts, complete, reachable))
+    }
+
+    fn truths(&mut self, terms: impl Iterator<Item = TermRef>) -> Vec<Literal> {
+        terms.map(|term| self.truth(term)).collect()
+    }
+
+    fn add_goal(&mut self, goals: &mut Vec<Goal>, kind: GoalKind, inputs: &[Literal]) {
+        let literal = self.formula.and(Direction::Both, inputs);
+        if literal != Literal::FALSE {
+            goals.push(Goal { literal, kind });
+        }
+    }
+
+    /// Flags whose name has no dot; the others refine them on a found execution.
+    fn flag_goals(&mut self) -> Result<Vec<Goal>, EncodeError> {
+        let mut goals = Vec::new();
+        for (index, flag) in self.problem.model.flags.iter().enumerate() {
+            if flag.name.contains('.') {
+                continue;
+            }
+            if !self.is_relation(flag.term) {
+                let members: Vec<EventId> = self.problem.table.values.set(flag.term).may.iter().collect();
+                for event in members {
+                    let literal = self.member(flag.term, event, Direction::Down)?;
+                    let kind = GoalKind::Flag { flag: index, pair: (event, event) };
+                    self.add_goal(&mut goals, kind, &[literal]);
+                }
+                continue;
+            }
+            let may = self.problem.table.values.relation(flag.term).may.clone();
+            for (a, b) in may.pairs() {
+                // A symmetric relation needs only one of the two pairs.
+                if b < a && may.contains(b, a) && self.is_symmetric(flag.term) {
+                    continue;
+                }
+                let literal = self.edge(flag.term, a, b, Direction::Down)?;
+                let kind = GoalKind::Flag { flag: index, pair: (a, b) };
+                self.add_goal(&mut goals, kind, &[literal]);
+                self.check_limits()?;
+            }
+        }
+        Ok(goals)
+    }
+
+    /// Whether the bounds of a relation are symmetric and its literals can be taken to be: `r | r^-1` in shape, or a
+    /// conflict relation. Decided on the model's own terms by [`crate::relation::is_symmetric`].
+    fn is_symmetric(&self, term: fencepost_dsl::cat::memory_model::TermId) -> bool {
+        crate::relation::is_symmetric(self.problem.model, term)
+    }
+}

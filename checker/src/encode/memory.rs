@@ -1,0 +1,355 @@
+//! Communication: where reads take their values from, coherence, the Fence-SC order, and final values.
+
+use super::value::{Known, KnownValues};
+use super::{EncodeError, Encoder, Problem, Source, Treatment};
+use crate::cnf::{Direction, Literal};
+use crate::event::term::mask;
+use crate::event::{Access, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::cat::memory_model::{
+    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind as ModelKind,
+};
+use rustc_hash::FxHashMap;
+
+/// Rounds of joining candidate values before what still changes is given up as unknown.
+const ROUNDS_MAX: usize = 64;
+
+/// What each read can return, from the values of its candidate writes.
+///
+/// Sound: the iteration joins values along reads-from and data dependencies, one step a round. If the model forbids
+/// cycles in `rf | data` (no thin air), every value of an execution derives through a chain in which no read occurs
+/// twice, so as many rounds as there are reads cover all of them. Without such an axiom, or past the round limit, a read
+/// that still changes is taken to return anything.
+pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
+    let graph = problem.graph;
+    let everything = |width: u8| Known::Interval(0, mask(width));
+    let mut unknowns: IndexVec<_, Known> = IndexVec::new();
+    let mut reads = Vec::new();
+    for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+        unknowns.push(match unknown.kind {
+            UnknownKind::Read(event) if treatment.known_values => {
+                reads.push((id, event));
+                Known::Nothing
+            }
+            UnknownKind::Parameter if treatment.known_values => Known::Interval(unknown.min, unknown.max),
+            _ => everything(unknown.width),
+        });
+    }
+    let mut known = KnownValues { unknowns };
+    let rounds = if forbids_thin_air(problem.model) { (reads.len() + 1).min(ROUNDS_MAX) } else { 2 };
+    let complete = forbids_thin_air(problem.model) && rounds == reads.len() + 1;
+    let sources = problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
+    for round in 0.. {
+        let mut memo = FxHashMap::default();
+        let mut changed = false;
+        let mut next = known.clone();
+        for &(unknown, read) in &reads {
+            let width = graph.terms.unknown(unknown).width;
+            let mut joined = known.unknowns[unknown].clone();
+            for write in sources.successors(read) {
+                let Some(access) = graph.events[write].kind.access() else { continue };
+                let value = if graph.terms.width(access.value) == width {
+                    known.of_term(&graph.terms, access.value, &mut memo)
+                } else {
+                    everything(width)
+                };
+                joined = joined.join(&value);
+            }
+            if joined != known.unknowns[unknown] {
+                changed = true;
+                next.unknowns[unknown] = if round >= rounds { everything(width) } else { joined };
+            }
+        }
+        if !changed || (round >= rounds && complete) {
+            return known;
+        }
+        known = next;
+    }
+    known
+}
+
+/// Whether some axiom is the acyclicity of a union with `rf` and `data` in it.
+fn forbids_thin_air(model: &MemoryModel) -> bool {
+    fn has(model: &MemoryModel, term: TermId, base: BaseRelation) -> bool {
+        match &model.terms[term].kind {
+            ModelKind::Relation(RelationKind::Base(own)) => *own == base,
+            ModelKind::Relation(RelationKind::Union(a, b)) => has(model, *a, base) || has(model, *b, base),
+            _ => false,
+        }
+    }
+    model.axioms.iter().any(|axiom| {
+        axiom.kind == AxiomKind::Acyclic
+            && has(model, axiom.term, BaseRelation::ReadsFrom)
+            && has(model, axiom.term, BaseRelation::DataDependency)
+    })
+}
+
+impl Encoder<'_> {
+    /// `rf`, `co` and `sync_fence`.
+    pub(super) fn communication(&mut self) -> Result<(), EncodeError> {
+        for read in self.problem.graph.events.ids() {
+            if self.is_read(read) {
+                self.reads_from(read);
+                self.check_limits()?;
+            }
+        }
+        self.coherence_order()?;
+        self.fence_sc_order();
+        Ok(())
+    }
+
+    fn access(&self, event: EventId) -> Access {
+        self.problem.graph.events[event].kind.access().cloned().expect("only accesses communicate")
+    }
+
+    /// Each piece of an executed read takes its value from exactly one executed write of the same bytes.
+    fn reads_from(&mut self, read: EventId) {
+        let access = self.access(read);
+        let n_pieces = self.problem.cells.n_pieces(&access);
+        let writes: Vec<EventId> =
+            self.problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse().successors(read).collect();
+        let executed = self.executed[read];
+        let mut pieces = Vec::new();
+        for piece in 0..n_pieces {
+            let mut candidates = Vec::new();
+            for &write in &writes {
+                let written = self.access(write);
+                for from in 0..self.problem.cells.n_pieces(&written) {
+                    let same = self.same_cell(&access, piece, &written, from);
+                    if same != Literal::FALSE && self.executed[write] != Literal::FALSE {
+                        candidates.push((write, from, same));
+                    }
+                }
+            }
+            let only = candidates.len() == 1;
+            let mut sources = Vec::new();
+            for (write, from, same) in candidates {
+                let literal = if only { executed } else { self.formula.fresh() };
+                self.formula.imply(literal, executed);
+                let happens = self.executed[write];
+                self.formula.imply(literal, happens);
+                self.formula.imply(literal, same);
+                self.same_value(literal, read, piece, write, from);
+                sources.push(Source { write, piece: from, literal });
+            }
+            let mut some: Vec<Literal> = sources.iter().map(|source| source.literal).collect();
+            if !only {
+                self.formula.at_most_one(&some);
+            }
+            some.push(!executed);
+            self.formula.clause(&some);
+            pieces.push(sources);
+        }
+        self.sources.insert(read, pieces);
+    }
+
+    fn same_value(&mut self, condition: Literal, read: EventId, piece: u32, write: EventId, from: u32) {
+        let (access, written) = (self.access(read), self.access(write));
+        let bits = (self.problem.cells.grain_bytes[access.location] * 8) as usize;
+        let (into, out) = (self.bits(access.value), self.bits(written.value));
+        for bit in 0..bits {
+            self.formula.equal_if(condition, into[piece as usize * bits + bit], out[from as usize * bits + bit]);
+        }
+    }
+
+    /// Whether piece `i` of one access and piece `j` of another are the same cell.
+    pub(super) fn same_cell(&mut self, a: &Access, i: u32, b: &Access, j: u32) -> Literal {
+        if a.location != b.location {
+            return Literal::FALSE;
+        }
+        if a.width_bytes == b.width_bytes {
+            // Naturally aligned accesses of one size share all pieces or none.
+            return if i == j { self.same_offset(a.offset, b.offset) } else { Literal::FALSE };
+        }
+        let grain = u128::from(self.problem.cells.grain_bytes[a.location]);
+        let at = |this: &mut Self, offset: TermRef, piece: u32| {
+            let distance = this.terms.constant(u128::from(piece) * grain, 32);
+            this.terms.binary(fencepost_dsl::kernel::program::BinaryOp::Add, offset, distance)
+        };
+        let (left, right) = (at(self, a.offset, i), at(self, b.offset, j));
+        self.same_offset(left, right)
+    }
+
+    fn same_offset(&mut self, a: TermRef, b: TermRef) -> Literal {
+        let same = self.terms.equal(a, b);
+        self.truth(same)
+    }
+
+    /// A transitive partial order on overlapping writes; which pairs it must relate is the model's business (MM-43).
+    fn coherence_order(&mut self) -> Result<(), EncodeError> {
+        let bounds = self.problem.table.basis.relation(BaseRelation::Coherence);
+        let pairs: Vec<(EventId, EventId)> = bounds.open().pairs().collect();
+        for &(a, b) in &pairs {
+            if let Some(&back) = self.coherence.get(&(b, a)) {
+                let literal = self.formula.fresh();
+                self.formula.clause(&[!back, !literal]);
+                self.coherence.insert((a, b), literal);
+            } else {
+                let literal = self.formula.fresh();
+                self.coherence.insert((a, b), literal);
+            }
+            let literal = self.coherence[&(a, b)];
+            let (from, to) = (self.executed[a], self.executed[b]);
+            self.formula.imply(literal, from);
+            self.formula.imply(literal, to);
+            let meet = self.base_edge(BaseRelation::SameLocation, a, b)?;
+            self.formula.imply(literal, meet);
+        }
+        for (a, b) in bounds.may.pairs() {
+            for c in bounds.may.successors(b) {
+                if a == c || bounds.must.contains(a, c) {
+                    continue;
+                }
+                let first = self.base_edge(BaseRelation::Coherence, a, b)?;
+                let second = self.base_edge(BaseRelation::Coherence, b, c)?;
+                let meet = self.base_edge(BaseRelation::SameLocation, a, c)?;
+                let whole = self.base_edge(BaseRelation::Coherence, a, c)?;
+                self.formula.clause(&[!first, !second, !meet, whole]);
+            }
+            self.check_limits()?;
+        }
+        Ok(())
+    }
+
+    /// A choice of direction for pairs of `fence.sc`; which pairs must be related is the model's business (MM-32).
+    fn fence_sc_order(&mut self) {
+        let bounds = self.problem.table.basis.relation(BaseRelation::FenceSc);
+        for (a, b) in bounds.open().pairs() {
+            let literal = self.formula.fresh();
+            if let Some(&back) = self.fence_order.get(&(b, a)) {
+                self.formula.clause(&[!back, !literal]);
+            }
+            let (from, to) = (self.executed[a], self.executed[b]);
+            self.formula.imply(literal, from);
+            self.formula.imply(literal, to);
+            self.fence_order.insert((a, b), literal);
+        }
+    }
+
+    /// A base relation's pair, exact in both directions.
+    pub(super) fn base_edge(&mut self, base: BaseRelation, a: EventId, b: EventId) -> Result<Literal, EncodeError> {
+        let bounds = self.problem.table.basis.bounds(base);
+        if !bounds.may.contains(a, b) {
+            return Ok(Literal::FALSE);
+        }
+        if bounds.must.contains(a, b) {
+            return Ok(self.both_executed(a, b));
+        }
+        Ok(match base {
+            BaseRelation::ReadsFrom => {
+                let from: Vec<Literal> = self.sources[&b]
+                    .iter()
+                    .flatten()
+                    .filter(|source| source.write == a)
+                    .map(|source| source.literal)
+                    .collect();
+                self.formula.or(Direction::Both, &from)
+            }
+            BaseRelation::Coherence => self.coherence[&(a, b)],
+            BaseRelation::FenceSc => self.fence_order[&(a, b)],
+            BaseRelation::FromReads => self.from_reads(a, b)?,
+            BaseRelation::SameLocation | BaseRelation::SameVirtualLocation | BaseRelation::CompleteOverlap => {
+                let (first, second) = (self.access(a), self.access(b));
+                let meets = crate::relation::overlap::overlap_term(&mut self.terms, &first, &second);
+                let meets = self.truth(meets);
+                let both = self.both_executed(a, b);
+                self.formula.and(Direction::Both, &[meets, both])
+            }
+            BaseRelation::BarrierSynchronization => {
+                let same = self.barrier_conditions[&(a, b)];
+                let same = self.truth(same);
+                let both = self.both_executed(a, b);
+                self.formula.and(Direction::Both, &[same, both])
+            }
+            // The remaining base relations are known exactly.
+            BaseRelation::Identity
+            | BaseRelation::ProgramOrder
+            | BaseRelation::ReadModifyWrite
+            | BaseRelation::AddressDependency
+            | BaseRelation::DataDependency
+            | BaseRelation::ControlDependency
+            | BaseRelation::Internal
+            | BaseRelation::External
+            | BaseRelation::SameScope
+            | BaseRelation::SameCta => unreachable!("{base:?} has no open pairs"),
+        })
+    }
+
+    /// For some common byte the read took the value of a write that is coherence-before `write` (§1.15).
+    fn from_reads(&mut self, read: EventId, write: EventId) -> Result<Literal, EncodeError> {
+        let (access, written) = (self.access(read), self.access(write));
+        let sources = self.sources[&read].clone();
+        let mut ways = Vec::new();
+        for (piece, candidates) in (0u32..).zip(&sources) {
+            let mut covered = Vec::new();
+            for from in 0..self.problem.cells.n_pieces(&written) {
+                covered.push(self.same_cell(&access, piece, &written, from));
+            }
+            let covered = self.formula.or(Direction::Both, &covered);
+            for source in candidates {
+                if source.write == write {
+                    continue;
+                }
+                let before = self.base_edge(BaseRelation::Coherence, source.write, write)?;
+                ways.push(self.formula.and(Direction::Both, &[covered, source.literal, before]));
+            }
+        }
+        Ok(self.formula.or(Direction::Both, &ways))
+    }
+
+    /// A final value is that of an executed write with no coherence-later executed write of the cell.
+    pub(super) fn final_values(&mut self) {
+        let graph = self.problem.graph;
+        for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+            if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind {
+                let bits = self.blaster.unknown(&mut self.formula, id, unknown.width, &self.known.unknowns[id]);
+                let grain = self.problem.cells.grain_bytes[location];
+                for (at, cell) in (offset_bytes / grain..(offset_bytes + width_bytes) / grain).enumerate() {
+                    let n = (grain * 8) as usize;
+                    self.final_cell(location, cell * grain, &bits[at * n..(at + 1) * n]);
+                }
+            }
+        }
+    }
+
+    fn final_cell(&mut self, location: LocationId, offset_bytes: u32, value: &[Literal]) {
+        let graph = self.problem.graph;
+        let grain = self.problem.cells.grain_bytes[location];
+        let start = self.terms.constant(u128::from(offset_bytes), 32);
+        let mut writers = Vec::new();
+        for (id, event) in graph.events.iter_enumerated() {
+            let (EventKind::Init(access) | EventKind::Write(access)) = &event.kind else { continue };
+            if access.location != location {
+                continue;
+            }
+            for piece in 0..access.width_bytes / grain {
+                let distance = self.terms.constant(u128::from(piece * grain), 32);
+                let at = self.terms.binary(fencepost_dsl::kernel::program::BinaryOp::Add, access.offset, distance);
+                let here = self.same_offset(at, start);
+                let covers = self.formula.and(Direction::Both, &[here, self.executed[id]]);
+                if covers != Literal::FALSE {
+                    writers.push((id, piece as usize, covers, access.value));
+                }
+            }
+        }
+        let mut last = Vec::new();
+        for &(write, piece, covers, written) in &writers {
+            let chosen = self.formula.fresh();
+            self.formula.imply(chosen, covers);
+            for &(other, _, other_covers, _) in &writers {
+                if other != write
+                    && let Ok(before) = self.base_edge(BaseRelation::Coherence, write, other)
+                {
+                    self.formula.clause(&[!chosen, !other_covers, !before]);
+                }
+            }
+            let bits = self.bits(written);
+            let n = value.len();
+            for (bit, &of_value) in value.iter().enumerate() {
+                self.formula.equal_if(chosen, of_value, bits[piece * n + bit]);
+            }
+            last.push(chosen);
+        }
+        self.formula.clause(&last);
+    }
+}

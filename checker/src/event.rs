@@ -1,0 +1,36 @@
+//! The event graph: what one launch of a kernel can do, with all control flow turned into guards.
+//!
+//! After unrolling there are no loops and no branches, only events; each happens iff its guard, a term over unknowns,
+//! is 1. A candidate execution is a value for every unknown plus a choice of reads-from, coherence and Fence-SC order.
+//!
+//! A thread may stop for good at an instruction that can block, so guards after such an instruction contain an unknown
+//! that says it was passed, and executions range over all prefixes.
+
+pub mod cell;
+pub mod graph;
+pub mod hierarchy;
+pub mod term;
+
+pub use graph::{
+    Access, AtomicClass, BarrierEdge, Constraint, Event, EventGraph, EventKind, FinalGoal, Location, LoopCut,
+    Obligation, ObligationKind, Reachable, Role, Site,
+};
+pub use hierarchy::{Hierarchy, Thread};
+pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
+
+use fencepost_dsl::define_id;
+
+define_id! {
+    /// A thread of the launch.
+    pub struct AgentId;
+    /// An event of the graph; ascending in program order within an agent, initial writes last.
+    pub struct EventId;
+    /// One instance of a storage: the kernel's (global) or one CTA's (shared).
+    pub struct LocationId;
+    /// An unknown of the terms.
+    pub struct UnknownId;
+    /// A static instruction: a place in the source and its resolved opcode.
+    pub struct SiteId;
+    /// A CTA of the launch, counted over all clusters and devices.
+    pub struct CtaId;
+}

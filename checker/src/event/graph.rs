@@ -1,0 +1,276 @@
+//! Events and the graph that holds them.
+
+use super::{AgentId, EventId, Hierarchy, LocationId, SiteId, TermPool, TermRef, UnknownId};
+use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, StorageId};
+use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::{IndexVec, Span};
+
+/// Everything one launch can do, up to the loop bound.
+///
+/// Invariants: events of an agent are contiguous and ascend in `position`; initial writes come last;
+/// every term in the graph belongs to `terms`.
+#[derive(Clone, Debug)]
+pub struct EventGraph {
+    /// The threads.
+    pub hierarchy: Hierarchy,
+    /// Guards, addresses and values.
+    pub terms: TermPool,
+    /// Instances of storages.
+    pub locations: IndexVec<LocationId, Location>,
+    /// Static instructions.
+    pub sites: IndexVec<SiteId, Site>,
+    /// The events.
+    pub events: IndexVec<EventId, Event>,
+    /// From the read to the write part of each atomic.
+    pub rmw: Vec<(EventId, EventId)>,
+    /// Per thread: 1 iff it ran to its end.
+    pub completed: IndexVec<AgentId, TermRef>,
+    /// Terms that are 1 in every execution (assumptions, what passing a wait means, parameter ranges).
+    pub constraints: Vec<Constraint>,
+    /// What must hold: assertions, array bounds.
+    pub obligations: Vec<Obligation>,
+    /// Where unrolling stopped.
+    pub cuts: Vec<LoopCut>,
+    /// `reachable` statements.
+    pub reachables: Vec<Reachable>,
+    /// Conditions on final memory.
+    pub finals: Vec<FinalGoal>,
+    /// Barrier synchronization (MM-34, MM-37), with the condition under which both ends are of one instance.
+    pub barrier_edges: Vec<BarrierEdge>,
+    /// The symbolic parameters, for reports.
+    pub parameters: Vec<(String, UnknownId)>,
+}
+
+impl EventGraph {
+    /// The graph of a launch whose threads do nothing.
+    pub fn empty(launch: &Launch) -> Self {
+        let hierarchy = Hierarchy::new(launch);
+        let completed = IndexVec::repeat(TermPool::TRUE, hierarchy.n_threads());
+        Self {
+            hierarchy,
+            terms: TermPool::new(),
+            locations: IndexVec::new(),
+            sites: IndexVec::new(),
+            events: IndexVec::new(),
+            rmw: Vec::new(),
+            completed,
+            constraints: Vec::new(),
+            obligations: Vec::new(),
+            cuts: Vec::new(),
+            reachables: Vec::new(),
+            finals: Vec::new(),
+            barrier_edges: Vec::new(),
+            parameters: Vec::new(),
+        }
+    }
+}
+
+/// One instance of a storage.
+#[derive(Clone, Debug)]
+pub struct Location {
+    /// The storage.
+    pub storage: StorageId,
+    /// Name of the first object declared over it, for messages (`flag`, `tile of cta 1`).
+    pub name: String,
+    /// Its size.
+    pub size_bytes: u32,
+    /// Its initial contents.
+    pub initial: InitialBytes,
+}
+
+/// A static instruction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Site {
+    /// The statement's place.
+    pub span: Span,
+    /// The opcode with every default written out.
+    pub text: String,
+    /// The memory operand as written, e.g. `[flag]`; empty for instructions without.
+    pub operand: String,
+}
+
+/// One dynamic instance of (a part of) an instruction.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The thread; `None` for initial writes.
+    pub agent: Option<AgentId>,
+    /// Happens iff this is 1.
+    pub guard: TermRef,
+    /// Program order: earlier position, earlier event. Elements of one vector access share a position.
+    pub position: u32,
+    /// What it is.
+    pub kind: EventKind,
+    /// The instruction; `None` for initial writes.
+    pub site: Option<SiteId>,
+    /// Iteration (from 0) of each enclosing loop and call-site loop, outermost first.
+    pub iterations: Vec<u32>,
+    /// Its part in a spin loop.
+    pub role: Role,
+}
+
+/// An event's part in a spin loop (`await`, or a loop recognised as one).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// None.
+    Plain,
+    /// It belongs to a try that failed; the unknown says whether that try is in the execution.
+    ///
+    /// Tries that fail have no effect on others, so one of them stands for all (deleting the rest from an execution
+    /// keeps it consistent and its races); it is kept only because it may itself race.
+    Spin(UnknownId),
+    /// It belongs to the try that succeeded.
+    Await,
+}
+
+/// What an event is.
+#[derive(Clone, Debug)]
+pub enum EventKind {
+    /// An initial write (MM-10).
+    Init(Access),
+    /// A read, or the read part of an atomic.
+    Read(Access),
+    /// A write, or the write part of an atomic.
+    Write(Access),
+    /// A thread fence.
+    Fence {
+        /// Its sem.
+        sem: FenceSem,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// `fence.proxy.alias`.
+    AliasFence,
+    /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
+    BarrierArrive,
+    /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
+    BarrierWait,
+}
+
+impl EventKind {
+    /// The memory access, if it is one.
+    pub fn access(&self) -> Option<&Access> {
+        match self {
+            Self::Init(access) | Self::Read(access) | Self::Write(access) => Some(access),
+            Self::Fence { .. } | Self::AliasFence | Self::BarrierArrive | Self::BarrierWait => None,
+        }
+    }
+}
+
+/// A scalar memory access.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Which bytes it indexes.
+    pub location: LocationId,
+    /// Virtual mapping of the object it goes through: 0, or an alias's own.
+    pub mapping: u32,
+    /// First byte, from the start of the location; 32 bits wide, a multiple of `width_bytes` whenever the guard is 1.
+    pub offset: TermRef,
+    /// Size: 1, 2, 4, 8 or 16.
+    pub width_bytes: u32,
+    /// Value read or written, `8 * width_bytes` wide. For a read it is an unknown of its own.
+    pub value: TermRef,
+    /// `Weak`, `Relaxed`, `Acquire` (reads), `Release` (writes), `Volatile`, `Mmio`. The read part of an `.acq_rel`
+    /// atomic is `Acquire` and its write part `Release`; the other part of an `.acquire` or `.release` one is `Relaxed`.
+    pub sem: Sem,
+    /// Scope, for strong accesses.
+    pub scope: Scope,
+    /// Whether it is part of an atomic.
+    pub atomic: AtomicClass,
+}
+
+/// Whether and how an access is part of an atomic operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicClass {
+    /// `ld` or `st`.
+    None,
+    /// `atom`.
+    Atom,
+    /// `red`, or `atom` with a sink destination: its read never acquires.
+    Reduction,
+}
+
+/// A term that is 1 in every execution.
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    /// The term.
+    pub term: TermRef,
+}
+
+/// A condition that must be 1 whenever its guard is.
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    /// What it is about.
+    pub kind: ObligationKind,
+    /// Whose.
+    pub agent: AgentId,
+    /// When it counts.
+    pub guard: TermRef,
+    /// What must hold.
+    pub condition: TermRef,
+    /// The statement (or memory operand).
+    pub span: Span,
+    /// Iterations of the enclosing loops.
+    pub iterations: Vec<u32>,
+    /// Position in program order.
+    pub position: u32,
+}
+
+/// What an obligation is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ObligationKind {
+    /// `assert`.
+    Assertion,
+    /// An index must lie inside its object. Events after a violation are not in the execution.
+    Bounds {
+        /// Object name.
+        object: String,
+        /// Number of elements.
+        n_elements: u64,
+        /// The flattened element index.
+        index: TermRef,
+    },
+}
+
+/// A place where unrolling stopped.
+#[derive(Clone, Debug)]
+pub struct LoopCut {
+    /// The static loop.
+    pub id: LoopId,
+    /// The loop's head.
+    pub span: Span,
+    /// Whose.
+    pub agent: AgentId,
+    /// 1 iff the thread wants another iteration.
+    pub guard: TermRef,
+}
+
+/// A `reachable` statement's instance; some instance of each statement must be 1 in some execution.
+#[derive(Clone, Debug)]
+pub struct Reachable {
+    /// The statement.
+    pub span: Span,
+    /// Guard and condition together.
+    pub condition: TermRef,
+}
+
+/// A condition on final memory, over [`super::UnknownKind::FinalValue`] unknowns; counts when every thread completed.
+#[derive(Clone, Debug)]
+pub struct FinalGoal {
+    /// Its place.
+    pub span: Span,
+    /// Claim.
+    pub kind: FinalKind,
+    /// The condition.
+    pub condition: TermRef,
+}
+
+/// From an arrival to a passage.
+#[derive(Clone, Copy, Debug)]
+pub struct BarrierEdge {
+    /// The arrival.
+    pub arrive: EventId,
+    /// The passage.
+    pub wait: EventId,
+    /// 1 iff both are of the same barrier instance, given that both happen.
+    pub same_instance: TermRef,
+}

@@ -1,0 +1,144 @@
+//! Threads and the nested groups they live in: gpu, cluster, CTA, warp, lane.
+
+use super::{AgentId, CtaId};
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{Coordinate, Launch};
+use fencepost_dsl::vocabulary::Scope;
+use std::fmt;
+
+/// Where a thread lives. All counts start at 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Thread {
+    /// Device.
+    pub gpu: u32,
+    /// Cluster on its device.
+    pub cluster: u32,
+    /// CTA rank in its cluster.
+    pub cta: u32,
+    /// Warp in its CTA.
+    pub warp: u32,
+    /// Lane in its warp.
+    pub lane: u32,
+}
+
+/// All threads of a launch, in order of (gpu, cluster, cta, warp, lane).
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    /// The shape.
+    pub launch: Launch,
+    /// The threads.
+    pub threads: IndexVec<AgentId, Thread>,
+}
+
+impl Hierarchy {
+    /// The threads of `launch`.
+    pub fn new(launch: &Launch) -> Self {
+        let mut threads = IndexVec::new();
+        for gpu in 0..launch.gpus {
+            for cluster in 0..launch.clusters {
+                for cta in 0..launch.ctas {
+                    for warp in 0..launch.warps {
+                        for lane in 0..launch.lanes {
+                            threads.push(Thread { gpu, cluster, cta, warp, lane });
+                        }
+                    }
+                }
+            }
+        }
+        Self { launch: launch.clone(), threads }
+    }
+
+    /// The thread's CTA, counted over the whole launch.
+    pub fn cta_of(&self, agent: AgentId) -> CtaId {
+        CtaId(agent.0 / (self.launch.warps * self.launch.lanes))
+    }
+
+    /// Number of CTAs of the launch.
+    pub fn n_ctas(&self) -> u32 {
+        self.launch.gpus * self.launch.clusters * self.launch.ctas
+    }
+
+    /// The threads of a CTA.
+    pub fn threads_of_cta(&self, cta: CtaId) -> impl Iterator<Item = AgentId> + use<> {
+        let n = self.launch.warps * self.launch.lanes;
+        (cta.0 * n..(cta.0 + 1) * n).map(AgentId)
+    }
+
+    /// The warp's number, counted over the whole launch.
+    pub fn warp_of(&self, agent: AgentId) -> u32 {
+        agent.0 / self.launch.lanes
+    }
+
+    /// Whether `b` is in scope `scope` as seen from `a`.
+    ///
+    /// Source: PTX ISA 9.4 §8.5.
+    pub fn in_scope(&self, a: AgentId, b: AgentId, scope: Scope) -> bool {
+        let (a, b) = (self.threads[a], self.threads[b]);
+        match scope {
+            Scope::Cta => (a.gpu, a.cluster, a.cta) == (b.gpu, b.cluster, b.cta),
+            Scope::Cluster => (a.gpu, a.cluster) == (b.gpu, b.cluster),
+            Scope::Gpu => a.gpu == b.gpu,
+            Scope::Sys => true,
+        }
+    }
+
+    /// The narrowest scope in which the two threads see each other.
+    pub fn common_scope(&self, a: AgentId, b: AgentId) -> Scope {
+        Scope::ALL.into_iter().find(|&scope| self.in_scope(a, b, scope)).unwrap_or(Scope::Sys)
+    }
+
+    /// The value of a special register for a thread.
+    pub fn coordinate(&self, agent: AgentId, coordinate: Coordinate) -> u32 {
+        let thread = self.threads[agent];
+        let launch = &self.launch;
+        match coordinate {
+            Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
+            Coordinate::Ntid => launch.warps * launch.lanes,
+            Coordinate::Laneid => thread.lane,
+            Coordinate::Warpid => thread.warp,
+            Coordinate::Nwarpid => launch.warps,
+            Coordinate::Ctaid => thread.cluster * launch.ctas + thread.cta,
+            Coordinate::Nctaid => launch.clusters * launch.ctas,
+            Coordinate::Clusterid => thread.cluster,
+            Coordinate::Nclusterid => launch.clusters,
+            Coordinate::ClusterCtarank => thread.cta,
+            Coordinate::ClusterNctarank => launch.ctas,
+            Coordinate::Gpuid => thread.gpu,
+            Coordinate::Ngpuid => launch.gpus,
+        }
+    }
+
+    /// How people say which thread: only the coordinates that the launch has more than one of.
+    pub fn describe(&self, agent: AgentId) -> String {
+        let thread = self.threads[agent];
+        let launch = &self.launch;
+        let mut text = format!("tid {}", self.coordinate(agent, Coordinate::Tid));
+        if launch.ctas * launch.clusters > 1 {
+            text += &format!(" of cta {}", self.coordinate(agent, Coordinate::Ctaid));
+        }
+        if launch.clusters > 1 && launch.ctas > 1 {
+            text += &format!(" (cluster {}, rank {})", thread.cluster, thread.cta);
+        }
+        if launch.gpus > 1 {
+            text += &format!(" on gpu {}", thread.gpu);
+        }
+        text
+    }
+
+    /// Number of threads.
+    pub fn n_threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// All agents.
+    pub fn agents(&self) -> impl Iterator<Item = AgentId> + use<> {
+        (0..self.threads.len()).map(AgentId::from_index)
+    }
+}
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gpu {} cluster {} cta {} warp {} lane {}", self.gpu, self.cluster, self.cta, self.warp, self.lane)
+    }
+}

@@ -1,0 +1,773 @@
+//! Bit-vector terms over unknowns: guards, addresses, values. Hash-consed and simplified as they are built.
+//!
+//! In typical kernels everything but a few flags is constant per thread after unrolling; constants must vanish here, so
+//! that no SAT variable is spent on them. Conjunctions and disjunctions of width 1 are flat, sorted sets, so that
+//! "guard `a` implies guard `b`" is often plain set inclusion.
+
+use super::{AgentId, EventId, LocationId, UnknownId};
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{BinaryOp, Width};
+use fencepost_dsl::{IndexVec, define_id};
+use rustc_hash::FxHashMap;
+
+define_id! {
+    /// A term of a [`TermPool`].
+    pub struct TermRef;
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Term {
+    /// Width in bits.
+    pub width: Width,
+    /// What it is.
+    pub kind: TermKind,
+}
+
+/// What a term is. Comparison operands have equal width; `And`, `Or` have width 1 and at least two operands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "bit-vector operators")]
+pub enum TermKind {
+    Constant(u128),
+    Unknown(UnknownId),
+    /// Complement of every bit.
+    Not(TermRef),
+    /// Conjunction, sorted, without duplicates or complements. Width 1.
+    And(Box<[TermRef]>),
+    /// Disjunction, likewise.
+    Or(Box<[TermRef]>),
+    BitAnd(TermRef, TermRef),
+    BitOr(TermRef, TermRef),
+    BitXor(TermRef, TermRef),
+    Add(TermRef, TermRef),
+    Subtract(TermRef, TermRef),
+    Multiply(TermRef, TermRef),
+    /// All ones if the divisor is 0.
+    Divide(TermRef, TermRef),
+    /// The dividend if the divisor is 0.
+    Remainder(TermRef, TermRef),
+    /// 0 if the amount is at least the width.
+    ShiftLeft(TermRef, TermRef),
+    /// Logical; 0 if the amount is at least the width.
+    ShiftRight(TermRef, TermRef),
+    Equal(TermRef, TermRef),
+    /// Unsigned.
+    Less(TermRef, TermRef),
+    /// Two's complement.
+    SignedLess(TermRef, TermRef),
+    /// Condition of width 1, two branches of equal width.
+    IfThenElse(TermRef, TermRef, TermRef),
+    /// Zero-extended or truncated to the term's width.
+    Resize(TermRef),
+    /// Bits `low ..` of the operand, as many as the term is wide.
+    Extract(TermRef, Width),
+}
+
+/// A value chosen per execution.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    /// Width in bits.
+    pub width: Width,
+    /// Smallest value, where something is known.
+    pub min: u128,
+    /// Largest value.
+    pub max: u128,
+    /// What it stands for.
+    pub kind: UnknownKind,
+}
+
+/// What an unknown stands for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum UnknownKind {
+    /// A kernel parameter.
+    Parameter,
+    /// The value returned by a read event.
+    Read(EventId),
+    /// The unknown initial value of some bytes.
+    Initial {
+        /// Where.
+        location: LocationId,
+        /// First byte.
+        offset_bytes: u32,
+    },
+    /// The final value of some bytes.
+    FinalValue {
+        /// Where.
+        location: LocationId,
+        /// First byte.
+        offset_bytes: u32,
+        /// How many.
+        width_bytes: u32,
+    },
+    /// Whether a thread makes a failing try of a spin loop.
+    Spins(AgentId),
+    /// Whether a thread gets past a blocking instruction (or a barrier instance completes).
+    Passes,
+    /// The combined predicate of a `bar.red`.
+    BarrierResult,
+}
+
+/// All terms of one event graph.
+#[derive(Clone, Debug)]
+pub struct TermPool {
+    terms: IndexVec<TermRef, Term>,
+    unknowns: IndexVec<UnknownId, Unknown>,
+    known: FxHashMap<Term, TermRef>,
+}
+
+/// How far a [`TermPool`] had got, for taking back what was built since.
+#[derive(Clone, Copy, Debug)]
+pub struct TermMark {
+    n_terms: usize,
+    n_unknowns: usize,
+}
+
+impl Default for TermPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TermPool {
+    /// A pool with nothing but the truth values.
+    pub fn new() -> Self {
+        let mut pool = Self { terms: IndexVec::new(), unknowns: IndexVec::new(), known: FxHashMap::default() };
+        pool.intern(1, TermKind::Constant(0));
+        pool.intern(1, TermKind::Constant(1));
+        pool
+    }
+
+    /// The constant 0 of width 1.
+    pub const FALSE: TermRef = TermRef(0);
+    /// The constant 1 of width 1.
+    pub const TRUE: TermRef = TermRef(1);
+
+    fn intern(&mut self, width: Width, kind: TermKind) -> TermRef {
+        let term = Term { width, kind };
+        if let Some(&known) = self.known.get(&term) {
+            return known;
+        }
+        let id = self.terms.push(term.clone());
+        self.known.insert(term, id);
+        id
+    }
+
+    /// The present extent of the pool.
+    pub fn mark(&self) -> TermMark {
+        TermMark { n_terms: self.terms.len(), n_unknowns: self.unknowns.len() }
+    }
+    /// Forgets all terms and unknowns made since `mark`; none of them may be in use any more.
+    pub fn rewind(&mut self, mark: TermMark) {
+        for index in mark.n_terms..self.terms.len() {
+            self.known.remove(&self.terms[TermRef::from_index(index)]);
+        }
+        self.terms.truncate(mark.n_terms);
+        self.unknowns.truncate(mark.n_unknowns);
+    }
+
+    /// A term's node.
+    pub fn kind(&self, term: TermRef) -> &TermKind {
+        &self.terms[term].kind
+    }
+    /// A term's width.
+    pub fn width(&self, term: TermRef) -> Width {
+        self.terms[term].width
+    }
+    /// The negation of each term that has one in the pool.
+    pub fn negations(&self) -> FxHashMap<TermRef, TermRef> {
+        let mut negations = FxHashMap::default();
+        for (id, term) in self.terms.iter_enumerated() {
+            if let TermKind::Not(inner) = term.kind {
+                negations.insert(inner, id);
+            }
+        }
+        negations
+    }
+    /// Number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.terms.len()
+    }
+    /// An unknown's description.
+    pub fn unknown(&self, unknown: UnknownId) -> &Unknown {
+        &self.unknowns[unknown]
+    }
+    /// All unknowns.
+    pub fn unknowns(&self) -> &IndexVec<UnknownId, Unknown> {
+        &self.unknowns
+    }
+    /// The constant a term is, if it is one.
+    pub fn constant_value(&self, term: TermRef) -> Option<u128> {
+        match self.kind(term) {
+            TermKind::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A fresh unknown over the whole width.
+    pub fn fresh(&mut self, width: Width, kind: UnknownKind) -> (UnknownId, TermRef) {
+        self.fresh_in_range(width, 0, mask(width), kind)
+    }
+    /// A fresh unknown known to lie in `min..=max` (the caller states that as a constraint where it is not by construction).
+    pub fn fresh_in_range(&mut self, width: Width, min: u128, max: u128, kind: UnknownKind) -> (UnknownId, TermRef) {
+        let id = self.unknowns.push(Unknown { width, min, max, kind });
+        (id, self.intern(width, TermKind::Unknown(id)))
+    }
+    /// The term of an unknown.
+    pub fn unknown_term(&mut self, unknown: UnknownId) -> TermRef {
+        self.intern(self.unknowns[unknown].width, TermKind::Unknown(unknown))
+    }
+    /// Says which event an unknown is the value of, once the event has an id.
+    pub fn set_unknown_kind(&mut self, unknown: UnknownId, kind: UnknownKind) {
+        self.unknowns[unknown].kind = kind;
+    }
+
+    /// A constant, reduced to its width.
+    pub fn constant(&mut self, value: u128, width: Width) -> TermRef {
+        self.intern(width, TermKind::Constant(value & mask(width)))
+    }
+    /// A truth value.
+    pub fn boolean(value: bool) -> TermRef {
+        if value { Self::TRUE } else { Self::FALSE }
+    }
+
+    /// Complement of every bit.
+    pub fn not(&mut self, a: TermRef) -> TermRef {
+        let width = self.width(a);
+        match *self.kind(a) {
+            TermKind::Constant(value) => self.constant(!value, width),
+            TermKind::Not(inner) => inner,
+            _ => self.intern(width, TermKind::Not(a)),
+        }
+    }
+    /// Conjunction of width 1.
+    pub fn and(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        self.and_all([a, b])
+    }
+    /// Disjunction of width 1.
+    pub fn or(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        self.or_all([a, b])
+    }
+    /// `a` implies `b`.
+    pub fn implies(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        let not_a = self.not(a);
+        self.or(not_a, b)
+    }
+    /// Conjunction of all.
+    pub fn and_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
+        let mut flat = Vec::new();
+        for operand in operands {
+            match self.kind(operand) {
+                TermKind::And(inner) => flat.extend_from_slice(inner),
+                TermKind::Constant(1) => {}
+                TermKind::Constant(_) => return Self::FALSE,
+                _ => flat.push(operand),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        let has_complement =
+            flat.iter().any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
+        if has_complement || self.has_two_values(&flat) {
+            return Self::FALSE;
+        }
+        // A disjunction with a member among the other conjuncts says nothing; members whose complement is there go.
+        let mut changed = false;
+        let mut kept = Vec::with_capacity(flat.len());
+        for &a in &flat {
+            if let TermKind::Or(members) = self.kind(a) {
+                if members.iter().any(|m| flat.binary_search(m).is_ok()) {
+                    changed = true;
+                    continue;
+                }
+                let members = members.clone();
+                let mut rest = Vec::new();
+                for &m in &members {
+                    let not_m = self.not(m);
+                    if flat.binary_search(&not_m).is_err() {
+                        rest.push(m);
+                    }
+                }
+                if rest.len() < members.len() {
+                    changed = true;
+                    let reduced = self.or_all(rest);
+                    kept.push(reduced);
+                    continue;
+                }
+            }
+            kept.push(a);
+        }
+        if changed {
+            return self.and_all(kept);
+        }
+        match flat.as_slice() {
+            [] => Self::TRUE,
+            [only] => *only,
+            _ => self.intern(1, TermKind::And(flat.into())),
+        }
+    }
+    /// Disjunction of all.
+    pub fn or_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
+        let mut flat = Vec::new();
+        for operand in operands {
+            match self.kind(operand) {
+                TermKind::Or(inner) => flat.extend_from_slice(inner),
+                TermKind::Constant(0) => {}
+                TermKind::Constant(_) => return Self::TRUE,
+                _ => flat.push(operand),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        let has_complement =
+            flat.iter().any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
+        if has_complement {
+            return Self::TRUE;
+        }
+        if let Some(joined) = self.factor_disjunction(&flat) {
+            return joined;
+        }
+        match flat.as_slice() {
+            [] => Self::FALSE,
+            [only] => *only,
+            _ => self.intern(1, TermKind::Or(flat.into())),
+        }
+    }
+
+    /// `g∧c ∨ g∧¬c` is `g`, and in general common conjuncts come to the front: what joining two branches needs.
+    fn factor_disjunction(&mut self, flat: &[TermRef]) -> Option<TermRef> {
+        if flat.len() < 2 {
+            return None;
+        }
+        let mut common: Vec<TermRef> = self.conjuncts(flat[0]).to_vec();
+        for &other in &flat[1..] {
+            let others = self.conjuncts(other);
+            common.retain(|c| others.contains(c));
+        }
+        if common.is_empty() {
+            return None;
+        }
+        let mut rests = Vec::new();
+        for &member in flat {
+            let rest: Vec<TermRef> =
+                self.conjuncts(member).iter().copied().filter(|c| !common.contains(c)).collect();
+            rests.push(self.and_all(rest));
+        }
+        let rest = self.or_all(rests);
+        common.push(rest);
+        Some(self.and_all(common))
+    }
+
+    /// Whether a conjunction asks one term to equal two different constants.
+    fn has_two_values(&self, conjuncts: &[TermRef]) -> bool {
+        let mut required: Vec<(TermRef, u128)> = Vec::new();
+        for &conjunct in conjuncts {
+            if let TermKind::Equal(a, b) = *self.kind(conjunct)
+                && let Some(value) = self.constant_value(b)
+            {
+                if required.iter().any(|&(term, other)| term == a && other != value) {
+                    return true;
+                }
+                required.push((a, value));
+            }
+        }
+        false
+    }
+
+    /// The conjuncts of a term of width 1 (itself, if it is no conjunction; none, if it is 1).
+    pub fn conjuncts(&self, term: TermRef) -> &[TermRef] {
+        match self.kind(term) {
+            TermKind::And(conjuncts) => conjuncts,
+            TermKind::Constant(1) => &[],
+            _ => std::slice::from_ref(self.self_reference(term)),
+        }
+    }
+
+    fn self_reference(&self, term: TermRef) -> &TermRef {
+        // `known` maps each node to its own id, which outlives the call.
+        self.known.get(&self.terms[term]).expect("every term is interned")
+    }
+
+    /// Whether every conjunct of `b` is a conjunct of `a`: a cheap, sufficient test for "a implies b".
+    pub fn implies_syntactically(&self, a: TermRef, b: TermRef) -> bool {
+        if a == Self::FALSE {
+            return true;
+        }
+        let have = self.conjuncts(a);
+        self.conjuncts(b).iter().all(|c| have.binary_search(c).is_ok())
+    }
+
+    /// Whether two guards visibly exclude each other.
+    pub fn excludes_syntactically(&mut self, a: TermRef, b: TermRef) -> bool {
+        self.and(a, b) == Self::FALSE
+    }
+
+    /// `condition ? then : otherwise`.
+    pub fn if_then_else(&mut self, condition: TermRef, then: TermRef, otherwise: TermRef) -> TermRef {
+        if then == otherwise || condition == Self::TRUE {
+            return then;
+        }
+        if condition == Self::FALSE {
+            return otherwise;
+        }
+        let width = self.width(then);
+        if width == 1 {
+            if then == Self::TRUE {
+                return self.or(condition, otherwise);
+            }
+            if then == Self::FALSE {
+                let not = self.not(condition);
+                return self.and(not, otherwise);
+            }
+            if otherwise == Self::FALSE {
+                return self.and(condition, then);
+            }
+            if otherwise == Self::TRUE {
+                return self.implies(condition, then);
+            }
+        }
+        if let TermKind::Not(inner) = *self.kind(condition) {
+            return self.intern(width, TermKind::IfThenElse(inner, otherwise, then));
+        }
+        self.intern(width, TermKind::IfThenElse(condition, then, otherwise))
+    }
+
+    /// Equality, width 1.
+    pub fn equal(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        let (a, b) = if self.constant_value(a).is_some() { (b, a) } else { (a.max(b), a.min(b)) };
+        let (a, b) = if self.constant_value(a).is_some() { (b, a) } else { (a, b) };
+        if a == b {
+            return Self::TRUE;
+        }
+        let ((a_min, a_max), (b_min, b_max)) = (self.range(a), self.range(b));
+        if a_max < b_min || b_max < a_min {
+            return Self::FALSE;
+        }
+        if let Some(value) = self.constant_value(b) {
+            if self.constant_value(a).is_some() {
+                return Self::FALSE;
+            }
+            let width = self.width(a);
+            match *self.kind(a) {
+                _ if width == 1 => return if value == 1 { a } else { self.not(a) },
+                TermKind::IfThenElse(c, x, y)
+                    if self.constant_value(x).is_some() || self.constant_value(y).is_some() =>
+                {
+                    let x_equal = self.equal(x, b);
+                    let y_equal = self.equal(y, b);
+                    return self.if_then_else(c, x_equal, y_equal);
+                }
+                TermKind::Add(x, k) => {
+                    if let Some(k) = self.constant_value(k) {
+                        let shifted = self.constant(value.wrapping_sub(k), width);
+                        return self.equal(x, shifted);
+                    }
+                }
+                TermKind::Resize(x) if self.width(x) < width => {
+                    let narrow = self.constant(value, self.width(x));
+                    return if value > mask(self.width(x)) { Self::FALSE } else { self.equal(x, narrow) };
+                }
+                _ => {}
+            }
+        }
+        self.intern(1, TermKind::Equal(a, b))
+    }
+
+    /// Unsigned `a < b`, width 1.
+    pub fn less(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        let ((a_min, a_max), (b_min, b_max)) = (self.range(a), self.range(b));
+        if a_max < b_min {
+            return Self::TRUE;
+        }
+        if a == b || a_min >= b_max {
+            return Self::FALSE;
+        }
+        // `a < 1` is `a == 0`, and `a < b` with b at most one above a's minimum pins a.
+        if b_min == b_max && a_min + 1 == b_min {
+            let low = self.constant(a_min, self.width(a));
+            return self.equal(a, low);
+        }
+        self.intern(1, TermKind::Less(a, b))
+    }
+
+    /// Signed `a < b`, width 1.
+    pub fn signed_less(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        let width = self.width(a);
+        if let (Some(x), Some(y)) = (self.constant_value(a), self.constant_value(b)) {
+            return Self::boolean(signed(x, width) < signed(y, width));
+        }
+        if a == b {
+            return Self::FALSE;
+        }
+        self.intern(1, TermKind::SignedLess(a, b))
+    }
+
+    /// Zero-extension or truncation.
+    pub fn resize(&mut self, a: TermRef, width: Width) -> TermRef {
+        let own = self.width(a);
+        if own == width {
+            return a;
+        }
+        match *self.kind(a) {
+            TermKind::Constant(value) => self.constant(value, width),
+            TermKind::Resize(inner) if self.width(inner) <= own.min(width) => self.resize(inner, width),
+            _ => self.intern(width, TermKind::Resize(a)),
+        }
+    }
+
+    /// Bits `low .. low + width` of `a`.
+    pub fn extract(&mut self, a: TermRef, low: Width, width: Width) -> TermRef {
+        if low == 0 {
+            return self.resize(a, width);
+        }
+        match *self.kind(a) {
+            TermKind::Constant(value) => self.constant(value >> low, width),
+            _ => self.intern(width, TermKind::Extract(a, low)),
+        }
+    }
+
+    /// A binary operator of the kernel language.
+    pub fn binary(&mut self, op: BinaryOp, a: TermRef, b: TermRef) -> TermRef {
+        match op {
+            BinaryOp::Equal => self.equal(a, b),
+            BinaryOp::NotEqual => {
+                let equal = self.equal(a, b);
+                self.not(equal)
+            }
+            BinaryOp::Less => self.less(a, b),
+            BinaryOp::Greater => self.less(b, a),
+            BinaryOp::LessEqual => {
+                let greater = self.less(b, a);
+                self.not(greater)
+            }
+            BinaryOp::GreaterEqual => {
+                let less = self.less(a, b);
+                self.not(less)
+            }
+            BinaryOp::Add => self.arithmetic(a, b, TermKind::Add),
+            BinaryOp::Subtract => {
+                if let Some(k) = self.constant_value(b) {
+                    let width = self.width(b);
+                    let negated = self.constant(0u128.wrapping_sub(k), width);
+                    return self.arithmetic(a, negated, TermKind::Add);
+                }
+                self.arithmetic(a, b, TermKind::Subtract)
+            }
+            BinaryOp::Multiply => self.arithmetic(a, b, TermKind::Multiply),
+            BinaryOp::Divide => self.arithmetic(a, b, TermKind::Divide),
+            BinaryOp::Remainder => self.arithmetic(a, b, TermKind::Remainder),
+            BinaryOp::And if self.width(a) == 1 => self.and(a, b),
+            BinaryOp::Or if self.width(a) == 1 => self.or(a, b),
+            BinaryOp::And => self.arithmetic(a, b, TermKind::BitAnd),
+            BinaryOp::Or => self.arithmetic(a, b, TermKind::BitOr),
+            BinaryOp::Xor => self.arithmetic(a, b, TermKind::BitXor),
+            BinaryOp::ShiftLeft => self.arithmetic(a, b, TermKind::ShiftLeft),
+            BinaryOp::ShiftRight => self.arithmetic(a, b, TermKind::ShiftRight),
+        }
+    }
+
+    /// Folds constants and neutral elements of the operators that keep their operands' width.
+    fn arithmetic(&mut self, a: TermRef, b: TermRef, make: fn(TermRef, TermRef) -> TermKind) -> TermRef {
+        let width = self.width(a);
+        let probe = make(a, b);
+        let commutes = matches!(
+            probe,
+            TermKind::Add(..) | TermKind::Multiply(..) | TermKind::BitAnd(..) | TermKind::BitOr(..) | TermKind::BitXor(..)
+        );
+        let (x, y) = (self.constant_value(a), self.constant_value(b));
+        if let (Some(x), Some(y)) = (x, y) {
+            return self.constant(fold(&probe, x, y, width), width);
+        }
+        if commutes && x.is_some() {
+            return self.arithmetic(b, a, make);
+        }
+        if let Some(y) = y {
+            let all = mask(width);
+            match probe {
+                TermKind::Add(..) | TermKind::BitOr(..) | TermKind::BitXor(..) | TermKind::ShiftLeft(..)
+                | TermKind::ShiftRight(..) | TermKind::Subtract(..)
+                    if y == 0 =>
+                {
+                    return a;
+                }
+                TermKind::Multiply(..) | TermKind::Divide(..) if y == 1 => return a,
+                TermKind::Multiply(..) | TermKind::BitAnd(..) if y == 0 => return b,
+                TermKind::BitAnd(..) if y == all => return a,
+                TermKind::BitOr(..) if y == all => return b,
+                TermKind::Remainder(..) if y == 1 => return self.constant(0, width),
+                TermKind::ShiftLeft(..) | TermKind::ShiftRight(..) if y >= u128::from(width) => {
+                    return self.constant(0, width);
+                }
+                TermKind::Add(..) => {
+                    if let TermKind::Add(inner, k) = *self.kind(a)
+                        && let Some(k) = self.constant_value(k)
+                    {
+                        let sum = self.constant(k.wrapping_add(y), width);
+                        return self.arithmetic(inner, sum, TermKind::Add);
+                    }
+                }
+                _ => {}
+            }
+            // A constant applied to a choice between constants stays a choice between constants.
+            if let TermKind::IfThenElse(c, p, q) = *self.kind(a)
+                && self.constant_value(p).is_some()
+                && self.constant_value(q).is_some()
+            {
+                let p = self.arithmetic(p, b, make);
+                let q = self.arithmetic(q, b, make);
+                return self.if_then_else(c, p, q);
+            }
+        }
+        if a == b {
+            match probe {
+                TermKind::BitAnd(..) | TermKind::BitOr(..) => return a,
+                TermKind::BitXor(..) | TermKind::Subtract(..) => return self.constant(0, width),
+                _ => {}
+            }
+        }
+        let probe = if commutes && y.is_none() && a < b { make(b, a) } else { probe };
+        self.intern(width, probe)
+    }
+
+    /// Two's complement.
+    pub fn negate(&mut self, a: TermRef) -> TermRef {
+        let zero = self.constant(0, self.width(a));
+        self.binary(BinaryOp::Subtract, zero, a)
+    }
+
+    /// An interval that contains the term's value, from constants and declared ranges only (constant time per node).
+    pub fn range(&self, term: TermRef) -> (u128, u128) {
+        let width = self.width(term);
+        let all = mask(width);
+        match *self.kind(term) {
+            TermKind::Constant(value) => (value, value),
+            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
+            TermKind::Resize(a) => {
+                let (min, max) = self.shallow_range(a);
+                if max <= all { (min, max) } else { (0, all) }
+            }
+            TermKind::Add(a, b) => {
+                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
+                match a_max.checked_add(b_max) {
+                    Some(max) if max <= all => (a_min + b_min, max),
+                    _ => (0, all),
+                }
+            }
+            TermKind::BitAnd(a, b) => (0, self.shallow_range(a).1.min(self.shallow_range(b).1)),
+            TermKind::Remainder(a, b) => match self.constant_value(b) {
+                Some(k) if k > 0 => (0, (k - 1).min(self.shallow_range(a).1)),
+                _ => (0, all),
+            },
+            TermKind::Divide(a, b) => match self.constant_value(b) {
+                Some(k) if k > 0 => (self.shallow_range(a).0 / k, self.shallow_range(a).1 / k),
+                _ => (0, all),
+            },
+            TermKind::Multiply(a, b) => {
+                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
+                match a_max.checked_mul(b_max) {
+                    Some(max) if max <= all => (a_min * b_min, max),
+                    _ => (0, all),
+                }
+            }
+            TermKind::IfThenElse(_, a, b) => {
+                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
+                (a_min.min(b_min), a_max.max(b_max))
+            }
+            _ => (0, all),
+        }
+    }
+
+    /// Like [`range`](Self::range), looking one level deep, so that deep terms cost constant time each.
+    fn shallow_range(&self, term: TermRef) -> (u128, u128) {
+        match *self.kind(term) {
+            TermKind::Constant(value) => (value, value),
+            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
+            TermKind::Resize(a) if self.width(a) <= self.width(term) => self.shallow_range(a),
+            TermKind::Remainder(_, b) => match self.constant_value(b) {
+                Some(k) if k > 0 => (0, k - 1),
+                _ => (0, mask(self.width(term))),
+            },
+            TermKind::BitAnd(_, b) => (0, self.constant_value(b).unwrap_or(mask(self.width(term)))),
+            _ => (0, mask(self.width(term))),
+        }
+    }
+
+    /// Operands of a node, in order.
+    pub fn operands(&self, term: TermRef) -> Vec<TermRef> {
+        match *self.kind(term) {
+            TermKind::Constant(_) | TermKind::Unknown(_) => vec![],
+            TermKind::And(ref all) | TermKind::Or(ref all) => all.to_vec(),
+            TermKind::Not(a) | TermKind::Resize(a) | TermKind::Extract(a, _) => vec![a],
+            TermKind::BitAnd(a, b)
+            | TermKind::BitOr(a, b)
+            | TermKind::BitXor(a, b)
+            | TermKind::Add(a, b)
+            | TermKind::Subtract(a, b)
+            | TermKind::Multiply(a, b)
+            | TermKind::Divide(a, b)
+            | TermKind::Remainder(a, b)
+            | TermKind::ShiftLeft(a, b)
+            | TermKind::ShiftRight(a, b)
+            | TermKind::Equal(a, b)
+            | TermKind::Less(a, b)
+            | TermKind::SignedLess(a, b) => vec![a, b],
+            TermKind::IfThenElse(a, b, c) => vec![a, b, c],
+        }
+    }
+
+    /// The value of a node whose operands have the values `operands`; `unknown` for an unknown.
+    pub fn apply(&self, term: TermRef, operands: &[u128], unknown: impl FnOnce(UnknownId) -> u128) -> u128 {
+        let width = self.width(term);
+        let value = match (self.kind(term), operands) {
+            (TermKind::Constant(value), _) => *value,
+            (TermKind::Unknown(id), _) => unknown(*id),
+            (TermKind::Not(_), [a]) => !a,
+            (TermKind::And(_), all) => u128::from(all.iter().all(|&v| v == 1)),
+            (TermKind::Or(_), all) => u128::from(all.contains(&1)),
+            (TermKind::Equal(..), [a, b]) => u128::from(a == b),
+            (TermKind::Less(..), [a, b]) => u128::from(a < b),
+            (TermKind::SignedLess(a_term, _), [a, b]) => {
+                let width = self.width(*a_term);
+                u128::from(signed(*a, width) < signed(*b, width))
+            }
+            (TermKind::IfThenElse(..), [c, a, b]) => {
+                if *c == 1 {
+                    *a
+                } else {
+                    *b
+                }
+            }
+            (TermKind::Resize(_), [a]) => *a,
+            (TermKind::Extract(_, low), [a]) => a >> low,
+            (kind, [a, b]) => fold(kind, *a, *b, width),
+            _ => 0,
+        };
+        value & mask(width)
+    }
+}
+
+/// `2^width - 1`.
+pub fn mask(width: Width) -> u128 {
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+}
+
+fn signed(value: u128, width: Width) -> i128 {
+    let shift = 128 - u32::from(width);
+    ((value << shift) as i128) >> shift
+}
+
+/// The operators that keep their operands' width, on constants; the result is not yet reduced to the width.
+fn fold(kind: &TermKind, a: u128, b: u128, width: Width) -> u128 {
+    match kind {
+        TermKind::Add(..) => a.wrapping_add(b),
+        TermKind::Subtract(..) => a.wrapping_sub(b),
+        TermKind::Multiply(..) => a.wrapping_mul(b),
+        TermKind::Divide(..) => a.checked_div(b).unwrap_or(u128::MAX),
+        TermKind::Remainder(..) => a.checked_rem(b).unwrap_or(a),
+        TermKind::BitAnd(..) => a & b,
+        TermKind::BitOr(..) => a | b,
+        TermKind::BitXor(..) => a ^ b,
+        TermKind::ShiftLeft(..) if b < u128::from(width) => a << b,
+        TermKind::ShiftRight(..) if b < u128::from(width) => a >> b,
+        _ => 0,
+    }
+}

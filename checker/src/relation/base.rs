@@ -1,0 +1,483 @@
+//! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
+
+use super::MayMust;
+use super::overlap::{Overlap, complete_overlap, overlap};
+use crate::bits::{BitMatrix, EventSet};
+use crate::event::cell::Cells;
+use crate::event::{
+    Access, AtomicClass, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef, UnknownId,
+    UnknownKind,
+};
+use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
+use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bounds of the base relations, and which events happen together.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    sets: BTreeMap<BaseSet, EventSet>,
+    relations: BTreeMap<BaseRelation, MayMust>,
+    /// Pairs of events that may happen in one execution.
+    pub coexist: BitMatrix,
+    /// `(a, b)`: `b` happens in every execution in which `a` does.
+    pub implies: BitMatrix,
+    /// The converse of `implies`.
+    pub implied_by: BitMatrix,
+}
+
+impl Basis {
+    /// A base set.
+    pub fn set(&self, base: BaseSet) -> &EventSet {
+        &self.sets[&base]
+    }
+    /// Bounds of a base relation.
+    pub fn relation(&self, base: BaseRelation) -> MayMust {
+        self.relations[&base].clone()
+    }
+    /// Bounds of a base relation, by reference.
+    pub fn bounds(&self, base: BaseRelation) -> &MayMust {
+        &self.relations[&base]
+    }
+    /// Bounds of a base relation, to tighten.
+    pub fn bounds_mut(&mut self, base: BaseRelation) -> &mut MayMust {
+        self.relations.get_mut(&base).expect("every base relation has bounds")
+    }
+
+    /// What the graph alone says.
+    pub fn new(graph: &EventGraph, cells: &Cells) -> Self {
+        let n = graph.events.len();
+        let togetherness = Togetherness::new(graph);
+        let mut relations: BTreeMap<BaseRelation, MayMust> =
+            BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
+        for (base, pairs) in place_pairs(graph) {
+            relations.insert(base, MayMust::exact(pairs));
+        }
+        for (base, relation) in location_relations(graph) {
+            relations.insert(base, relation);
+        }
+        for (base, relation) in dependencies(graph) {
+            relations.insert(base, MayMust::exact(relation));
+        }
+        let mut rmw = BitMatrix::empty(n);
+        for &(read, write) in &graph.rmw {
+            rmw.insert(read, write);
+        }
+        relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
+        let mut syncbar = MayMust::empty(n);
+        for edge in &graph.barrier_edges {
+            syncbar.may.insert(edge.arrive, edge.wait);
+            if edge.same_instance == TermPool::TRUE {
+                syncbar.must.insert(edge.arrive, edge.wait);
+            }
+        }
+        relations.insert(BaseRelation::BarrierSynchronization, syncbar);
+        let mut basis = Self {
+            sets: base_sets(graph),
+            relations,
+            implied_by: togetherness.implies.inverse(),
+            implies: togetherness.implies,
+            coexist: togetherness.coexist,
+        };
+        basis.add_communication(graph, cells);
+        let coexist = basis.coexist.clone();
+        for relation in basis.relations.values_mut() {
+            relation.may = relation.may.intersection(&coexist);
+            relation.must = relation.must.intersection(&coexist);
+        }
+        basis
+    }
+
+    /// Candidates for `rf`, `co`, `sync_fence`; `fr` follows.
+    fn add_communication(&mut self, graph: &EventGraph, cells: &Cells) {
+        let n = graph.events.len();
+        let location = self.relation(BaseRelation::SameLocation);
+        let (mut rf, mut co, mut fence_order) = (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
+        for (a, b) in location.may.pairs() {
+            match (&graph.events[a].kind, &graph.events[b].kind) {
+                (EventKind::Init(_) | EventKind::Write(_), EventKind::Read(_)) => rf.may.insert(a, b),
+                (EventKind::Init(_), EventKind::Write(_)) => {
+                    co.may.insert(a, b);
+                    if location.must.contains(a, b) {
+                        co.must.insert(a, b);
+                    }
+                }
+                (EventKind::Write(_), EventKind::Write(_)) if a != b => co.may.insert(a, b),
+                _ => {}
+            }
+        }
+        let fences = self.set(BaseSet::Fence).intersection(self.set(BaseSet::SequentiallyConsistent));
+        for a in fences.iter() {
+            for b in fences.iter() {
+                if a != b && self.bounds(BaseRelation::SameScope).may.contains(a, b) {
+                    fence_order.may.insert(a, b);
+                }
+            }
+        }
+        self.relations.insert(BaseRelation::ReadsFrom, rf);
+        self.relations.insert(BaseRelation::Coherence, co);
+        self.relations.insert(BaseRelation::FenceSc, fence_order);
+        self.refresh_from_reads(graph, cells);
+    }
+
+    /// Recomputes the bounds of `fr` from those of `rf` and `co`.
+    ///
+    /// `fr` is per byte (§1.15), so for accesses of several cells only `may` is derived, which is always sound.
+    pub fn refresh_from_reads(&mut self, graph: &EventGraph, cells: &Cells) {
+        let n = graph.events.len();
+        let (rf, co) = (self.bounds(BaseRelation::ReadsFrom), self.bounds(BaseRelation::Coherence));
+        let location = self.bounds(BaseRelation::SameLocation);
+        let mut fr = MayMust::empty(n);
+        fr.may = rf.may.inverse().sequence(&co.may).intersection(&location.may);
+        let sources = rf.may.inverse();
+        for (read, write) in fr.may.pairs() {
+            let single = |event: EventId| graph.events[event].kind.access().is_some_and(|a| cells.n_pieces(a) == 1);
+            let certain = single(read)
+                && location.must.contains(read, write)
+                && sources.successors(read).all(|source| co.must.contains(source, write));
+            if certain {
+                fr.must.insert(read, write);
+            }
+        }
+        self.relations.insert(BaseRelation::FromReads, fr);
+    }
+}
+
+/// Which events exclude or imply one another, by unit propagation over guards and constraints.
+struct Togetherness {
+    coexist: BitMatrix,
+    implies: BitMatrix,
+}
+
+impl Togetherness {
+    fn new(graph: &EventGraph) -> Self {
+        let n = graph.events.len();
+        let propagation = Propagation::new(graph);
+        let mut guards: BTreeMap<TermRef, EventSet> = BTreeMap::new();
+        for (id, event) in graph.events.iter_enumerated() {
+            guards.entry(event.guard).or_insert_with(|| EventSet::empty(n)).insert(id);
+        }
+        let facts: BTreeMap<TermRef, Option<BTreeSet<TermRef>>> =
+            guards.keys().map(|&guard| (guard, propagation.closure(&graph.terms, guard))).collect();
+        let (mut coexist, mut implies) = (BitMatrix::empty(n), BitMatrix::empty(n));
+        for (guard, events) in &guards {
+            let Some(known) = &facts[guard] else { continue };
+            for (other, others) in &guards {
+                let Some(other_known) = &facts[other] else { continue };
+                let clash = |a: &BTreeSet<TermRef>, b: &BTreeSet<TermRef>| {
+                    a.iter().any(|&fact| match *graph.terms.kind(fact) {
+                        TermKind::Not(inner) => b.contains(&inner),
+                        _ => false,
+                    })
+                };
+                if !clash(known, other_known) && !clash(other_known, known) {
+                    fill(&mut coexist, events, others);
+                }
+                if graph.terms.conjuncts(*other).iter().all(|conjunct| known.contains(conjunct)) {
+                    fill(&mut implies, events, others);
+                }
+            }
+        }
+        Self { coexist, implies }
+    }
+}
+
+fn fill(matrix: &mut BitMatrix, from: &EventSet, to: &EventSet) {
+    for a in from.iter() {
+        crate::bits::or_into(matrix.row_mut(a), to.words());
+    }
+}
+
+/// Constraints as clauses over terms.
+struct Propagation {
+    clauses: Vec<Vec<TermRef>>,
+    /// Clauses in which the negation of a term occurs.
+    watching: FxHashMap<TermRef, Vec<usize>>,
+    /// Clauses with a single member.
+    facts: Vec<TermRef>,
+    /// The negation of each term that has one in the pool.
+    negations: FxHashMap<TermRef, TermRef>,
+}
+
+impl Propagation {
+    fn new(graph: &EventGraph) -> Self {
+        let mut this = Self {
+            clauses: Vec::new(),
+            watching: FxHashMap::default(),
+            facts: Vec::new(),
+            negations: graph.terms.negations(),
+        };
+        for constraint in &graph.constraints {
+            for &conjunct in graph.terms.conjuncts(constraint.term) {
+                match graph.terms.kind(conjunct) {
+                    TermKind::Or(members) => this.add(graph, members.to_vec()),
+                    _ => this.facts.push(conjunct),
+                }
+            }
+        }
+        this
+    }
+    fn add(&mut self, graph: &EventGraph, members: Vec<TermRef>) {
+        let index = self.clauses.len();
+        for &member in &members {
+            // `¬x` and `x` are both indexed under `x`: a new fact about `x` of either sign may falsify a member.
+            let key = match *graph.terms.kind(member) {
+                TermKind::Not(inner) => inner,
+                _ => member,
+            };
+            self.watching.entry(key).or_default().push(index);
+        }
+        self.clauses.push(members);
+    }
+    /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does.
+    fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<BTreeSet<TermRef>> {
+        if guard == TermPool::FALSE {
+            return None;
+        }
+        let mut known: BTreeSet<TermRef> = BTreeSet::new();
+        let mut queue: Vec<TermRef> = terms.conjuncts(guard).to_vec();
+        queue.extend(&self.facts);
+        while let Some(fact) = queue.pop() {
+            if fact == TermPool::FALSE {
+                return None;
+            }
+            if fact == TermPool::TRUE || !known.insert(fact) {
+                continue;
+            }
+            queue.extend(terms.conjuncts(fact).iter().filter(|&&c| c != fact));
+            let key = match *terms.kind(fact) {
+                TermKind::Not(inner) => inner,
+                _ => fact,
+            };
+            for &clause in self.watching.get(&key).into_iter().flatten() {
+                queue.extend(self.unit(terms, &self.clauses[clause], &known)?);
+            }
+        }
+        Some(known)
+    }
+
+    /// The last member that can still be true, if all others are known false; `None` if all are.
+    #[expect(clippy::option_option, reason = "contradiction, nothing new and a new fact are three outcomes")]
+    fn unit(&self, terms: &TermPool, clause: &[TermRef], known: &BTreeSet<TermRef>) -> Option<Option<TermRef>> {
+        let mut open = clause.iter().copied().filter(|&member| !self.is_false(terms, member, known));
+        match (open.next(), open.next()) {
+            (None, _) => None,
+            (Some(only), None) => Some(Some(only)),
+            (Some(_), Some(_)) => Some(None),
+        }
+    }
+
+    fn is_false(&self, terms: &TermPool, member: TermRef, known: &BTreeSet<TermRef>) -> bool {
+        match terms.kind(member) {
+            TermKind::Not(inner) => {
+                known.contains(inner) || terms.conjuncts(*inner).iter().all(|c| known.contains(c))
+            }
+            TermKind::And(members) => members.iter().any(|&m| self.is_false(terms, m, known)),
+            _ => self.negations.get(&member).is_some_and(|negation| known.contains(negation)),
+        }
+    }
+}
+
+fn base_sets(graph: &EventGraph) -> BTreeMap<BaseSet, EventSet> {
+    let n = graph.events.len();
+    BaseSet::ALL
+        .iter()
+        .map(|&(base, _)| (base, EventSet::from_fn(n, |event| in_set(&graph.events[event], base))))
+        .collect()
+}
+
+fn is_strong(access: &Access) -> bool {
+    access.sem != Sem::Weak
+}
+
+/// Whether an event belongs to a base set.
+pub fn in_set(event: &Event, base: BaseSet) -> bool {
+    let access = event.kind.access();
+    let fence = match event.kind {
+        EventKind::Fence { sem, scope } => Some((sem, scope)),
+        _ => None,
+    };
+    let init = matches!(event.kind, EventKind::Init(_));
+    let read = matches!(event.kind, EventKind::Read(_));
+    let write = init || matches!(event.kind, EventKind::Write(_));
+    let strong = fence.is_some() || access.is_some_and(is_strong);
+    let sem = access.map(|access| access.sem);
+    let scope = fence.map(|(_, scope)| scope).or(access.filter(|a| is_strong(a)).map(|a| a.scope));
+    match base {
+        BaseSet::All => true,
+        BaseSet::Read => read,
+        BaseSet::Write => write,
+        BaseSet::Memory => read || write,
+        BaseSet::Fence => fence.is_some(),
+        BaseSet::InitialWrite => init,
+        // MM-12, MM-13: volatile and mmio are relaxed.
+        BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
+        BaseSet::Acquire => {
+            sem == Some(Sem::Acquire) || matches!(fence, Some((FenceSem::Acquire, _)))
+        }
+        BaseSet::Release => {
+            sem == Some(Sem::Release) || matches!(fence, Some((FenceSem::Release, _)))
+        }
+        BaseSet::AcquireRelease => matches!(fence, Some((FenceSem::AcqRel, _))),
+        BaseSet::SequentiallyConsistent => matches!(fence, Some((FenceSem::Sc, _))),
+        BaseSet::Weak => !init && sem == Some(Sem::Weak),
+        BaseSet::Strong => strong,
+        BaseSet::Atomic => access.is_some_and(|a| a.atomic == AtomicClass::Atom),
+        BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
+        BaseSet::Await => read && event.role == Role::Await,
+        BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
+        BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
+        BaseSet::AliasFence => matches!(event.kind, EventKind::AliasFence),
+        BaseSet::Generic => access.is_some(),
+        BaseSet::Cta => scope == Some(Scope::Cta),
+        BaseSet::Cluster => scope == Some(Scope::Cluster),
+        BaseSet::Gpu => scope == Some(Scope::Gpu),
+        BaseSet::Sys => scope == Some(Scope::Sys),
+    }
+}
+
+fn scope_of(event: &Event) -> Option<Scope> {
+    match &event.kind {
+        EventKind::Fence { scope, .. } => Some(*scope),
+        EventKind::Read(access) | EventKind::Write(access) if is_strong(access) => Some(access.scope),
+        _ => None,
+    }
+}
+
+/// Relations that follow from which thread an event is of, given that both events happen.
+pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
+    let n = graph.events.len();
+    let mut matrices: BTreeMap<BaseRelation, BitMatrix> = BTreeMap::new();
+    let mut add = |base, a, b| matrices.entry(base).or_insert_with(|| BitMatrix::empty(n)).insert(a, b);
+    for (a, first) in graph.events.iter_enumerated() {
+        add(BaseRelation::Identity, a, a);
+        for (b, second) in graph.events.iter_enumerated() {
+            let (Some(agent), Some(other)) = (first.agent, second.agent) else {
+                if a != b {
+                    add(BaseRelation::External, a, b);
+                }
+                continue;
+            };
+            if agent == other {
+                add(BaseRelation::Internal, a, b);
+                if first.position < second.position {
+                    add(BaseRelation::ProgramOrder, a, b);
+                }
+            } else {
+                add(BaseRelation::External, a, b);
+            }
+            if graph.hierarchy.in_scope(agent, other, Scope::Cta) {
+                add(BaseRelation::SameCta, a, b);
+            }
+            if let (Some(scope), Some(other_scope)) = (scope_of(first), scope_of(second))
+                && graph.hierarchy.in_scope(agent, other, scope)
+                && graph.hierarchy.in_scope(other, agent, other_scope)
+            {
+                add(BaseRelation::SameScope, a, b);
+            }
+        }
+    }
+    matrices.into_iter().collect()
+}
+
+/// Relations that follow from addresses.
+fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
+    let n = graph.events.len();
+    let (mut location, mut virtually, mut complete) = (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
+    let record = |relation: &mut MayMust, overlap: Overlap, a, b| {
+        if overlap != Overlap::Never {
+            relation.may.insert(a, b);
+        }
+        if overlap == Overlap::Always {
+            relation.must.insert(a, b);
+        }
+    };
+    let mut by_location: BTreeMap<_, Vec<(EventId, &Access)>> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        if let Some(access) = event.kind.access() {
+            by_location.entry(access.location).or_default().push((id, access));
+        }
+    }
+    for accesses in by_location.values() {
+        for &(a, first) in accesses {
+            for &(b, second) in accesses {
+                let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
+                record(&mut location, meets, a, b);
+                if first.mapping == second.mapping {
+                    record(&mut virtually, meets, a, b);
+                }
+                let complete_meets = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
+                record(&mut complete, complete_meets, a, b);
+            }
+        }
+    }
+    vec![
+        (BaseRelation::SameLocation, location),
+        (BaseRelation::SameVirtualLocation, virtually),
+        (BaseRelation::CompleteOverlap, complete),
+    ]
+}
+
+/// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.
+pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
+    let n = graph.events.len();
+    let mut supports = Supports { memo: FxHashMap::default() };
+    let (mut address, mut data, mut control) = (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
+    for (id, event) in graph.events.iter_enumerated() {
+        for source in supports.reads(&graph.terms, event.guard) {
+            control.insert(source, id);
+        }
+        let Some(access) = event.kind.access() else { continue };
+        for source in supports.reads(&graph.terms, access.offset) {
+            address.insert(source, id);
+        }
+        if matches!(event.kind, EventKind::Write(_)) {
+            for source in supports.reads(&graph.terms, access.value) {
+                data.insert(source, id);
+            }
+        }
+    }
+    vec![
+        (BaseRelation::AddressDependency, address),
+        (BaseRelation::DataDependency, data),
+        (BaseRelation::ControlDependency, control),
+    ]
+}
+
+/// The reads a term depends on, memoised.
+struct Supports {
+    memo: FxHashMap<TermRef, BTreeSet<EventId>>,
+}
+
+impl Supports {
+    fn reads(&mut self, terms: &TermPool, term: TermRef) -> BTreeSet<EventId> {
+        let mut stack = vec![term];
+        while let Some(&top) = stack.last() {
+            if self.memo.contains_key(&top) {
+                stack.pop();
+                continue;
+            }
+            let operands = terms.operands(top);
+            let missing: Vec<TermRef> = operands.iter().copied().filter(|o| !self.memo.contains_key(o)).collect();
+            if !missing.is_empty() {
+                stack.extend(missing);
+                continue;
+            }
+            let mut reads: BTreeSet<EventId> = operands.iter().flat_map(|o| self.memo[o].iter().copied()).collect();
+            if let TermKind::Unknown(unknown) = terms.kind(top) {
+                reads.extend(read_of(terms, *unknown));
+            }
+            self.memo.insert(top, reads);
+            stack.pop();
+        }
+        self.memo[&term].clone()
+    }
+}
+
+/// The read event whose value an unknown is.
+fn read_of(terms: &TermPool, unknown: UnknownId) -> Option<EventId> {
+    match terms.unknown(unknown).kind {
+        UnknownKind::Read(event) => Some(event),
+        _ => None,
+    }
+}

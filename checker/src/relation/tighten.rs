@@ -1,0 +1,192 @@
+//! Bounds that follow from the axioms.
+//!
+//! Sound: every removal from `may` is of a pair that no execution satisfying the axioms has, every addition to `must` of
+//! one that each such execution has whenever both events happen. The steps only use the meaning of the operators and of
+//! `acyclic`, `irreflexive` and `empty`; which axioms there are is the model's business.
+
+use super::algebra::Values;
+use super::base::Basis;
+use super::{MayMust, MayMustSet, certain_closure};
+use crate::bits::BitMatrix;
+use crate::event::EventId;
+use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind};
+
+/// Rounds of tightening and re-evaluation at most; later ones rarely find anything.
+pub const ROUNDS_MAX: usize = 4;
+
+/// One round. Returns whether a base relation's bounds changed.
+pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSet, MayMust>) -> bool {
+    let mut round = Round { basis, model, values, changed: false };
+    for axiom in &model.axioms {
+        match (axiom.kind, &model.terms[axiom.term].kind) {
+            (_, TermKind::Set(_)) => {}
+            (AxiomKind::Empty, TermKind::Relation(_)) => {
+                for (a, b) in values.relation(axiom.term).may.pairs().collect::<Vec<_>>() {
+                    round.forbid(axiom.term, a, b);
+                }
+            }
+            (AxiomKind::Irreflexive, TermKind::Relation(RelationKind::Sequence(left, right))) => {
+                let (left, right) = (*left, *right);
+                round.forbid_against(left, &values.relation(right).must);
+                round.forbid_against(right, &values.relation(left).must);
+            }
+            (AxiomKind::Irreflexive, TermKind::Relation(_)) => {}
+            (AxiomKind::Acyclic, TermKind::Relation(_)) => {
+                let certain = certain_closure(round.basis, &values.relation(axiom.term).must);
+                round.forbid_against(axiom.term, &certain);
+            }
+        }
+    }
+    round.order_writes();
+    round.changed
+}
+
+struct Round<'a> {
+    basis: &'a mut Basis,
+    model: &'a MemoryModel,
+    values: &'a Values<MayMustSet, MayMust>,
+    changed: bool,
+}
+
+impl Round<'_> {
+    /// No pair of `term` may have its converse in `certain` (nor be reflexive, as far as `certain` is).
+    fn forbid_against(&mut self, term: TermId, certain: &BitMatrix) {
+        let back = certain.inverse();
+        for (a, b) in self.values.relation(term).may.intersection(&back).pairs().collect::<Vec<_>>() {
+            self.forbid(term, a, b);
+        }
+    }
+
+    /// `(a, b)` is in `term` in no execution in which both events happen.
+    fn forbid(&mut self, term: TermId, a: EventId, b: EventId) {
+        let TermKind::Relation(kind) = &self.model.terms[term].kind else { return };
+        if !self.values.relation(term).may.contains(a, b) {
+            return;
+        }
+        match *kind {
+            RelationKind::Base(base) => self.forbid_base(base, a, b),
+            RelationKind::Union(left, right) => {
+                self.forbid(left, a, b);
+                self.forbid(right, a, b);
+            }
+            RelationKind::Intersection(left, right) => {
+                if self.values.relation(left).must.contains(a, b) {
+                    self.forbid(right, a, b);
+                } else if self.values.relation(right).must.contains(a, b) {
+                    self.forbid(left, a, b);
+                }
+            }
+            RelationKind::Difference(left, right) => {
+                if !self.values.relation(right).may.contains(a, b) {
+                    self.forbid(left, a, b);
+                } else if self.values.relation(left).must.contains(a, b) {
+                    self.require(right, a, b);
+                }
+            }
+            RelationKind::Inverse(inner) => self.forbid(inner, b, a),
+            RelationKind::Optional(inner)
+            | RelationKind::TransitiveClosure(inner)
+            | RelationKind::ReflexiveTransitiveClosure(inner) => self.forbid(inner, a, b),
+            RelationKind::Empty
+            | RelationKind::Recursive(_)
+            | RelationKind::Complement(_)
+            | RelationKind::Sequence(..)
+            | RelationKind::Product(..)
+            | RelationKind::Identity(_) => {}
+        }
+    }
+
+    /// `(a, b)` is in `term` in every execution in which both events happen.
+    fn require(&mut self, term: TermId, a: EventId, b: EventId) {
+        let TermKind::Relation(kind) = &self.model.terms[term].kind else { return };
+        if self.values.relation(term).must.contains(a, b) {
+            return;
+        }
+        match *kind {
+            RelationKind::Base(base @ (BaseRelation::Coherence | BaseRelation::FenceSc)) => {
+                let bounds = self.basis.bounds_mut(base);
+                if bounds.may.contains(a, b) && !bounds.must.contains(a, b) {
+                    bounds.must.insert(a, b);
+                    self.changed = true;
+                }
+            }
+            RelationKind::Union(left, right) => {
+                if !self.values.relation(left).may.contains(a, b) {
+                    self.require(right, a, b);
+                } else if !self.values.relation(right).may.contains(a, b) {
+                    self.require(left, a, b);
+                }
+            }
+            RelationKind::Intersection(left, right) => {
+                self.require(left, a, b);
+                self.require(right, a, b);
+            }
+            RelationKind::Inverse(inner) => self.require(inner, b, a),
+            RelationKind::Base(_)
+            | RelationKind::Empty
+            | RelationKind::Recursive(_)
+            | RelationKind::Difference(..)
+            | RelationKind::Complement(_)
+            | RelationKind::Sequence(..)
+            | RelationKind::Optional(_)
+            | RelationKind::TransitiveClosure(_)
+            | RelationKind::ReflexiveTransitiveClosure(_)
+            | RelationKind::Product(..)
+            | RelationKind::Identity(_) => {}
+        }
+    }
+
+    fn forbid_base(&mut self, base: BaseRelation, a: EventId, b: EventId) {
+        match base {
+            BaseRelation::ReadsFrom | BaseRelation::Coherence | BaseRelation::FenceSc => {
+                let bounds = self.basis.bounds_mut(base);
+                if bounds.may.contains(a, b) {
+                    bounds.may.remove(a, b);
+                    bounds.must.remove(a, b);
+                    self.changed = true;
+                }
+            }
+            BaseRelation::FromReads => self.forbid_overwritten_sources(a, b),
+            _ => {}
+        }
+    }
+
+    /// The read may not miss `write`: sources that are certainly overwritten by it are out.
+    ///
+    /// Asks for complete overlap of all three, so that the common byte of `fr` is there; and that `write` happens
+    /// whenever the read or the source does.
+    fn forbid_overwritten_sources(&mut self, read: EventId, write: EventId) {
+        let complete = self.basis.relation(BaseRelation::CompleteOverlap).must;
+        let location = self.basis.relation(BaseRelation::SameLocation).must;
+        let co = self.basis.relation(BaseRelation::Coherence).must;
+        let sources: Vec<EventId> =
+            self.basis.bounds(BaseRelation::ReadsFrom).may.inverse().successors(read).collect();
+        for source in sources {
+            let happens =
+                self.basis.implies.contains(read, write) || self.basis.implies.contains(source, write);
+            let covers = complete.contains(read, write) && location.contains(source, write);
+            if source != write && happens && covers && co.contains(source, write) {
+                self.forbid_base(BaseRelation::ReadsFrom, source, read);
+            }
+        }
+    }
+
+    /// Coherence is antisymmetric and transitive.
+    fn order_writes(&mut self) {
+        let closed = certain_closure(self.basis, &self.basis.bounds(BaseRelation::Coherence).must);
+        let location = self.basis.relation(BaseRelation::SameLocation).must;
+        for base in [BaseRelation::Coherence, BaseRelation::FenceSc] {
+            let bounds = self.basis.bounds_mut(base);
+            let mut must = bounds.must.clone();
+            if base == BaseRelation::Coherence {
+                must = must.union(&closed.intersection(&location));
+            }
+            let may = bounds.may.union(&must).difference(&must.inverse());
+            if must != bounds.must || may != bounds.may {
+                bounds.may = may;
+                bounds.must = must;
+                self.changed = true;
+            }
+        }
+    }
+}

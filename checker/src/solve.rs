@@ -1,0 +1,184 @@
+//! The SAT solver behind a small interface. The only module that names `varisat`.
+//!
+//! varisat has no way to be interrupted, but it gives up when its proof cannot be written; so every call writes a proof
+//! into a sink that counts what is learnt and fails once the deadline has passed. An answer of *unsatisfiable* therefore
+//! always comes with a derivation the solver has spelled out. A fresh solver serves each call: DRAT proofs allow no
+//! clauses after the first call, and models of varisat are deterministic either way.
+
+use crate::cnf::{Formula, Literal};
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+/// What the solver said. Not a verdict.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// An assignment that satisfies all clauses.
+    Satisfiable(Assignment),
+    /// There is none.
+    Unsatisfiable,
+    /// The deadline passed.
+    Stopped,
+}
+
+/// A truth value per variable.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    values: Vec<bool>,
+}
+
+impl Assignment {
+    /// The value of a literal.
+    pub fn is_true(&self, literal: Literal) -> bool {
+        let value = self.values.get(literal.variable().0 as usize).copied().unwrap_or(false);
+        value != literal.is_negative()
+    }
+}
+
+/// The solver failed for a reason of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("the SAT solver failed: {0}")]
+pub struct SolveError(String);
+
+/// Counts over the calls of a run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Calls.
+    pub calls: u64,
+    /// Clauses learnt.
+    pub learnt: u64,
+}
+
+/// Solves `formula` together with `extra` clauses.
+///
+/// # Errors
+/// If the solver fails for another reason than `stop`.
+pub fn solve(
+    formula: &Formula,
+    extra: &[Vec<Literal>],
+    stop: &(dyn Fn() -> bool + Send + Sync),
+    effort: &mut Effort,
+) -> Result<Answer, SolveError> {
+    if extra.iter().any(|clause| clause.iter().all(|&literal| literal == Literal::FALSE)) {
+        return Ok(Answer::Unsatisfiable);
+    }
+    effort.calls += 1;
+    if stop() {
+        return Ok(Answer::Stopped);
+    }
+    let learnt = Rc::new(Cell::new(0));
+    let outcome = run(formula, extra, stop, &learnt);
+    effort.learnt += learnt.get();
+    outcome
+}
+
+fn run(
+    formula: &Formula,
+    extra: &[Vec<Literal>],
+    stop: &(dyn Fn() -> bool + Send + Sync),
+    learnt: &Rc<Cell<u64>>,
+) -> Result<Answer, SolveError> {
+    use varisat::ExtendFormula;
+    let stopped = Rc::new(Cell::new(false));
+    let sink = ProofSink { learnt: Rc::clone(learnt), stopped: Rc::clone(&stopped), stop, at_start: true };
+    let mut solver = varisat::Solver::new();
+    solver.write_proof(sink, varisat::ProofFormat::BinaryDrat);
+    let mut clause = Vec::new();
+    for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
+        clause.clear();
+        clause.extend(literals.iter().map(|literal| {
+            varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
+        }));
+        solver.add_clause(&clause);
+    }
+    match solver.solve() {
+        Ok(true) => {
+            let mut values = vec![false; formula.n_variables()];
+            for literal in solver.model().unwrap_or_default() {
+                if let Some(value) = values.get_mut(literal.index()) {
+                    *value = literal.is_positive();
+                }
+            }
+            Ok(Answer::Satisfiable(Assignment { values }))
+        }
+        Ok(false) => {
+            solver.close_proof().map_err(|error| SolveError(error.to_string()))?;
+            Ok(Answer::Unsatisfiable)
+        }
+        Err(_) if stopped.get() => Ok(Answer::Stopped),
+        Err(error) => Err(SolveError(error.to_string())),
+    }
+}
+
+/// Counts the additions of a binary DRAT proof and fails once `stop` says so.
+struct ProofSink<'a> {
+    learnt: Rc<Cell<u64>>,
+    stopped: Rc<Cell<bool>>,
+    stop: &'a (dyn Fn() -> bool + Send + Sync),
+    /// Whether the next byte starts a step.
+    at_start: bool,
+}
+
+impl io::Write for ProofSink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if (self.stop)() {
+            self.stopped.set(true);
+            return Err(io::Error::other("the deadline passed"));
+        }
+        // A step is `a` or `d`, literals as variable-length integers, and a zero byte, which occurs nowhere else.
+        for &byte in bytes {
+            if self.at_start && byte == b'a' {
+                self.learnt.set(self.learnt.get() + 1);
+            }
+            self.at_start = byte == 0;
+        }
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n + 1` pigeons in `n` holes.
+    fn pigeons(n: usize) -> Formula {
+        let mut formula = Formula::new();
+        let inside: Vec<Vec<Literal>> = (0..=n).map(|_| (0..n).map(|_| formula.fresh()).collect()).collect();
+        for holes in &inside {
+            formula.clause(holes);
+        }
+        for hole in 0..n {
+            for (at, first) in inside.iter().enumerate() {
+                for second in &inside[at + 1..] {
+                    formula.clause(&[!first[hole], !second[hole]]);
+                }
+            }
+        }
+        formula
+    }
+
+    #[test]
+    fn answers() {
+        let mut effort = Effort::default();
+        assert!(matches!(solve(&pigeons(5), &[], &|| false, &mut effort), Ok(Answer::Unsatisfiable)));
+        assert!(effort.learnt > 0, "a hard formula needs learning");
+        let mut formula = Formula::new();
+        let (a, b) = (formula.fresh(), formula.fresh());
+        formula.clause(&[a, b]);
+        match solve(&formula, &[vec![!a]], &|| false, &mut effort) {
+            Ok(Answer::Satisfiable(assignment)) => assert!(assignment.is_true(b) && assignment.is_true(!a)),
+            other => panic!("expected an assignment, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn stops_at_the_deadline() {
+        let mut effort = Effort::default();
+        let calls = std::sync::atomic::AtomicU32::new(0);
+        let stop = || calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 2;
+        assert!(matches!(solve(&pigeons(10), &[], &stop, &mut effort), Ok(Answer::Stopped)));
+    }
+}

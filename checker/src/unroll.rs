@@ -1,0 +1,376 @@
+//! Unrolling: a kernel, a launch and a loop bound become an event graph.
+//!
+//! Every thread is executed symbolically on its own. A path is a guard (a conjunction of everything that was decided on
+//! the way) and an environment of register values; branches run both sides and join. Reads return fresh unknowns: which
+//! write feeds them is the business of later passes. What a thread learns by getting past a blocking instruction is
+//! stated as a constraint over a `Passes` unknown.
+//!
+//! Cannot: loops without end are cut at the bound (and say so); barrier participants are found by counting, so a kernel
+//! in which counting does not decide them is refused; recursion does not occur.
+
+mod access;
+mod barrier;
+mod dump;
+mod env;
+mod expression;
+mod loops;
+mod statement;
+
+pub use dump::dump;
+
+use crate::event::{
+    AgentId, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy, Location,
+    LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+};
+use barrier::BarrierLog;
+use env::Env;
+use expression::Frame;
+use fencepost_dsl::kernel::program::{Instruction, Kernel, Launch, Program, StorageId};
+use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::{Diagnostic, IndexVec, Span};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// How far to unroll.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnrollOptions {
+    /// Iterations of loops without a constant trip count.
+    pub bound: u32,
+    /// Most events of a graph.
+    pub max_events: usize,
+    /// Most statements executed, over all threads.
+    pub max_steps: u64,
+}
+
+impl Default for UnrollOptions {
+    fn default() -> Self {
+        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000 }
+    }
+}
+
+/// Why there is no event graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnrollError {
+    /// The kernel does something that cannot be modelled.
+    Unsupported(Diagnostic),
+    /// A limit was reached.
+    TooLarge {
+        /// Which: `threads`, `events`, `steps` or `barrier edges`.
+        limit: &'static str,
+        /// Its value.
+        value: u64,
+        /// What was being executed.
+        span: Span,
+    },
+}
+
+impl UnrollError {
+    fn unsupported(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported(Diagnostic::new(code, message, span, label))
+    }
+}
+
+/// Most threads of a launch.
+pub const MAX_THREADS: u64 = 65_536;
+
+/// Unrolls `kernel` for `launch`.
+pub fn unroll(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    options: &UnrollOptions,
+) -> Result<EventGraph, UnrollError> {
+    let n_threads = [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
+        .iter()
+        .fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
+    if n_threads > MAX_THREADS {
+        return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
+    }
+    let mut unroller = Unroller::new(program, kernel, launch, options);
+    let parameters = unroller.declare_parameters();
+    for agent in unroller.graph.hierarchy.agents() {
+        unroller.run_thread(agent, &parameters)?;
+    }
+    unroller.finish_barriers()?;
+    unroller.evaluate_finals(&parameters)?;
+    Ok(unroller.graph)
+}
+
+/// One path through a thread.
+#[derive(Clone, Debug)]
+struct State {
+    /// 1 iff the thread is on this path; `FALSE` once nothing can be.
+    live: TermRef,
+    /// Register values.
+    env: Env,
+}
+
+struct Unroller<'a> {
+    program: &'a Program,
+    kernel: &'a Kernel,
+    options: &'a UnrollOptions,
+    graph: EventGraph,
+    location_of: BTreeMap<(StorageId, u32), LocationId>,
+    site_of: FxHashMap<usize, SiteId>,
+    sites: IndexMap<Site, ()>,
+    barriers: BarrierLog,
+    final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
+    steps: u64,
+    // The thread being run.
+    agent: AgentId,
+    position: u32,
+    iterations: Vec<u32>,
+    role: Role,
+    /// Path conditions of `exit`.
+    exits: Vec<TermRef>,
+    /// Per enclosing loop, the paths that broke out of it.
+    breaks: Vec<Vec<State>>,
+    /// Number of places passed at which the thread can stop for good.
+    n_blocking: u32,
+    /// A register without value was read: only in the second try of a loop that turns out not to be a spin.
+    missing_register: bool,
+}
+
+impl<'a> Unroller<'a> {
+    fn new(program: &'a Program, kernel: &'a Kernel, launch: &Launch, options: &'a UnrollOptions) -> Self {
+        let graph = EventGraph {
+            hierarchy: Hierarchy::new(launch),
+            terms: TermPool::new(),
+            locations: IndexVec::new(),
+            sites: IndexVec::new(),
+            events: IndexVec::new(),
+            rmw: Vec::new(),
+            completed: IndexVec::new(),
+            constraints: Vec::new(),
+            obligations: Vec::new(),
+            cuts: Vec::new(),
+            reachables: Vec::new(),
+            finals: Vec::new(),
+            barrier_edges: Vec::new(),
+            parameters: Vec::new(),
+        };
+        let mut unroller = Self {
+            program,
+            kernel,
+            options,
+            graph,
+            location_of: BTreeMap::new(),
+            site_of: FxHashMap::default(),
+            sites: IndexMap::new(),
+            barriers: BarrierLog::default(),
+            final_values: BTreeMap::new(),
+            steps: 0,
+            agent: AgentId(0),
+            position: 0,
+            iterations: Vec::new(),
+            role: Role::Plain,
+            exits: Vec::new(),
+            breaks: Vec::new(),
+            n_blocking: 0,
+            missing_register: false,
+        };
+        unroller.declare_locations();
+        unroller
+    }
+
+    /// One location per global storage, one per CTA and shared storage.
+    fn declare_locations(&mut self) {
+        let n_ctas = self.graph.hierarchy.n_ctas();
+        for (id, storage) in self.kernel.storages.iter_enumerated() {
+            let object = self.kernel.objects.iter().find(|object| object.storage == id);
+            let name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
+            let instances = if storage.space == Space::Shared { n_ctas } else { 1 };
+            for instance in 0..instances {
+                let name = if instances > 1 {
+                    format!("{name} of {}", self.cta_name(CtaId(instance)))
+                } else {
+                    name.clone()
+                };
+                let location = self.graph.locations.push(Location {
+                    storage: id,
+                    name,
+                    size_bytes: storage.size_bytes,
+                    initial: storage.initial.clone(),
+                });
+                self.location_of.insert((id, instance), location);
+            }
+        }
+    }
+
+    fn cta_name(&self, cta: CtaId) -> String {
+        let launch = &self.graph.hierarchy.launch;
+        let per_gpu = launch.clusters * launch.ctas;
+        let name = format!("cta {}", cta.0 % per_gpu);
+        if launch.gpus > 1 { format!("{name} on gpu {}", cta.0 / per_gpu) } else { name }
+    }
+
+    /// The parameters as unknowns, in the environment every thread starts with.
+    fn declare_parameters(&mut self) -> Env {
+        let mut env = Env::default();
+        let terms = &mut self.graph.terms;
+        for parameter in &self.kernel.parameters {
+            let (min, max) = (u128::from(parameter.min), u128::from(parameter.max));
+            let width = self.kernel.registers[parameter.register].width;
+            let (unknown, value) = terms.fresh_in_range(width, min, max, UnknownKind::Parameter);
+            // Unsigned comparisons fold by the declared range, which is what is to be stated here; signed ones on a
+            // width that holds every value as a positive number do not.
+            let wide = terms.resize(value, 128);
+            let (min, max) = (terms.constant(min, 128), terms.constant(max, 128));
+            let below = terms.signed_less(wide, min);
+            let above = terms.signed_less(max, wide);
+            for out_of_range in [below, above] {
+                let term = terms.not(out_of_range);
+                self.graph.constraints.push(Constraint { term });
+            }
+            self.graph.parameters.push((parameter.name.clone(), unknown));
+            env.set(parameter.register, value);
+        }
+        env
+    }
+
+    fn run_thread(&mut self, agent: AgentId, parameters: &Env) -> Result<(), UnrollError> {
+        self.agent = agent;
+        self.position = 0;
+        self.iterations.clear();
+        self.role = Role::Plain;
+        self.exits.clear();
+        self.breaks.clear();
+        self.barriers.start_thread();
+        let frame = Frame::of_kernel(self.kernel);
+        let mut state = State { live: TermPool::TRUE, env: parameters.clone() };
+        self.run(&mut state, &frame, &self.kernel.body)?;
+        self.check_registers(self.kernel.span)?;
+        // From the last end backwards, so that neighbours differ in their last decision only and cancel.
+        let exits = std::mem::take(&mut self.exits);
+        let completed =
+            exits.into_iter().rev().fold(state.live, |ended, exit| self.graph.terms.or(exit, ended));
+        self.graph.completed.push(completed);
+        Ok(())
+    }
+
+    fn evaluate_finals(&mut self, parameters: &Env) -> Result<(), UnrollError> {
+        self.agent = AgentId(0);
+        let frame = Frame::of_kernel(self.kernel);
+        for goal in &self.kernel.finals {
+            let condition = self.evaluate(parameters, &frame, &goal.condition)?;
+            self.graph.finals.push(FinalGoal { span: goal.span, kind: goal.kind, condition });
+        }
+        self.check_registers(self.kernel.span)
+    }
+
+    /// The front end promises that every register is assigned before it is read; a broken promise must not become a
+    /// verdict.
+    fn check_registers(&self, span: Span) -> Result<(), UnrollError> {
+        if !self.missing_register {
+            return Ok(());
+        }
+        let message = format!("kernel `{}` reads a register that was not assigned", self.kernel.name);
+        Err(UnrollError::unsupported("unsupported::unassigned-register", message, span, "in this kernel"))
+    }
+
+    /// Counts one executed statement.
+    fn step(&mut self, span: Span) -> Result<(), UnrollError> {
+        self.steps += 1;
+        if self.steps > self.options.max_steps {
+            return Err(UnrollError::TooLarge { limit: "steps", value: self.options.max_steps, span });
+        }
+        Ok(())
+    }
+
+    fn next_position(&mut self) -> u32 {
+        let position = self.position;
+        self.position += 1;
+        position
+    }
+
+    fn emit(
+        &mut self,
+        guard: TermRef,
+        position: u32,
+        kind: EventKind,
+        site: SiteId,
+    ) -> Result<EventId, UnrollError> {
+        if self.graph.events.len() >= self.options.max_events {
+            let span = self.graph.sites[site].span;
+            let value = self.options.max_events as u64;
+            return Err(UnrollError::TooLarge { limit: "events", value, span });
+        }
+        Ok(self.graph.events.push(Event {
+            agent: Some(self.agent),
+            guard,
+            position,
+            kind,
+            site: Some(site),
+            iterations: self.iterations.clone(),
+            role: self.role,
+        }))
+    }
+
+    fn site(&mut self, span: Span, instruction: &Instruction, frame: &Frame<'_>) -> SiteId {
+        let key = std::ptr::from_ref(instruction) as usize;
+        if let Some(&site) = self.site_of.get(&key) {
+            return site;
+        }
+        let operand = self.operand_text(instruction, frame);
+        let site = Site { span, text: instruction.text.clone(), operand };
+        let (index, _) = self.sites.insert_full(site.clone(), ());
+        let id = if index == self.graph.sites.len() {
+            self.graph.sites.push(site)
+        } else {
+            SiteId(u32::try_from(index).unwrap_or(u32::MAX))
+        };
+        self.site_of.insert(key, id);
+        id
+    }
+
+    /// Splits a path on a condition; a side that cannot be taken is `FALSE` and the other keeps the guard as it is.
+    fn split(&mut self, live: TermRef, condition: TermRef) -> (TermRef, TermRef) {
+        let terms = &mut self.graph.terms;
+        let yes = terms.and(live, condition);
+        if yes == TermPool::FALSE {
+            return (yes, live);
+        }
+        let not = terms.not(condition);
+        let no = terms.and(live, not);
+        if no == TermPool::FALSE { (live, no) } else { (yes, no) }
+    }
+
+    /// Joins two paths that exclude each other.
+    fn join(&mut self, a: State, b: State) -> State {
+        if a.live == TermPool::FALSE {
+            return b;
+        }
+        if b.live == TermPool::FALSE {
+            return a;
+        }
+        let terms = &mut self.graph.terms;
+        // What `a` demands beyond `b` is false whenever `b` holds, or both would hold: it tells the two apart.
+        let theirs = terms.conjuncts(b.live).to_vec();
+        let own: Vec<TermRef> =
+            terms.conjuncts(a.live).iter().copied().filter(|c| !theirs.contains(c)).collect();
+        let complement = own.iter().copied().find(|&c| {
+            let not = terms.not(c);
+            theirs.contains(&not)
+        });
+        let apart = match complement {
+            Some(conjunct) => conjunct,
+            None => terms.and_all(own),
+        };
+        let live = terms.or(a.live, b.live);
+        let env = a.env.join(&b.env, |x, y| terms.if_then_else(apart, x, y));
+        State { live, env }
+    }
+
+    /// Joins paths that exclude each other, given in the order in which they split off; without any, the result is not
+    /// live. From the last backwards, so that neighbours differ in their last decision only and the guard folds.
+    fn join_all(&mut self, states: Vec<State>) -> State {
+        let dead = State { live: TermPool::FALSE, env: Env::default() };
+        states.into_iter().rev().fold(dead, |joined, state| self.join(joined, state))
+    }
+}

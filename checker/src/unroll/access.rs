@@ -1,0 +1,279 @@
+//! Loads, stores and atomics.
+
+use super::expression::{Frame, Place};
+use super::{State, UnrollError, Unroller};
+use crate::event::{Access, AtomicClass, EventId, EventKind, SiteId, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{
+    Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
+};
+use fencepost_dsl::vocabulary::{Scope, Sem};
+
+/// How an access synchronizes.
+#[derive(Clone, Copy)]
+struct Strength {
+    sem: Sem,
+    scope: Scope,
+    atomic: AtomicClass,
+}
+
+/// An atomic read-modify-write, as `atom` and `red` have it in common.
+struct Update<'a> {
+    destination: Option<RegisterId>,
+    op: AtomicOp,
+    operands: &'a [Expression],
+    address: &'a Address,
+    sem: Sem,
+    scope: Scope,
+    class: AtomicClass,
+}
+
+impl Unroller<'_> {
+    /// Runs an instruction that accesses memory.
+    pub(super) fn access(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        kind: &InstructionKind,
+    ) -> Result<(), UnrollError> {
+        match kind {
+            InstructionKind::Load { destinations, address, sem, scope } => {
+                let strength = Strength { sem: *sem, scope: *scope, atomic: AtomicClass::None };
+                self.load(state, frame, site, (destinations, address), strength)
+            }
+            InstructionKind::Store { values, address, sem, scope } => {
+                let strength = Strength { sem: *sem, scope: *scope, atomic: AtomicClass::None };
+                self.store(state, frame, site, (values, address), strength)
+            }
+            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+                // without a destination it may be lowered to `red`.
+                let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Reduction };
+                let (destination, op, sem, scope) = (*destination, *op, *sem, *scope);
+                self.update(
+                    state,
+                    frame,
+                    site,
+                    &Update { destination, op, operands, address, sem, scope, class },
+                )
+            }
+            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+                let operands = std::slice::from_ref(operand);
+                let (op, sem, scope, class) = (*op, *sem, *scope, AtomicClass::Reduction);
+                self.update(
+                    state,
+                    frame,
+                    site,
+                    &Update { destination: None, op, operands, address, sem, scope, class },
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn load(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        (destinations, address): (&[Option<RegisterId>], &Address),
+        strength: Strength,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, address, destinations.len())? else { return Ok(()) };
+        let position = self.next_position();
+        let width = self.kernel.objects[place.object].width;
+        for (element, destination) in destinations.iter().enumerate() {
+            let mut value = None;
+            for part in parts(width, strength) {
+                let (_, bits) = self.read(state.live, site, position, (place, element), part, strength)?;
+                value = Some(match value {
+                    None => bits,
+                    Some(lower) => self.concatenate(lower, bits, part.low_bit, width),
+                });
+            }
+            if let (Some(register), Some(value)) = (*destination, value) {
+                let value = self.graph.terms.resize(value, frame.width(register));
+                state.env.set(register, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        (values, address): (&[Expression], &Address),
+        strength: Strength,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, address, values.len())? else { return Ok(()) };
+        let position = self.next_position();
+        let width = self.kernel.objects[place.object].width;
+        for (element, value) in values.iter().enumerate() {
+            let value = self.evaluate(&state.env, frame, value)?;
+            let value = self.graph.terms.resize(value, width);
+            for part in parts(width, strength) {
+                let value = self.graph.terms.extract(value, part.low_bit, part.width);
+                self.write(state.live, site, position, (place, element), part, value, strength)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        update: &Update<'_>,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, update.address, 1)? else { return Ok(()) };
+        let width = self.kernel.objects[place.object].width;
+        let mut operands = Vec::with_capacity(2);
+        for operand in update.operands {
+            let operand = self.evaluate(&state.env, frame, operand)?;
+            operands.push(self.graph.terms.resize(operand, width));
+        }
+        let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel) && update.class == AtomicClass::Atom;
+        let releases = matches!(update.sem, Sem::Release | Sem::AcqRel);
+        let strength = |sem| Strength { sem, scope: update.scope, atomic: update.class };
+        let whole = Part { low_bit: 0, width };
+        let read_sem = strength(if acquires { Sem::Acquire } else { Sem::Relaxed });
+        let position = self.next_position();
+        let (read, old) = self.read(state.live, site, position, (place, 0), whole, read_sem)?;
+        let (changes, new) = self.atomic_result(update.op, old, &operands);
+        let guard = self.graph.terms.and(state.live, changes);
+        if guard != TermPool::FALSE {
+            let write_sem = strength(if releases { Sem::Release } else { Sem::Relaxed });
+            let position = self.next_position();
+            let write = self.write(guard, site, position, (place, 0), whole, new, write_sem)?;
+            self.graph.rmw.push((read, write));
+        }
+        if let Some(register) = update.destination {
+            let value = self.graph.terms.resize(old, frame.width(register));
+            state.env.set(register, value);
+        }
+        Ok(())
+    }
+
+    /// Whether an atomic writes (a failed compare-and-swap does not: A-4), and what.
+    fn atomic_result(&mut self, op: AtomicOp, old: TermRef, operands: &[TermRef]) -> (TermRef, TermRef) {
+        let terms = &mut self.graph.terms;
+        let width = terms.width(old);
+        let zero = terms.constant(0, width);
+        let one = terms.constant(1, width);
+        let operand = operands.first().copied().unwrap_or(zero);
+        let value = match op {
+            AtomicOp::Add => terms.binary(BinaryOp::Add, old, operand),
+            AtomicOp::And => terms.binary(BinaryOp::And, old, operand),
+            AtomicOp::Or => terms.binary(BinaryOp::Or, old, operand),
+            AtomicOp::Xor => terms.binary(BinaryOp::Xor, old, operand),
+            AtomicOp::Exchange => operand,
+            AtomicOp::Inc => {
+                let below = terms.less(old, operand);
+                let next = terms.binary(BinaryOp::Add, old, one);
+                terms.if_then_else(below, next, zero)
+            }
+            AtomicOp::Dec => {
+                let is_zero = terms.equal(old, zero);
+                let above = terms.less(operand, old);
+                let wraps = terms.or(is_zero, above);
+                let previous = terms.binary(BinaryOp::Subtract, old, one);
+                terms.if_then_else(wraps, operand, previous)
+            }
+            AtomicOp::Min | AtomicOp::SignedMin | AtomicOp::Max | AtomicOp::SignedMax => {
+                let old_is_less = if matches!(op, AtomicOp::Min | AtomicOp::Max) {
+                    terms.less(old, operand)
+                } else {
+                    terms.signed_less(old, operand)
+                };
+                let (if_less, if_not) = match op {
+                    AtomicOp::Min | AtomicOp::SignedMin => (old, operand),
+                    _ => (operand, old),
+                };
+                terms.if_then_else(old_is_less, if_less, if_not)
+            }
+            AtomicOp::CompareAndSwap => {
+                let swap = operands.get(1).copied().unwrap_or(zero);
+                return (terms.equal(old, operand), swap);
+            }
+        };
+        (TermPool::TRUE, value)
+    }
+
+    fn read(
+        &mut self,
+        guard: TermRef,
+        site: SiteId,
+        position: u32,
+        element: (Place, usize),
+        part: Part,
+        strength: Strength,
+    ) -> Result<(EventId, TermRef), UnrollError> {
+        let event = self.graph.events.next_id();
+        let (_, value) = self.graph.terms.fresh(part.width, UnknownKind::Read(event));
+        let access = self.scalar_access(element, part, value, strength);
+        let event = self.emit(guard, position, EventKind::Read(access), site)?;
+        Ok((event, value))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "an access has that many independent sides")]
+    fn write(
+        &mut self,
+        guard: TermRef,
+        site: SiteId,
+        position: u32,
+        element: (Place, usize),
+        part: Part,
+        value: TermRef,
+        strength: Strength,
+    ) -> Result<EventId, UnrollError> {
+        let access = self.scalar_access(element, part, value, strength);
+        self.emit(guard, position, EventKind::Write(access), site)
+    }
+
+    fn scalar_access(
+        &mut self,
+        (place, element): (Place, usize),
+        part: Part,
+        value: TermRef,
+        strength: Strength,
+    ) -> Access {
+        let object = &self.kernel.objects[place.object];
+        let location = self.location(object);
+        let terms = &mut self.graph.terms;
+        let element = terms.constant(element as u128, 32);
+        let index = terms.binary(BinaryOp::Add, place.index, element);
+        let size = terms.constant(u128::from(object.width / 8), 32);
+        let relative = terms.binary(BinaryOp::Multiply, index, size);
+        let base = terms.constant(u128::from(object.offset_bytes) + u128::from(part.low_bit / 8), 32);
+        let offset = terms.binary(BinaryOp::Add, relative, base);
+        let Strength { sem, scope, atomic } = strength;
+        let width_bytes = u32::from(part.width / 8);
+        Access { location, mapping: object.mapping, offset, width_bytes, value, sem, scope, atomic }
+    }
+
+    fn concatenate(&mut self, low: TermRef, high: TermRef, low_bits: Width, width: Width) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let low = terms.resize(low, width);
+        let high = terms.resize(high, width);
+        let amount = terms.constant(u128::from(low_bits), width);
+        let high = terms.binary(BinaryOp::ShiftLeft, high, amount);
+        terms.binary(BinaryOp::Or, high, low)
+    }
+}
+
+/// A run of bits of an element that is accessed at once.
+#[derive(Clone, Copy)]
+struct Part {
+    low_bit: Width,
+    width: Width,
+}
+
+/// How an element is accessed: at once, except that a weak 16-byte cell is two 8-byte accesses.
+fn parts(width: Width, strength: Strength) -> Vec<Part> {
+    if width == 128 && strength.sem == Sem::Weak {
+        return vec![Part { low_bit: 0, width: 64 }, Part { low_bit: 64, width: 64 }];
+    }
+    vec![Part { low_bit: 0, width }]
+}

@@ -1,0 +1,280 @@
+//! Barriers: what a thread does at `bar`, `barrier` and `bar.warp.sync`.
+//!
+//! Which executions belong together is found by counting: the generation of an execution is the number of arrivals the
+//! thread has made on that barrier before. Usually it is the same on every path and known here; all threads then share
+//! one unknown per generation that says whether it completes. Otherwise the generation is a term, and each wait has an
+//! unknown of its own. What completion means is stated once all threads are there (`completion`), and that counting
+//! was right where `arrive` is used is checked then too (`misuse`).
+
+mod completion;
+mod misuse;
+
+use super::expression::Frame;
+use super::{State, UnrollError, Unroller};
+use crate::event::{AgentId, CtaId, EventId, EventKind, SiteId, TermKind, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Barriers of a CTA (BR-1).
+const N_BARRIERS: u128 = 16;
+
+/// What the executions that can meet have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Group {
+    /// A numbered barrier of a CTA.
+    Cta(CtaId, u32),
+    /// `bar.warp.sync` with one mask in one warp (of the launch).
+    Warp(u32, u32),
+}
+
+/// How many arrivals on the group the thread has made before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Generation {
+    Static(u32),
+    /// 32 bits wide.
+    Dynamic(TermRef),
+}
+
+/// Which form of the instruction.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Sync,
+    Arrive,
+    Reduce { op: BarrierReduction, predicate: TermRef, result: TermRef },
+}
+
+/// One dynamic instance of a barrier instruction.
+#[derive(Clone, Copy, Debug)]
+struct Execution {
+    group: Group,
+    agent: AgentId,
+    guard: TermRef,
+    generation: Generation,
+    form: Form,
+    /// Explicit thread count.
+    count: Option<u32>,
+    arrive: EventId,
+    /// The passage and its guard.
+    wait: Option<(EventId, TermRef)>,
+    position: u32,
+    span: Span,
+}
+
+/// All barrier executions, and what is known of the current thread's.
+#[derive(Default)]
+pub struct BarrierLog {
+    executions: Vec<Execution>,
+    /// Per group and static generation: whether it completes.
+    passes: BTreeMap<(Group, u32), TermRef>,
+    /// Per group, static generation and operation: the combined predicate.
+    results: BTreeMap<(Group, u32, u8), TermRef>,
+    /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
+    own: BTreeMap<Group, Vec<TermRef>>,
+    /// Groups on which the current thread has executions of dynamic generation.
+    own_dynamic: BTreeSet<Group>,
+    /// Index of the current thread's first execution.
+    own_first: usize,
+}
+
+impl BarrierLog {
+    /// Forgets what is known of the previous thread.
+    pub fn start_thread(&mut self) {
+        self.own.clear();
+        self.own_dynamic.clear();
+        self.own_first = self.executions.len();
+    }
+}
+
+impl Unroller<'_> {
+    /// Runs `bar` or `barrier`.
+    pub(super) fn barrier(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
+    ) -> Result<(), UnrollError> {
+        let id_value = self.constant_operand(state, frame, id, "barrier number")?;
+        if id_value >= N_BARRIERS {
+            let message = format!("barrier {id_value} does not exist: a CTA has barriers 0 to 15");
+            return Err(UnrollError::unsupported(
+                "unsupported::barrier-id",
+                message,
+                id.span,
+                "this barrier",
+            ));
+        }
+        let count = match count {
+            Some(count) => {
+                let value = self.constant_operand(state, frame, count, "thread count")?;
+                Some(u32::try_from(value).unwrap_or(u32::MAX))
+            }
+            None => None,
+        };
+        let cta = self.graph.hierarchy.cta_of(self.agent);
+        let group = Group::Cta(cta, u32::try_from(id_value).unwrap_or(u32::MAX));
+        let generation = self.generation(group, state.live);
+        let form = match kind {
+            BarrierKind::Sync => Form::Sync,
+            BarrierKind::Arrive => Form::Arrive,
+            BarrierKind::Reduce { destination, op, predicate } => {
+                let predicate = self.evaluate(&state.env, frame, predicate)?;
+                let result = self.barrier_result(group, generation, *op);
+                let value = self.graph.terms.resize(result, frame.width(*destination));
+                state.env.set(*destination, value);
+                Form::Reduce { op: *op, predicate, result }
+            }
+        };
+        self.execute(state, site, group, generation, form, count)
+    }
+
+    /// Runs `bar.warp.sync`.
+    pub(super) fn warp_sync(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        mask: &Expression,
+    ) -> Result<(), UnrollError> {
+        let value = self.constant_operand(state, frame, mask, "lane mask")?;
+        let value = u32::try_from(value).unwrap_or(u32::MAX);
+        let lane = self.graph.hierarchy.threads[self.agent].lane;
+        if value >> lane & 1 == 0 {
+            let message =
+                format!("lane {lane} executes `bar.warp.sync` with mask {value:#x}, which leaves it out");
+            let error =
+                UnrollError::unsupported("unsupported::warp-sync-mask", message, mask.span, "this mask");
+            return Err(with_rule(error, "UB-W1"));
+        }
+        let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
+        let generation = self.generation(group, state.live);
+        self.execute(state, site, group, generation, Form::Sync, None)
+    }
+
+    fn constant_operand(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        operand: &Expression,
+        what: &str,
+    ) -> Result<u128, UnrollError> {
+        let value = self.evaluate(&state.env, frame, operand)?;
+        self.graph.terms.constant_value(value).ok_or_else(|| {
+            let message = format!("the {what} of a barrier instruction must be known before the kernel runs");
+            UnrollError::unsupported(
+                "unsupported::barrier-operand",
+                message,
+                operand.span,
+                "not a constant here",
+            )
+        })
+    }
+
+    fn execute(
+        &mut self,
+        state: &mut State,
+        site: SiteId,
+        group: Group,
+        generation: Generation,
+        form: Form,
+        count: Option<u32>,
+    ) -> Result<(), UnrollError> {
+        let guard = state.live;
+        let span = self.graph.sites[site].span;
+        let position = self.next_position();
+        let arrive = self.emit(guard, position, EventKind::BarrierArrive, site)?;
+        let wait = if matches!(form, Form::Arrive) {
+            None
+        } else {
+            let passes = self.passes(group, generation);
+            state.live = self.graph.terms.and(guard, passes);
+            let wait_position = self.next_position();
+            let wait = self.emit(state.live, wait_position, EventKind::BarrierWait, site)?;
+            self.n_blocking += 1;
+            Some((wait, state.live))
+        };
+        let agent = self.agent;
+        let execution =
+            Execution { group, agent, guard, generation, form, count, arrive, wait, position, span };
+        self.barriers.executions.push(execution);
+        match generation {
+            Generation::Static(k) => {
+                let own = self.barriers.own.entry(group).or_default();
+                match own.get_mut(k as usize) {
+                    Some(union) => *union = self.graph.terms.or(*union, guard),
+                    None => own.push(guard),
+                }
+            }
+            Generation::Dynamic(_) => {
+                self.barriers.own_dynamic.insert(group);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of arrivals the current thread has made on the group when it gets here.
+    fn generation(&mut self, group: Group, guard: TermRef) -> Generation {
+        let terms = &mut self.graph.terms;
+        if !self.barriers.own_dynamic.contains(&group) {
+            let earlier = self.barriers.own.get(&group).map_or(&[][..], Vec::as_slice);
+            let n_made = earlier.iter().take_while(|&&union| entails(terms, guard, union)).count();
+            if earlier[n_made..].iter().all(|&union| terms.excludes_syntactically(guard, union)) {
+                return Generation::Static(u32::try_from(n_made).unwrap_or(u32::MAX));
+            }
+        }
+        let mut total = terms.constant(0, 32);
+        let (zero, one) = (total, terms.constant(1, 32));
+        for earlier in &self.barriers.executions[self.barriers.own_first..] {
+            if earlier.group == group && !terms.excludes_syntactically(guard, earlier.guard) {
+                let made = terms.if_then_else(earlier.guard, one, zero);
+                total = terms.binary(BinaryOp::Add, total, made);
+            }
+        }
+        Generation::Dynamic(total)
+    }
+
+    fn passes(&mut self, group: Group, generation: Generation) -> TermRef {
+        let terms = &mut self.graph.terms;
+        match generation {
+            Generation::Static(k) => *self
+                .barriers
+                .passes
+                .entry((group, k))
+                .or_insert_with(|| terms.fresh(1, UnknownKind::Passes).1),
+            Generation::Dynamic(_) => terms.fresh(1, UnknownKind::Passes).1,
+        }
+    }
+
+    fn barrier_result(&mut self, group: Group, generation: Generation, op: BarrierReduction) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let width = if op == BarrierReduction::Popc { 32 } else { 1 };
+        match generation {
+            Generation::Static(k) => *self
+                .barriers
+                .results
+                .entry((group, k, op as u8))
+                .or_insert_with(|| terms.fresh(width, UnknownKind::BarrierResult).1),
+            Generation::Dynamic(_) => terms.fresh(width, UnknownKind::BarrierResult).1,
+        }
+    }
+}
+
+/// Whether `guard` visibly implies `union`: each of its conjuncts, or a member of a conjunct that is a disjunction.
+fn entails(terms: &TermPool, guard: TermRef, union: TermRef) -> bool {
+    terms.implies_syntactically(guard, union)
+        || terms.conjuncts(union).iter().all(|&conjunct| match terms.kind(conjunct) {
+            TermKind::Or(members) => {
+                terms.implies_syntactically(guard, conjunct)
+                    || members.iter().any(|&member| terms.implies_syntactically(guard, member))
+            }
+            _ => terms.implies_syntactically(guard, conjunct),
+        })
+}
+
+fn with_rule(error: UnrollError, rule: &'static str) -> UnrollError {
+    match error {
+        UnrollError::Unsupported(diagnostic) => UnrollError::Unsupported(diagnostic.with_rule(rule)),
+        other => other,
+    }
+}

@@ -1,0 +1,316 @@
+//! When a barrier completes, once all threads' executions are known.
+//!
+//! A completion constraint says that everybody needed has arrived; that arrivals must not depend on the completion they
+//! bring about is not said here, but follows from barrier edges and program order being acyclic.
+
+use super::super::{UnrollError, Unroller};
+use super::{Execution, Form, Generation, Group, entails, with_rule};
+use crate::event::{AgentId, BarrierEdge, Constraint, CtaId, TermPool, TermRef};
+use fencepost_dsl::Diagnostic;
+use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
+use std::collections::BTreeMap;
+
+/// Most barrier edges of a graph.
+const MAX_BARRIER_EDGES: usize = 4_000_000;
+
+/// Threads a warp counts for, however many lanes the launch gives it (BR-2).
+const WARP_SIZE: u32 = 32;
+
+/// The executions of one group, and who takes part.
+pub struct Instances {
+    /// Indices into the log.
+    executions: Vec<usize>,
+    /// The same per participating thread, in program order; empty for one that never gets there.
+    per_lane: BTreeMap<AgentId, Vec<usize>>,
+    /// Whether a thread that has exited is waited for no more (BR-7, A-22).
+    exit_counts: bool,
+    /// Whether `exit_counts` holds for whole warps too.
+    exit_counts_for_warps: bool,
+}
+
+impl Unroller<'_> {
+    /// States what completing means for every barrier, and which arrivals meet which waits.
+    pub(in super::super) fn finish_barriers(&mut self) -> Result<(), UnrollError> {
+        let mut groups: BTreeMap<Group, Vec<usize>> = BTreeMap::new();
+        for (index, execution) in self.barriers.executions.iter().enumerate() {
+            groups.entry(execution.group).or_default().push(index);
+        }
+        for (group, executions) in groups {
+            let instances = self.instances(group, executions)?;
+            self.check_arrivals(group, &instances.per_lane)?;
+            self.state_completion(group, &instances);
+            self.state_results(group, &instances);
+            self.link(&instances)?;
+        }
+        Ok(())
+    }
+
+    fn execution(&self, index: usize) -> Execution {
+        self.barriers.executions[index]
+    }
+
+    fn instances(&self, group: Group, executions: Vec<usize>) -> Result<Instances, UnrollError> {
+        let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        let (exit_counts, exit_counts_for_warps) = match group {
+            Group::Warp(warp, mask) => {
+                let lanes = self.graph.hierarchy.launch.lanes;
+                for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
+                    per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
+                }
+                (false, false)
+            }
+            Group::Cta(cta, id) => {
+                self.check_forms(id, &executions)?;
+                let explicit = self.common_count(id, &executions)?;
+                for agent in self.participants(cta, id, explicit, &executions)? {
+                    per_lane.insert(agent, Vec::new());
+                }
+                let any_count = executions.iter().any(|&index| self.execution(index).count.is_some());
+                (true, !any_count)
+            }
+        };
+        for &index in &executions {
+            per_lane.entry(self.execution(index).agent).or_default().push(index);
+        }
+        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
+    }
+
+    /// `red` does not mix with the others (UB-B5).
+    fn check_forms(&self, id: u32, executions: &[usize]) -> Result<(), UnrollError> {
+        let find = |reduces: bool| {
+            executions
+                .iter()
+                .map(|&index| self.execution(index))
+                .find(|execution| matches!(execution.form, Form::Reduce { .. }) == reduces)
+        };
+        let (Some(reduce), Some(other)) = (find(true), find(false)) else { return Ok(()) };
+        let diagnostic = Diagnostic::new(
+            "unsupported::barrier-mixed-red",
+            format!("barrier {id} is used both by `red` and by `sync` or `arrive`, which is unpredictable"),
+            reduce.span,
+            "`red` here",
+        );
+        let help = "give the reduction a barrier number of its own";
+        Err(UnrollError::Unsupported(
+            diagnostic.with_label(other.span, "another form here").with_help(help).with_rule("UB-B5"),
+        ))
+    }
+
+    /// The thread count all executions agree on (UB-B3); `None` for all threads of the CTA.
+    fn common_count(&self, id: u32, executions: &[usize]) -> Result<Option<u32>, UnrollError> {
+        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
+        let effective = |index: usize| self.execution(index).count.unwrap_or(all);
+        let Some(&first) = executions.first() else { return Ok(None) };
+        let count = effective(first);
+        if let Some(&other) = executions.iter().find(|&&index| effective(index) != count) {
+            let diagnostic = Diagnostic::new(
+                "unsupported::barrier-count-mismatch",
+                format!("barrier {id} is used with {count} and with {} threads", effective(other)),
+                self.execution(other).span,
+                format!("waits for {} threads", effective(other)),
+            );
+            let label = format!("waits for {count} threads");
+            return Err(UnrollError::Unsupported(
+                diagnostic
+                    .with_label(self.execution(first).span, label)
+                    .with_help("use one thread count per barrier number")
+                    .with_rule("UB-B3"),
+            ));
+        }
+        Ok((count != all).then_some(count))
+    }
+
+    fn participants(
+        &self,
+        cta: CtaId,
+        id: u32,
+        count: Option<u32>,
+        executions: &[usize],
+    ) -> Result<Vec<AgentId>, UnrollError> {
+        let hierarchy = &self.graph.hierarchy;
+        let Some(count) = count else { return Ok(hierarchy.threads_of_cta(cta).collect()) };
+        let mut warps: Vec<u32> =
+            executions.iter().map(|&index| hierarchy.warp_of(self.execution(index).agent)).collect();
+        warps.sort_unstable();
+        warps.dedup();
+        let n_threads = (warps.len() as u64) * u64::from(WARP_SIZE);
+        if n_threads == u64::from(count) {
+            let in_warps = |&agent: &AgentId| warps.binary_search(&hierarchy.warp_of(agent)).is_ok();
+            return Ok(hierarchy.threads_of_cta(cta).filter(in_warps).collect());
+        }
+        let span = executions.first().map_or(self.kernel.span, |&index| self.execution(index).span);
+        let diagnostic = Diagnostic::new(
+            "unsupported::barrier-participants",
+            "which warps share an instance of this barrier cannot be decided by counting",
+            span,
+            format!(
+                "waits for {count} threads, and {} warps ({n_threads} threads) use barrier {id}",
+                warps.len()
+            ),
+        );
+        let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
+        Err(with_rule(UnrollError::Unsupported(diagnostic.with_help(help)), "BR-1"))
+    }
+
+    fn state_completion(&mut self, group: Group, instances: &Instances) {
+        let shared: Vec<(u32, TermRef)> = self
+            .barriers
+            .passes
+            .range((group, 0)..=(group, u32::MAX))
+            .map(|(&(_, k), &passes)| (k, passes))
+            .collect();
+        for (k, passes) in shared {
+            let complete = self.complete(instances, Generation::Static(k));
+            self.imply(passes, complete);
+        }
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            if let (Some((_, guard)), Generation::Dynamic(_)) = (execution.wait, execution.generation) {
+                let complete = self.complete(instances, execution.generation);
+                self.imply(guard, complete);
+            }
+        }
+    }
+
+    fn imply(&mut self, guard: TermRef, term: TermRef) {
+        let term = self.graph.terms.implies(guard, term);
+        if term != TermPool::TRUE {
+            self.graph.constraints.push(Constraint { term });
+        }
+    }
+
+    /// 1 iff everybody needed for the generation has arrived.
+    fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
+        let mut needed = Vec::new();
+        let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
+        for (&lane, executions) in &instances.per_lane {
+            let arrived = self.arrived(executions, generation);
+            let mut enough = arrived;
+            if instances.exit_counts {
+                let completed = self.graph.completed[lane];
+                if !entails(&self.graph.terms, completed, arrived) {
+                    let not = self.graph.terms.not(arrived);
+                    let exited = self.graph.terms.and(completed, not);
+                    enough = self.graph.terms.or(arrived, exited);
+                }
+                warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(arrived);
+            }
+            needed.push(enough);
+        }
+        if !instances.exit_counts_for_warps {
+            // With an explicit count, a warp whose threads have all exited is still waited for.
+            for (_, arrivals) in warps {
+                let some = self.graph.terms.or_all(arrivals);
+                needed.push(some);
+            }
+        }
+        self.graph.terms.and_all(needed)
+    }
+
+    /// 1 iff one of a thread's executions is an arrival of the generation.
+    fn arrived(&mut self, executions: &[usize], generation: Generation) -> TermRef {
+        let mut arrivals = Vec::new();
+        for &index in executions {
+            let execution = self.execution(index);
+            let same = self.same_generation(execution.generation, generation);
+            if same != TermPool::FALSE {
+                arrivals.push(self.graph.terms.and(execution.guard, same));
+            }
+        }
+        self.graph.terms.or_all(arrivals)
+    }
+
+    fn same_generation(&mut self, a: Generation, b: Generation) -> TermRef {
+        if let (Generation::Static(a), Generation::Static(b)) = (a, b) {
+            return TermPool::boolean(a == b);
+        }
+        let terms = &mut self.graph.terms;
+        let mut term = |generation| match generation {
+            Generation::Static(k) => terms.constant(u128::from(k), 32),
+            Generation::Dynamic(term) => term,
+        };
+        let (a, b) = (term(a), term(b));
+        terms.equal(a, b)
+    }
+
+    /// States the results of `bar.red` (BR-5).
+    fn state_results(&mut self, group: Group, instances: &Instances) {
+        let mut stated = Vec::new();
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let (Form::Reduce { op, result, .. }, Some((_, guard))) = (execution.form, execution.wait) else {
+                continue;
+            };
+            if stated.contains(&result) {
+                continue;
+            }
+            stated.push(result);
+            let guard = match execution.generation {
+                Generation::Static(k) => self.barriers.passes.get(&(group, k)).copied().unwrap_or(guard),
+                Generation::Dynamic(_) => guard,
+            };
+            let combined = self.combine(instances, execution.generation, op);
+            let holds = self.graph.terms.equal(result, combined);
+            self.imply(guard, holds);
+        }
+    }
+
+    fn combine(&mut self, instances: &Instances, generation: Generation, op: BarrierReduction) -> TermRef {
+        let mut predicates = Vec::new();
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let Form::Reduce { predicate, .. } = execution.form else { continue };
+            let same = self.same_generation(execution.generation, generation);
+            let terms = &mut self.graph.terms;
+            let takes_part = terms.and(execution.guard, same);
+            predicates.push(if op == BarrierReduction::And {
+                terms.implies(takes_part, predicate)
+            } else {
+                terms.and(takes_part, predicate)
+            });
+        }
+        let terms = &mut self.graph.terms;
+        match op {
+            BarrierReduction::And => terms.and_all(predicates),
+            BarrierReduction::Or => terms.or_all(predicates),
+            BarrierReduction::Popc => predicates.into_iter().fold(terms.constant(0, 32), |sum, predicate| {
+                let one = terms.resize(predicate, 32);
+                terms.binary(BinaryOp::Add, sum, one)
+            }),
+        }
+    }
+
+    /// Links every arrival to every wait of the same instance (MM-34).
+    fn link(&mut self, instances: &Instances) -> Result<(), UnrollError> {
+        let mut arrivals: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut dynamic = Vec::new();
+        for &index in &instances.executions {
+            match self.execution(index).generation {
+                Generation::Static(k) => arrivals.entry(k).or_default().push(index),
+                Generation::Dynamic(_) => dynamic.push(index),
+            }
+        }
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let Some((wait, _)) = execution.wait else { continue };
+            let others: Vec<usize> = match execution.generation {
+                Generation::Static(k) => {
+                    arrivals.get(&k).into_iter().flatten().chain(&dynamic).copied().collect()
+                }
+                Generation::Dynamic(_) => instances.executions.clone(),
+            };
+            if self.graph.barrier_edges.len() + others.len() > MAX_BARRIER_EDGES {
+                let value = MAX_BARRIER_EDGES as u64;
+                return Err(UnrollError::TooLarge { limit: "barrier edges", value, span: execution.span });
+            }
+            for other in others {
+                let other = self.execution(other);
+                let same_instance = self.same_generation(other.generation, execution.generation);
+                if same_instance != TermPool::FALSE {
+                    self.graph.barrier_edges.push(BarrierEdge { arrive: other.arrive, wait, same_instance });
+                }
+            }
+        }
+        Ok(())
+    }
+}

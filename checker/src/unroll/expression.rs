@@ -1,0 +1,309 @@
+//! Expressions and memory operands: from typed syntax to terms, and the bounds obligations of indices.
+
+use super::env::Env;
+use super::{State, UnrollError, Unroller};
+use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{
+    Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Object,
+    ObjectId, Reference, ReferenceId, Register, RegisterId, UnaryOp, Width,
+};
+use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::{Diagnostic, IndexVec, Span};
+
+/// What the names of a body stand for: the kernel's own, or those of one call of a function.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    registers: &'a IndexVec<RegisterId, Register>,
+    references: Option<&'a IndexVec<ReferenceId, Reference>>,
+    bindings: Vec<Place>,
+}
+
+/// An element of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The object.
+    pub object: ObjectId,
+    /// Flattened element index, 32 bits.
+    pub index: TermRef,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of the kernel's own body.
+    pub fn of_kernel(kernel: &'a Kernel) -> Self {
+        Self { registers: &kernel.registers, references: None, bindings: Vec::new() }
+    }
+    /// The frame of a call.
+    pub fn of_call(
+        registers: &'a IndexVec<RegisterId, Register>,
+        references: &'a IndexVec<ReferenceId, Reference>,
+        bindings: Vec<Place>,
+    ) -> Self {
+        Self { registers, references: Some(references), bindings }
+    }
+    /// The width of a register.
+    pub fn width(&self, register: RegisterId) -> Width {
+        self.registers[register].width
+    }
+}
+
+impl Unroller<'_> {
+    /// The value of an expression on a path.
+    pub(super) fn evaluate(
+        &mut self,
+        env: &Env,
+        frame: &Frame<'_>,
+        expression: &Expression,
+    ) -> Result<TermRef, UnrollError> {
+        Ok(match &expression.kind {
+            ExpressionKind::Constant(value) => self.graph.terms.constant(*value, expression.width),
+            ExpressionKind::Register(register) => env.get(*register).unwrap_or_else(|| {
+                self.missing_register = true;
+                self.graph.terms.constant(0, frame.width(*register))
+            }),
+            ExpressionKind::Coordinate(coordinate) => {
+                let value = self.graph.hierarchy.coordinate(self.agent, *coordinate);
+                self.graph.terms.constant(u128::from(value), expression.width)
+            }
+            ExpressionKind::Unary(op, operand) => {
+                let operand = self.evaluate(env, frame, operand)?;
+                match op {
+                    UnaryOp::Not => self.graph.terms.not(operand),
+                    UnaryOp::Negate => self.graph.terms.negate(operand),
+                }
+            }
+            ExpressionKind::Binary(op, left, right) => {
+                let left = self.evaluate(env, frame, left)?;
+                let right = self.evaluate(env, frame, right)?;
+                self.graph.terms.binary(*op, left, right)
+            }
+            ExpressionKind::Select(condition, then, otherwise) => {
+                let condition = self.evaluate(env, frame, condition)?;
+                let then = self.evaluate(env, frame, then)?;
+                let otherwise = self.evaluate(env, frame, otherwise)?;
+                self.graph.terms.if_then_else(condition, then, otherwise)
+            }
+            ExpressionKind::Convert(operand) => {
+                let operand = self.evaluate(env, frame, operand)?;
+                self.graph.terms.resize(operand, expression.width)
+            }
+            ExpressionKind::FinalValue(address) => self.final_value(env, frame, address)?,
+        })
+    }
+
+    /// The element a memory operand names; the path goes on only where `n_elements` from there are inside the object.
+    ///
+    /// `None` if they never are: the path has ended.
+    pub(super) fn resolve(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        address: &Address,
+        n_elements: usize,
+    ) -> Result<Option<Place>, UnrollError> {
+        let extra = n_elements.saturating_sub(1) as u64;
+        let place = match address.base {
+            AddressBase::Object(id) => {
+                let indices = self.indices(&state.env, frame, address)?;
+                let object = &self.kernel.objects[id];
+                let zero = self.graph.terms.constant(0, 32);
+                let dimensions = if object.dimensions.is_empty() { &[1][..] } else { &object.dimensions };
+                for (dimension, &n) in dimensions.iter().enumerate() {
+                    let index = indices.get(dimension).copied().unwrap_or(zero);
+                    // The elements of a vector access follow each other in the last dimension.
+                    let extra = if dimension + 1 == dimensions.len() { extra } else { 0 };
+                    self.check_bounds(state, object, u64::from(n), index, extra, address.span);
+                }
+                Place { object: id, index: self.flatten(object, &indices) }
+            }
+            AddressBase::Reference(_) => {
+                let place = self.place(&state.env, frame, address)?;
+                let object = &self.kernel.objects[place.object];
+                self.check_bounds(state, object, object.n_elements(), place.index, extra, address.span);
+                place
+            }
+        };
+        Ok((state.live != TermPool::FALSE).then_some(place))
+    }
+
+    /// The element a memory operand names, without any check: what a reference is bound to.
+    pub(super) fn place(
+        &mut self,
+        env: &Env,
+        frame: &Frame<'_>,
+        address: &Address,
+    ) -> Result<Place, UnrollError> {
+        let indices = self.indices(env, frame, address)?;
+        Ok(match address.base {
+            AddressBase::Object(id) => {
+                Place { object: id, index: self.flatten(&self.kernel.objects[id], &indices) }
+            }
+            AddressBase::Reference(id) => {
+                let base = frame.bindings[id.0 as usize];
+                let index = match indices.first() {
+                    Some(&index) => self.graph.terms.binary(BinaryOp::Add, base.index, index),
+                    None => base.index,
+                };
+                Place { object: base.object, index }
+            }
+        })
+    }
+
+    fn indices(
+        &mut self,
+        env: &Env,
+        frame: &Frame<'_>,
+        address: &Address,
+    ) -> Result<Vec<TermRef>, UnrollError> {
+        let mut indices = Vec::with_capacity(address.indices.len());
+        for index in &address.indices {
+            let index = self.evaluate(env, frame, index)?;
+            indices.push(self.graph.terms.resize(index, 32));
+        }
+        Ok(indices)
+    }
+
+    /// Row-major; indices that are left out are 0.
+    fn flatten(&mut self, object: &Object, indices: &[TermRef]) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let mut flat = terms.constant(0, 32);
+        for (dimension, &n) in object.dimensions.iter().enumerate() {
+            let n = terms.constant(u128::from(n), 32);
+            flat = terms.binary(BinaryOp::Multiply, flat, n);
+            if let Some(&index) = indices.get(dimension) {
+                flat = terms.binary(BinaryOp::Add, flat, index);
+            }
+        }
+        flat
+    }
+
+    /// States that `index .. index + extra` is below `n`, where that is not plain, and narrows the path to it.
+    fn check_bounds(
+        &mut self,
+        state: &mut State,
+        object: &Object,
+        n: u64,
+        index: TermRef,
+        extra: u64,
+        span: Span,
+    ) {
+        let terms = &mut self.graph.terms;
+        // `index < n - extra`, so that nothing wraps around.
+        let inside = match n.checked_sub(extra) {
+            Some(0) | None => TermPool::FALSE,
+            Some(limit) if limit > u64::from(u32::MAX) => TermPool::TRUE,
+            Some(limit) => {
+                let limit = terms.constant(u128::from(limit), 32);
+                terms.less(index, limit)
+            }
+        };
+        if inside == TermPool::TRUE || state.live == TermPool::FALSE {
+            return;
+        }
+        let index = match terms.constant_value(index) {
+            // For a vector, the first element outside is the one to show.
+            Some(first) => terms.constant(first.max(u128::from(n).min(first + u128::from(extra))), 32),
+            None => index,
+        };
+        let guard = state.live;
+        state.live = terms.and(guard, inside);
+        if state.live == guard {
+            return;
+        }
+        let kind = ObligationKind::Bounds { object: object.name.clone(), n_elements: n, index };
+        self.oblige(kind, guard, inside, span);
+    }
+
+    /// Records something that must hold.
+    pub(super) fn oblige(&mut self, kind: ObligationKind, guard: TermRef, condition: TermRef, span: Span) {
+        self.graph.obligations.push(Obligation {
+            kind,
+            agent: self.agent,
+            guard,
+            condition,
+            span,
+            iterations: self.iterations.clone(),
+            position: self.position,
+        });
+    }
+
+    /// The instance of an object's storage that the current thread sees.
+    pub(super) fn location(&self, object: &Object) -> LocationId {
+        let instance = match object.space {
+            Space::Global => 0,
+            Space::Shared => self.graph.hierarchy.cta_of(self.agent).0,
+        };
+        self.location_of[&(object.storage, instance)]
+    }
+
+    fn final_value(
+        &mut self,
+        env: &Env,
+        frame: &Frame<'_>,
+        address: &Address,
+    ) -> Result<TermRef, UnrollError> {
+        let place = self.place(env, frame, address)?;
+        let object = &self.kernel.objects[place.object];
+        if object.space == Space::Shared && self.graph.hierarchy.n_ctas() > 1 {
+            let diagnostic = Diagnostic::new(
+                "unsupported::final-shared",
+                format!("`{}` is shared memory, of which this launch has one instance per CTA", object.name),
+                address.span,
+                "which CTA's instance is not said",
+            );
+            let help =
+                format!("copy `{}` to global memory at the end of the kernel and test that", object.name);
+            return Err(UnrollError::Unsupported(diagnostic.with_help(help)));
+        }
+        let index = self.graph.terms.constant_value(place.index);
+        let Some(index) = index.filter(|&index| index < u128::from(object.n_elements())) else {
+            return Err(UnrollError::unsupported(
+                "unsupported::final-index",
+                "a `final` condition needs a constant index inside the object",
+                address.span,
+                format!("`{}` has {} elements", object.name, object.n_elements()),
+            ));
+        };
+        let width_bytes = u32::from(object.width / 8);
+        let offset = u128::from(object.offset_bytes) + index * u128::from(width_bytes);
+        let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
+        let location = self.location(object);
+        let key = (location, offset_bytes, width_bytes);
+        if let Some(&known) = self.final_values.get(&key) {
+            return Ok(known);
+        }
+        let kind = UnknownKind::FinalValue { location, offset_bytes, width_bytes };
+        let (_, value) = self.graph.terms.fresh(object.width, kind);
+        self.final_values.insert(key, value);
+        Ok(value)
+    }
+
+    /// The memory operand of an instruction as a reader knows it: `[flag]`, `[ring[…]]`.
+    pub(super) fn operand_text(&self, instruction: &Instruction, frame: &Frame<'_>) -> String {
+        let address = match &instruction.kind {
+            InstructionKind::Load { address, .. }
+            | InstructionKind::Store { address, .. }
+            | InstructionKind::Atomic { address, .. }
+            | InstructionKind::Reduction { address, .. } => address,
+            InstructionKind::Barrier { .. }
+            | InstructionKind::Fence { .. }
+            | InstructionKind::AliasFence
+            | InstructionKind::WarpSync { .. } => return String::new(),
+        };
+        let mut text = match address.base {
+            AddressBase::Object(id) => self.kernel.objects[id].name.clone(),
+            AddressBase::Reference(id) => {
+                frame.references.map_or_else(String::new, |references| references[id].name.clone())
+            }
+        };
+        for index in &address.indices {
+            match &index.kind {
+                ExpressionKind::Constant(value) => text += &format!("[{value}]"),
+                ExpressionKind::Register(register) if !frame.registers[*register].name.starts_with('%') => {
+                    text += &format!("[{}]", frame.registers[*register].name);
+                }
+                _ => text += "[…]",
+            }
+        }
+        format!("[{text}]")
+    }
+}

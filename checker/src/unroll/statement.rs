@@ -1,0 +1,202 @@
+//! Statements: straight-line code, branches, calls and properties.
+
+use super::env::Env;
+use super::expression::Frame;
+use super::loops::Shape;
+use super::{State, UnrollError, Unroller};
+use crate::event::{Constraint, EventKind, ObligationKind, Reachable, TermPool};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{
+    Address, Expression, FunctionId, Instruction, InstructionKind, RegisterId, Statement, StatementKind,
+};
+
+impl Unroller<'_> {
+    /// Runs statements on a path, until it ends.
+    pub(super) fn run(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        statements: &[Statement],
+    ) -> Result<(), UnrollError> {
+        for statement in statements {
+            if state.live == TermPool::FALSE {
+                break;
+            }
+            self.step(statement.span)?;
+            self.statement(state, frame, statement)?;
+        }
+        Ok(())
+    }
+
+    fn statement(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        statement: &Statement,
+    ) -> Result<(), UnrollError> {
+        let span = statement.span;
+        match &statement.kind {
+            StatementKind::Assign { register, value } => {
+                let value = self.evaluate(&state.env, frame, value)?;
+                let value = self.graph.terms.resize(value, frame.width(*register));
+                state.env.set(*register, value);
+                Ok(())
+            }
+            StatementKind::Instruction(instruction) => self.instruction(state, frame, span, instruction),
+            StatementKind::If { condition, then, otherwise } => {
+                self.branch(state, frame, condition, then, otherwise)
+            }
+            StatementKind::For { id, register, start, end, body } => {
+                let start = self.evaluate(&state.env, frame, start)?;
+                let end = self.evaluate(&state.env, frame, end)?;
+                self.for_loop(state, frame, *id, *register, (start, end), body)
+            }
+            StatementKind::While { id, prelude, condition, body } => {
+                self.while_loop(state, frame, &Shape { id: *id, prelude, condition, stays_if: true, body })
+            }
+            StatementKind::Await { id, prelude, condition } => self.while_loop(
+                state,
+                frame,
+                &Shape { id: *id, prelude, condition, stays_if: false, body: &[] },
+            ),
+            StatementKind::Break => {
+                let left = State { live: state.live, env: state.env.clone() };
+                if let Some(breaks) = self.breaks.last_mut() {
+                    breaks.push(left);
+                }
+                state.live = TermPool::FALSE;
+                Ok(())
+            }
+            StatementKind::Call { function, values, references, result } => {
+                self.call(state, frame, *function, values, references, *result)
+            }
+            StatementKind::Exit => {
+                self.exits.push(state.live);
+                state.live = TermPool::FALSE;
+                Ok(())
+            }
+            StatementKind::Assert(_) | StatementKind::Assume(_) | StatementKind::Reachable(_) => {
+                self.property(state, frame, statement)
+            }
+        }
+    }
+
+    fn property(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        statement: &Statement,
+    ) -> Result<(), UnrollError> {
+        let span = statement.span;
+        match &statement.kind {
+            StatementKind::Assert(condition) => {
+                let condition = self.evaluate(&state.env, frame, condition)?;
+                if condition != TermPool::TRUE {
+                    self.oblige(ObligationKind::Assertion, state.live, condition, span);
+                }
+            }
+            StatementKind::Assume(condition) => {
+                let condition = self.evaluate(&state.env, frame, condition)?;
+                let term = self.graph.terms.implies(state.live, condition);
+                self.graph.constraints.push(Constraint { term });
+                state.live = self.graph.terms.and(state.live, condition);
+            }
+            StatementKind::Reachable(condition) => {
+                let condition = self.evaluate(&state.env, frame, condition)?;
+                let condition = self.graph.terms.and(state.live, condition);
+                self.graph.reachables.push(Reachable { span, condition });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        span: Span,
+        instruction: &Instruction,
+    ) -> Result<(), UnrollError> {
+        let site = self.site(span, instruction, frame);
+        match &instruction.kind {
+            InstructionKind::Load { .. }
+            | InstructionKind::Store { .. }
+            | InstructionKind::Atomic { .. }
+            | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
+            InstructionKind::Fence { sem, scope } => {
+                let position = self.next_position();
+                self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
+                Ok(())
+            }
+            InstructionKind::AliasFence => {
+                let position = self.next_position();
+                self.emit(state.live, position, EventKind::AliasFence, site)?;
+                Ok(())
+            }
+            InstructionKind::Barrier { kind, id, count, aligned: _ } => {
+                self.barrier(state, frame, site, (kind, id, count.as_ref()))
+            }
+            InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        condition: &Expression,
+        then: &[Statement],
+        otherwise: &[Statement],
+    ) -> Result<(), UnrollError> {
+        let condition = self.evaluate(&state.env, frame, condition)?;
+        let (yes, no) = self.split(state.live, condition);
+        if no == TermPool::FALSE {
+            return self.run(state, frame, then);
+        }
+        if yes == TermPool::FALSE {
+            return self.run(state, frame, otherwise);
+        }
+        let mut taken = State { live: yes, env: state.env.clone() };
+        self.run(&mut taken, frame, then)?;
+        let mut other = State { live: no, env: state.env.clone() };
+        self.run(&mut other, frame, otherwise)?;
+        *state = self.join(taken, other);
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        function: FunctionId,
+        values: &[Expression],
+        references: &[Address],
+        result: Option<RegisterId>,
+    ) -> Result<(), UnrollError> {
+        let program = self.program;
+        let function = &program.functions[function];
+        let mut env = Env::default();
+        for (&register, value) in function.values.iter().zip(values) {
+            let value = self.evaluate(&state.env, frame, value)?;
+            env.set(register, value);
+        }
+        let mut bindings = Vec::with_capacity(references.len());
+        for address in references {
+            bindings.push(self.place(&state.env, frame, address)?);
+        }
+        let callee = Frame::of_call(&function.registers, &function.references, bindings);
+        let mut inner = State { live: state.live, env };
+        self.run(&mut inner, &callee, &function.body)?;
+        state.live = inner.live;
+        if state.live == TermPool::FALSE {
+            return Ok(());
+        }
+        if let (Some(register), Some(value)) = (result, &function.result) {
+            let value = self.evaluate(&inner.env, &callee, value)?;
+            let value = self.graph.terms.resize(value, frame.width(register));
+            state.env.set(register, value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! What a run claims, and what it does not.
+
+use crate::event::EventGraph;
+use crate::witness::Witness;
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::Launch;
+use std::fmt;
+
+/// A property that is checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Property {
+    /// No data race (the `race` flag of the model).
+    Race,
+    /// `assert` statements and final conditions.
+    Assert,
+    /// Indices stay inside their objects.
+    Bounds,
+    /// `reachable` statements are reached, and some execution completes.
+    Reachable,
+}
+
+impl Property {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Race, Self::Assert, Self::Bounds, Self::Reachable];
+
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Race => "race",
+            Self::Assert => "assert",
+            Self::Bounds => "bounds",
+            Self::Reachable => "reachable",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The answer to one property, or to all of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Verdict {
+    /// No execution breaks it; no loop can run past the bound; the solver derived a contradiction.
+    Proved,
+    /// No execution within the bound breaks it, and some loop can run longer.
+    ProvedUpToBound,
+    /// Nothing reaches what was asked about.
+    Vacuous,
+    /// A named limit stopped the run.
+    Inconclusive,
+    /// A concrete, re-evaluated execution breaks it.
+    Violated,
+}
+
+impl Verdict {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::ProvedUpToBound => "proved_up_to_bound",
+            Self::Vacuous => "vacuous",
+            Self::Inconclusive => "inconclusive",
+            Self::Violated => "violated",
+        }
+    }
+}
+
+/// A named limit that ended a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// `--timeout`.
+    Deadline,
+    /// `--max-events`: threads × unrolled instructions.
+    Events {
+        /// The limit.
+        limit: u64,
+    },
+    /// `--max-clauses`.
+    Clauses {
+        /// The limit.
+        limit: u64,
+    },
+    /// Statements executed while unrolling.
+    Steps {
+        /// The limit.
+        limit: u64,
+    },
+    /// Cells of one location that symbolic indices can reach.
+    Cells {
+        /// The location.
+        location: String,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// Why a launch is vacuous.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Vacuity {
+    /// No execution (within the bound) runs every thread to its end.
+    NothingCompletes,
+    /// No execution (within the bound) reaches this `reachable` statement with its condition true.
+    Unreachable(Span),
+}
+
+/// A loop that can run past the bound.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OpenLoop {
+    /// Its head.
+    pub span: Span,
+}
+
+/// Sizes and times of the passes of a launch (of the last bound tried).
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// Events, initial writes included.
+    pub events: usize,
+    /// Propositional variables.
+    pub variables: usize,
+    /// Clauses.
+    pub clauses: usize,
+    /// Clauses learnt by the solver, over all its calls.
+    pub conflicts: u64,
+    /// Calls of the solver.
+    pub solver_calls: u64,
+    /// Goals that needed a literal (racing pairs and the like that bounds could not settle).
+    pub open_goals: usize,
+    /// Microseconds per pass, by pass name in pipeline order.
+    pub microseconds: Vec<(&'static str, u64)>,
+}
+
+/// Everything found out about one kernel and launch.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The launch.
+    pub launch: Launch,
+    /// The worst of the properties' verdicts.
+    pub verdict: Verdict,
+    /// Per property asked for, in order.
+    pub properties: Vec<(Property, Verdict)>,
+    /// The event graph the findings are about.
+    pub graph: EventGraph,
+    /// Violations, one per pair of source places.
+    pub findings: Vec<Finding>,
+    /// Whether more violations may exist than `findings` lists.
+    pub more_findings: bool,
+    /// The loop bound used.
+    pub unroll: u32,
+    /// Loops that can run past it.
+    pub open_loops: Vec<OpenLoop>,
+    /// Why it is vacuous.
+    pub vacuity: Vec<Vacuity>,
+    /// What stopped it.
+    pub limit: Option<Limit>,
+    /// Sizes and times.
+    pub statistics: Statistics,
+}
+
+/// One violation.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Which property it breaks.
+    pub property: Property,
+    /// The execution.
+    pub witness: Box<Witness>,
+}

@@ -1,0 +1,44 @@
+//! From an assignment to an execution, and the independent word on it.
+//!
+//! Invariant: `decode` only reads literals; `recheck` never sees one. What `recheck` accepts is an execution of the event
+//! graph, allowed by the model file, that does what is claimed of it.
+
+pub mod decode;
+pub mod recheck;
+
+use crate::bits::{BitMatrix, EventSet};
+use crate::encode::goal::GoalKind;
+use crate::event::{EventId, TermRef, UnknownId};
+use crate::relation::execution::ExactBasis;
+use fencepost_dsl::IndexVec;
+use std::collections::BTreeMap;
+
+/// A candidate execution: a value for every unknown, and the communication.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// The events that happen.
+    pub executed: EventSet,
+    /// The value of every unknown; 0 where nothing depends on it.
+    pub unknowns: IndexVec<UnknownId, u128>,
+    /// Per executed read and piece: the write, and which piece of it.
+    pub sources: BTreeMap<EventId, Vec<(EventId, u32)>>,
+    /// Coherence order.
+    pub coherence: BitMatrix,
+    /// Fence-SC order.
+    pub fence_order: BitMatrix,
+}
+
+/// An execution that was re-evaluated without the encoder.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The execution.
+    pub execution: Execution,
+    /// The value of every term in it.
+    pub values: IndexVec<TermRef, u128>,
+    /// Its base sets and relations, for further questions about it.
+    pub basis: ExactBasis,
+    /// What it does wrong.
+    pub claim: GoalKind,
+    /// For a flag: names of its refinements (`race.mixed-size`) that have the same pair.
+    pub refinements: Vec<String>,
+}

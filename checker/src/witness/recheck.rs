@@ -1,0 +1,333 @@
+//! A found execution, evaluated again without bounds, literals or solver: terms on concrete values, relations from
+//! concrete addresses, the model file on booleans.
+
+use super::{Execution, Witness};
+use crate::bits::{BitMatrix, EventSet};
+use crate::encode::goal::GoalKind;
+use crate::event::cell::Cells;
+use crate::event::{Access, EventGraph, EventId, EventKind, TermRef, UnknownKind};
+use crate::relation::algebra::{Value, Values, evaluate};
+use crate::relation::base;
+use crate::relation::execution::ExactBasis;
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
+use std::collections::BTreeMap;
+
+/// What does not hold of a decoded execution. A bug of ours.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Disagreement(pub String);
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), Disagreement> {
+    if holds { Ok(()) } else { Err(Disagreement(message())) }
+}
+
+/// Re-evaluates an execution and what is claimed of it.
+///
+/// # Errors
+/// If the execution is no execution of the graph, is not allowed by the model, or does not do what is claimed.
+pub fn recheck(
+    graph: &EventGraph,
+    cells: &Cells,
+    model: &MemoryModel,
+    execution: Execution,
+    claim: GoalKind,
+) -> Result<Witness, Disagreement> {
+    let values = evaluate_terms(graph, &execution);
+    check_values(graph, &execution, &values)?;
+    check_reads(graph, cells, &execution, &values)?;
+    check_orders(graph, &execution)?;
+    check_final_values(graph, cells, &execution, &values)?;
+    let basis = exact_basis(graph, cells, &execution, &values);
+    check_axioms(model, &basis)?;
+    let refinements = check_claim(graph, model, &basis, &values, &claim)?;
+    Ok(Witness { execution, values, basis, claim, refinements })
+}
+
+/// The value of every term; operands precede their users.
+pub fn evaluate_terms(graph: &EventGraph, execution: &Execution) -> IndexVec<TermRef, u128> {
+    let terms = &graph.terms;
+    let mut values: IndexVec<TermRef, u128> = IndexVec::new();
+    for term in (0..terms.n_terms()).map(<TermRef as fencepost_dsl::index::Id>::from_index) {
+        let operands: Vec<u128> = terms.operands(term).into_iter().map(|operand| values[operand]).collect();
+        values.push(terms.apply(term, &operands, |unknown| execution.unknowns[unknown]));
+    }
+    values
+}
+
+fn check_values(
+    graph: &EventGraph,
+    execution: &Execution,
+    values: &IndexVec<TermRef, u128>,
+) -> Result<(), Disagreement> {
+    for (id, event) in graph.events.iter_enumerated() {
+        ensure((values[event.guard] == 1) == execution.executed.contains(id), || {
+            format!("guard and execution of event {id:?} differ")
+        })?;
+    }
+    for constraint in &graph.constraints {
+        ensure(values[constraint.term] == 1, || format!("constraint {:?} does not hold", constraint.term))?;
+    }
+    for (name, unknown) in &graph.parameters {
+        let (value, range) = (execution.unknowns[*unknown], graph.terms.unknown(*unknown));
+        ensure((range.min..=range.max).contains(&value), || format!("parameter {name} is out of range"))?;
+    }
+    Ok(())
+}
+
+fn access(graph: &EventGraph, event: EventId) -> Option<&Access> {
+    graph.events[event].kind.access()
+}
+
+/// First byte of an access.
+fn start(access: &Access, values: &IndexVec<TermRef, u128>) -> u128 {
+    values[access.offset]
+}
+
+fn check_reads(
+    graph: &EventGraph,
+    cells: &Cells,
+    execution: &Execution,
+    values: &IndexVec<TermRef, u128>,
+) -> Result<(), Disagreement> {
+    for (read, event) in graph.events.iter_enumerated() {
+        let EventKind::Read(access) = &event.kind else { continue };
+        if !execution.executed.contains(read) {
+            continue;
+        }
+        let grain = u128::from(cells.grain_bytes[access.location]);
+        let pieces = execution.sources.get(&read).map_or(&[][..], Vec::as_slice);
+        ensure(pieces.len() == cells.n_pieces(access) as usize, || format!("read {read:?} lacks a source"))?;
+        for (piece, &(write, from)) in (0u128..).zip(pieces) {
+            let written = match &graph.events[write].kind {
+                EventKind::Write(written) | EventKind::Init(written) => written,
+                _ => return Err(Disagreement(format!("read {read:?} takes its value from no write"))),
+            };
+            let from = u128::from(from);
+            let same_bytes = written.location == access.location
+                && start(access, values) + piece * grain == start(written, values) + from * grain;
+            ensure(same_bytes && execution.executed.contains(write), || {
+                format!("read {read:?} takes a value from other bytes or from a write that does not happen")
+            })?;
+            let slice = |value: u128, piece: u128| value >> (piece * grain * 8) & crate::event::term::mask(bits(grain));
+            ensure(slice(values[access.value], piece) == slice(values[written.value], from), || {
+                format!("read {read:?} and write {write:?} differ in value")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn bits(bytes: u128) -> u8 {
+    u8::try_from(bytes * 8).unwrap_or(128)
+}
+
+fn check_orders(graph: &EventGraph, execution: &Execution) -> Result<(), Disagreement> {
+    let is_write = |event: EventId| matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_));
+    for (a, b) in execution.coherence.pairs() {
+        let both = execution.executed.contains(a) && execution.executed.contains(b);
+        ensure(both && is_write(a) && is_write(b), || format!("coherence relates {a:?} and {b:?}"))?;
+    }
+    ensure(execution.coherence.transitive_closure().reflexive_event().is_none(), || "coherence has a cycle".into())?;
+    for (a, b) in execution.fence_order.pairs() {
+        let both = execution.executed.contains(a) && execution.executed.contains(b);
+        ensure(both && !execution.fence_order.contains(b, a), || format!("Fence-SC order relates {a:?} and {b:?}"))?;
+    }
+    Ok(())
+}
+
+fn check_final_values(
+    graph: &EventGraph,
+    cells: &Cells,
+    execution: &Execution,
+    values: &IndexVec<TermRef, u128>,
+) -> Result<(), Disagreement> {
+    for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+        let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind else { continue };
+        let grain = cells.grain_bytes[location];
+        for piece in 0..width_bytes / grain {
+            let byte = u128::from(offset_bytes + piece * grain);
+            let mask = crate::event::term::mask(bits(u128::from(grain)));
+            let expected = execution.unknowns[id] >> (piece * grain * 8) & mask;
+            let covers = |event: EventId| {
+                execution.executed.contains(event)
+                    && matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_))
+                    && access(graph, event).is_some_and(|access| {
+                        let first = start(access, values);
+                        access.location == location
+                            && (first..first + u128::from(access.width_bytes)).contains(&byte)
+                    })
+            };
+            let last = graph.events.ids().any(|write| {
+                covers(write)
+                    && !graph.events.ids().any(|later| covers(later) && execution.coherence.contains(write, later))
+                    && access(graph, write).is_some_and(|access| {
+                        values[access.value] >> ((byte - start(access, values)) * 8) & mask == expected
+                    })
+            });
+            ensure(last, || format!("final value of unknown {id:?} is of no last write"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Base sets and relations from concrete addresses and values.
+fn exact_basis(
+    graph: &EventGraph,
+    cells: &Cells,
+    execution: &Execution,
+    values: &IndexVec<TermRef, u128>,
+) -> ExactBasis {
+    let n = graph.events.len();
+    let executed = &execution.executed;
+    let both = BitMatrix::product(executed, executed);
+    let mut relations: BTreeMap<BaseRelation, BitMatrix> =
+        BaseRelation::ALL.iter().map(|&(base, _)| (base, BitMatrix::empty(n))).collect();
+    for (base, matrix) in base::place_pairs(graph).into_iter().chain(base::dependencies(graph)) {
+        relations.insert(base, matrix.intersection(&both));
+    }
+    let mut insert = |base: BaseRelation, a: EventId, b: EventId| {
+        if let Some(matrix) = relations.get_mut(&base)
+            && executed.contains(a)
+            && executed.contains(b)
+        {
+            matrix.insert(a, b);
+        }
+    };
+    for &(read, write) in &graph.rmw {
+        insert(BaseRelation::ReadModifyWrite, read, write);
+    }
+    for edge in &graph.barrier_edges {
+        if values[edge.same_instance] == 1 {
+            insert(BaseRelation::BarrierSynchronization, edge.arrive, edge.wait);
+        }
+    }
+    let accesses: Vec<(EventId, &Access)> =
+        executed.iter().filter_map(|event| Some((event, access(graph, event)?))).collect();
+    for &(a, first) in &accesses {
+        for &(b, second) in &accesses {
+            let (x, y) = (start(first, values), start(second, values));
+            let (x_end, y_end) = (x + u128::from(first.width_bytes), y + u128::from(second.width_bytes));
+            if first.location != second.location || x >= y_end || y >= x_end {
+                continue;
+            }
+            insert(BaseRelation::SameLocation, a, b);
+            if first.mapping == second.mapping {
+                insert(BaseRelation::SameVirtualLocation, a, b);
+            }
+            if (x, x_end) == (y, y_end) {
+                insert(BaseRelation::CompleteOverlap, a, b);
+            }
+        }
+    }
+    for (a, b) in execution.coherence.pairs() {
+        insert(BaseRelation::Coherence, a, b);
+    }
+    for (a, b) in execution.fence_order.pairs() {
+        insert(BaseRelation::FenceSc, a, b);
+    }
+    for (&read, pieces) in &execution.sources {
+        let Some(reading) = access(graph, read) else { continue };
+        let grain = u128::from(cells.grain_bytes[reading.location]);
+        for (piece, &(source, _)) in (0u128..).zip(pieces) {
+            insert(BaseRelation::ReadsFrom, source, read);
+            let byte = start(reading, values) + piece * grain;
+            for later in execution.coherence.successors(source) {
+                let covers = access(graph, later).is_some_and(|written| {
+                    let first = start(written, values);
+                    written.location == reading.location
+                        && (first..first + u128::from(written.width_bytes)).contains(&byte)
+                });
+                if covers {
+                    insert(BaseRelation::FromReads, read, later);
+                }
+            }
+        }
+    }
+    let sets = BaseSet::ALL
+        .iter()
+        .map(|&(base, _)| {
+            let set = EventSet::from_fn(n, |event| {
+                executed.contains(event) && base::in_set(&graph.events[event], base)
+            });
+            (base, set)
+        })
+        .collect();
+    ExactBasis { executed: executed.clone(), sets, relations }
+}
+
+fn check_axioms(model: &MemoryModel, basis: &ExactBasis) -> Result<(), Disagreement> {
+    let roots: Vec<TermId> = model.axioms.iter().map(|axiom| axiom.term).collect();
+    let values = evaluate(model, basis, &roots);
+    for axiom in &model.axioms {
+        let holds = match (axiom.kind, values.get(axiom.term)) {
+            (AxiomKind::Empty, Some(Value::Relation(relation))) => relation.is_empty(),
+            (AxiomKind::Empty, Some(Value::Set(set))) => set.is_empty(),
+            (AxiomKind::Irreflexive, Some(Value::Relation(relation))) => relation.reflexive_event().is_none(),
+            (AxiomKind::Acyclic, Some(Value::Relation(relation))) => {
+                relation.transitive_closure().reflexive_event().is_none()
+            }
+            (AxiomKind::Irreflexive | AxiomKind::Acyclic, Some(Value::Set(_))) | (_, None) => true,
+        };
+        ensure(holds, || format!("axiom `{}` of the model does not hold of the execution found", axiom.name))?;
+    }
+    Ok(())
+}
+
+fn has_pair(values: &Values<EventSet, BitMatrix>, term: TermId, (a, b): (EventId, EventId)) -> bool {
+    match values.get(term) {
+        Some(Value::Relation(relation)) => relation.contains(a, b),
+        Some(Value::Set(set)) => set.contains(a),
+        None => false,
+    }
+}
+
+/// Checks the claim, and names the refinements of a flag that hold of the same pair.
+fn check_claim(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    basis: &ExactBasis,
+    values: &IndexVec<TermRef, u128>,
+    claim: &GoalKind,
+) -> Result<Vec<String>, Disagreement> {
+    match claim {
+        GoalKind::Obligation(index) => {
+            let obligation = &graph.obligations[*index];
+            ensure(values[obligation.guard] == 1 && values[obligation.condition] == 0, || {
+                "the obligation holds in the execution found".into()
+            })?;
+            Ok(Vec::new())
+        }
+        GoalKind::Final(index) => {
+            let complete = graph.completed.iter().all(|&completed| values[completed] == 1);
+            ensure(complete && values[graph.finals[*index].condition] == 0, || {
+                "the final condition holds in the execution found".into()
+            })?;
+            Ok(Vec::new())
+        }
+        GoalKind::Completion => {
+            ensure(graph.completed.iter().all(|&completed| values[completed] == 1), || {
+                "some thread does not run to its end in the execution found".into()
+            })?;
+            Ok(Vec::new())
+        }
+        GoalKind::Flag { flag, pair } => {
+            let own = &model.flags[*flag];
+            let family: Vec<_> = model
+                .flags
+                .iter()
+                .filter(|other| other.name.strip_prefix(&own.name).is_some_and(|rest| rest.starts_with('.')))
+                .collect();
+            let roots: Vec<TermId> = family.iter().map(|flag| flag.term).chain([own.term]).collect();
+            let relations = evaluate(model, basis, &roots);
+            ensure(has_pair(&relations, own.term, *pair), || {
+                format!("the pair claimed is not in `{}` of the execution found", own.name)
+            })?;
+            Ok(family
+                .iter()
+                .filter(|flag| has_pair(&relations, flag.term, *pair))
+                .map(|flag| flag.name.clone())
+                .collect())
+        }
+    }
+}

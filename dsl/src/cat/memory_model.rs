@@ -1,0 +1,244 @@
+//! A resolved memory model: a DAG of sets and relations over events, and the axioms and flags stated over it.
+//!
+//! Functions are inlined, `include`s and `variant` choices are resolved, equal subterms share a node.
+
+use crate::define_id;
+use crate::index::IndexVec;
+use crate::span::Span;
+
+define_id! {
+    /// A node of the model's DAG; operands have smaller ids than their users, except through [`RelationKind::Recursive`].
+    pub struct TermId;
+    /// A relation bound by `let rec`.
+    pub struct RecursiveId;
+}
+
+/// A resolved `.cat` file.
+#[derive(Clone, Debug)]
+pub struct MemoryModel {
+    /// The title string at its top, or its file name.
+    pub name: String,
+    /// Sets and relations.
+    pub terms: IndexVec<TermId, Term>,
+    /// The body of each `let rec` relation; they are least fixpoints, and recursion is positive.
+    pub recursive: IndexVec<RecursiveId, TermId>,
+    /// Top-level definitions by name, in order, for inspection and messages.
+    pub definitions: Vec<(String, TermId)>,
+    /// What every execution must satisfy.
+    pub axioms: Vec<Axiom>,
+    /// What is to be reported of an execution that satisfies the axioms.
+    pub flags: Vec<Flag>,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Term {
+    /// Where it is written (the first of equal ones).
+    pub span: Span,
+    /// What it is.
+    pub kind: TermKind,
+}
+
+/// A set or a relation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TermKind {
+    /// A set of events.
+    Set(SetKind),
+    /// A binary relation over events.
+    Relation(RelationKind),
+}
+
+/// Set operators; operands are set nodes unless said otherwise.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the operators of cat")]
+pub enum SetKind {
+    Base(BaseSet),
+    Empty,
+    Union(TermId, TermId),
+    Intersection(TermId, TermId),
+    Difference(TermId, TermId),
+    Complement(TermId),
+    /// `domain(r)`, of a relation node.
+    Domain(TermId),
+    /// `range(r)`, of a relation node.
+    Range(TermId),
+}
+
+/// Relation operators; operands are relation nodes unless said otherwise.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the operators of cat")]
+pub enum RelationKind {
+    Base(BaseRelation),
+    Empty,
+    /// A relation of a `let rec`.
+    Recursive(RecursiveId),
+    Union(TermId, TermId),
+    Intersection(TermId, TermId),
+    Difference(TermId, TermId),
+    Complement(TermId),
+    /// `a ; b`
+    Sequence(TermId, TermId),
+    /// `a^-1`
+    Inverse(TermId),
+    /// `a?`
+    Optional(TermId),
+    /// `a+`
+    TransitiveClosure(TermId),
+    /// `a*`
+    ReflexiveTransitiveClosure(TermId),
+    /// `S * T`, of set nodes.
+    Product(TermId, TermId),
+    /// `[S]`, of a set node.
+    Identity(TermId),
+}
+
+macro_rules! base_names {
+    ($(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum $enum { $($(#[$doc])* $variant,)* }
+        impl $enum {
+            /// All of them, with the names they have in a `.cat` file.
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $name),)*];
+            /// The one called `name`.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().find(|(_, own)| *own == name).map(|(base, _)| *base)
+            }
+            /// Its name in a `.cat` file.
+            pub fn name(self) -> &'static str {
+                Self::ALL.iter().find(|(base, _)| *base == self).map_or("", |(_, name)| name)
+            }
+        }
+    };
+}
+
+base_names! {
+    /// Sets of events a `.cat` file may name.
+    BaseSet {
+        /// All events.
+        All = "_",
+        /// Reads, the read parts of atomics included.
+        Read = "R",
+        /// Writes, the write parts of atomics and initial writes included.
+        Write = "W",
+        /// Reads and writes.
+        Memory = "M",
+        /// Thread fences (`fence`, `membar`).
+        Fence = "F",
+        /// Initial writes.
+        InitialWrite = "IW",
+        /// Strong operations without order of their own.
+        Relaxed = "RLX",
+        /// Acquire operations and `fence.acquire`.
+        Acquire = "ACQ",
+        /// Release operations and `fence.release`.
+        Release = "REL",
+        /// `fence.acq_rel` (an `.acq_rel` atomic has an `ACQ` read and a `REL` write).
+        AcquireRelease = "ACQ_REL",
+        /// `fence.sc`.
+        SequentiallyConsistent = "SC",
+        /// Weak operations.
+        Weak = "WEAK",
+        /// Strong operations: strong reads and writes, and thread fences.
+        Strong = "STRONG",
+        /// Reads and writes of `atom`.
+        Atomic = "ATOM",
+        /// Reads and writes of `red`, and of `atom` with a sink destination.
+        Reduction = "RED",
+        /// Reads whose value lets a waiting thread go on.
+        Await = "AWAIT",
+        /// Arrivals at an execution barrier.
+        BarrierArrive = "BAR-ARRIVE",
+        /// Passages through an execution barrier.
+        BarrierWait = "BAR-WAIT",
+        /// `fence.proxy.alias`.
+        AliasFence = "ALIAS",
+        /// Operations through the generic proxy.
+        Generic = "GEN",
+        /// Strong operations of scope `.cta`.
+        Cta = "CTA",
+        /// … `.cluster`.
+        Cluster = "CLUSTER",
+        /// … `.gpu`.
+        Gpu = "GPU",
+        /// … `.sys`.
+        Sys = "SYS",
+    }
+}
+
+base_names! {
+    /// Relations a `.cat` file may name.
+    BaseRelation {
+        /// Identity.
+        Identity = "id",
+        /// Program order (MM-26): not between elements of one vector access.
+        ProgramOrder = "po",
+        /// Reads-from, from write to read; any common byte.
+        ReadsFrom = "rf",
+        /// Coherence order on overlapping writes: a transitive partial order chosen per execution.
+        Coherence = "co",
+        /// From-reads, per byte (§1.15): for some common byte the read returned a write that is `co`-before.
+        FromReads = "fr",
+        /// Both access a common physical byte.
+        SameLocation = "loc",
+        /// Both access a common physical byte through the same virtual mapping.
+        SameVirtualLocation = "vloc",
+        /// Both access exactly the same physical bytes.
+        CompleteOverlap = "overlap-complete",
+        /// From the read to the write of one atomic.
+        ReadModifyWrite = "rmw",
+        /// The address of the second depends on the value read by the first.
+        AddressDependency = "addr",
+        /// The value written by the second depends on the value read by the first.
+        DataDependency = "data",
+        /// Whether the second happens depends on the value read by the first.
+        ControlDependency = "ctrl",
+        /// Same thread.
+        Internal = "int",
+        /// Different threads (initial writes are external to every thread).
+        External = "ext",
+        /// Each is in the scope of the other (both have a scope).
+        SameScope = "sr",
+        /// Same CTA.
+        SameCta = "scta",
+        /// From an arrival to a passage of the same barrier instance (MM-34, MM-37).
+        BarrierSynchronization = "syncbar",
+        /// Fence-SC order: relates `fence.sc` pairs, chosen per execution.
+        FenceSc = "sync_fence",
+    }
+}
+
+/// A statement about every execution.
+#[derive(Clone, Debug)]
+pub struct Axiom {
+    /// Its name (`as name`), or a generated one.
+    pub name: String,
+    /// What is claimed.
+    pub kind: AxiomKind,
+    /// Of which relation or set.
+    pub term: TermId,
+    /// Where.
+    pub span: Span,
+}
+
+/// What an axiom claims of its term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the checks of cat")]
+pub enum AxiomKind {
+    Acyclic,
+    Irreflexive,
+    Empty,
+}
+
+/// `flag ~empty r as name`: an execution in which `r` has a member is to be reported.
+///
+/// A name `a.b` refines the flag `a`: it is evaluated on executions that were found to have `a`, to say more about them.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// Its name.
+    pub name: String,
+    /// The relation (or set) that must have a member.
+    pub term: TermId,
+    /// Where.
+    pub span: Span,
+}

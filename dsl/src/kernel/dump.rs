@@ -1,0 +1,204 @@
+//! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
+
+use super::program::{
+    Address, AddressBase, BarrierKind, Expression, ExpressionKind, Instruction, InstructionKind, Kernel,
+    Object, Program, Register, RegisterId, Statement, StatementKind,
+};
+use crate::index::IndexVec;
+use std::fmt::Write as _;
+
+/// The program in a stable, readable form.
+pub fn dump(program: &Program) -> String {
+    let mut out = String::new();
+    for function in program.functions.iter() {
+        let names =
+            Names { program, registers: &function.registers, objects: None, function: Some(function) };
+        let values: Vec<String> = function.values.iter().map(|&value| names.typed(value)).collect();
+        let references = function.references.iter().map(|r| format!("{}: &{}", r.name, r.width));
+        let parameters: Vec<String> = references.chain(values).collect();
+        let _ = writeln!(out, "fn {}({})", function.name, parameters.join(", "));
+        names.block(&mut out, &function.body, 1);
+        if let Some(result) = &function.result {
+            let _ = writeln!(out, "  return {}", names.expression(result));
+        }
+    }
+    for kernel in &program.kernels {
+        dump_kernel(&mut out, program, kernel);
+    }
+    out
+}
+
+fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
+    let names =
+        Names { program, registers: &kernel.registers, objects: Some(&kernel.objects), function: None };
+    let _ = writeln!(out, "kernel {}", kernel.name);
+    for parameter in &kernel.parameters {
+        let _ = writeln!(out, "  parameter {} in {}..={}", parameter.name, parameter.min, parameter.max);
+    }
+    for launch in &kernel.launches {
+        let _ = writeln!(
+            out,
+            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}",
+            launch.name, launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes
+        );
+    }
+    for object in kernel.objects.iter() {
+        let dimensions: String = object.dimensions.iter().map(|n| format!("[{n}]")).collect();
+        let _ = writeln!(
+            out,
+            "  {} {}{dimensions}: {} storage {} byte {} mapping {}",
+            object.space, object.name, object.width, object.storage.0, object.offset_bytes, object.mapping
+        );
+    }
+    for (id, storage) in kernel.storages.iter_enumerated() {
+        let _ = writeln!(out, "  storage {} {} bytes {:?}", id.0, storage.size_bytes, storage.initial);
+    }
+    names.block(out, &kernel.body, 1);
+    for condition in &kernel.finals {
+        let _ = writeln!(out, "  final {:?} {}", condition.kind, names.expression(&condition.condition));
+    }
+}
+
+/// What ids are called in one body.
+struct Names<'a> {
+    program: &'a Program,
+    registers: &'a IndexVec<RegisterId, Register>,
+    objects: Option<&'a IndexVec<super::program::ObjectId, Object>>,
+    function: Option<&'a super::program::Function>,
+}
+
+impl Names<'_> {
+    fn register(&self, register: RegisterId) -> String {
+        match self.registers.get(register) {
+            Some(declared) if declared.name.starts_with('%') => declared.name.clone(),
+            Some(declared) => format!("{}#{}", declared.name, register.0),
+            None => format!("?{}", register.0),
+        }
+    }
+
+    fn typed(&self, register: RegisterId) -> String {
+        format!("{}: {}", self.register(register), self.registers[register].width)
+    }
+
+    fn block(&self, out: &mut String, statements: &[Statement], depth: usize) {
+        for statement in statements {
+            self.statement(out, statement, depth);
+        }
+    }
+
+    fn statement(&self, out: &mut String, statement: &Statement, depth: usize) {
+        let mut nested: Vec<(&str, &[Statement])> = Vec::new();
+        let text = match &statement.kind {
+            StatementKind::Assign { register, value } => {
+                format!("{} = {}", self.typed(*register), self.expression(value))
+            }
+            StatementKind::Instruction(instruction) => self.instruction(instruction),
+            StatementKind::If { condition, then, otherwise } => {
+                nested.extend([("then", then.as_slice()), ("else", otherwise.as_slice())]);
+                format!("if {}", self.expression(condition))
+            }
+            StatementKind::For { id, register, start, end, body } => {
+                nested.push(("do", body));
+                let (start, end) = (self.expression(start), self.expression(end));
+                format!("for loop {} {} in {start}..{end}", id.0, self.register(*register))
+            }
+            StatementKind::While { id, prelude, condition, body } => {
+                nested.extend([("prelude", prelude.as_slice()), ("do", body.as_slice())]);
+                format!("while loop {} {}", id.0, self.expression(condition))
+            }
+            StatementKind::Await { id, prelude, condition } => {
+                nested.push(("prelude", prelude));
+                format!("await loop {} {}", id.0, self.expression(condition))
+            }
+            StatementKind::Break => "break".to_owned(),
+            StatementKind::Exit => "exit".to_owned(),
+            StatementKind::Call { function, values, references, result } => {
+                let references = references.iter().map(|address| self.address(address));
+                let arguments: Vec<String> =
+                    references.chain(values.iter().map(|value| self.expression(value))).collect();
+                let result = result.map_or(String::new(), |result| format!("{} = ", self.typed(result)));
+                format!("{result}call {}({})", self.program.functions[*function].name, arguments.join(", "))
+            }
+            StatementKind::Assert(condition) => format!("assert {}", self.expression(condition)),
+            StatementKind::Assume(condition) => format!("assume {}", self.expression(condition)),
+            StatementKind::Reachable(condition) => format!("reachable {}", self.expression(condition)),
+        };
+        let _ = writeln!(out, "{:width$}{text}", "", width = 2 * depth);
+        for (name, statements) in nested {
+            if !statements.is_empty() {
+                let _ = writeln!(out, "{:width$}{name}:", "", width = 2 * depth);
+                self.block(out, statements, depth + 1);
+            }
+        }
+    }
+
+    fn instruction(&self, instruction: &Instruction) -> String {
+        let result = |register: &Option<RegisterId>| register.map_or("_".to_owned(), |r| self.register(r));
+        let list =
+            |values: &[Expression]| values.iter().map(|v| self.expression(v)).collect::<Vec<_>>().join(", ");
+        let operands = match &instruction.kind {
+            InstructionKind::Load { destinations, address, .. } => {
+                let destinations: Vec<String> = destinations.iter().map(result).collect();
+                format!("{} <- {}", destinations.join(", "), self.address(address))
+            }
+            InstructionKind::Store { values, address, .. } => {
+                format!("{} <- {}", self.address(address), list(values))
+            }
+            InstructionKind::Atomic { destination, operands, address, .. } => {
+                format!("{} <- {}, {}", result(destination), self.address(address), list(operands))
+            }
+            InstructionKind::Reduction { operand, address, .. } => {
+                format!("{}, {}", self.address(address), self.expression(operand))
+            }
+            InstructionKind::Fence { .. } | InstructionKind::AliasFence => String::new(),
+            InstructionKind::Barrier { kind, id, count, .. } => {
+                let mut text = self.expression(id);
+                if let Some(count) = count {
+                    text += &format!(", {}", self.expression(count));
+                }
+                if let BarrierKind::Reduce { destination, predicate, .. } = kind {
+                    text =
+                        format!("{} <- {text}, {}", self.register(*destination), self.expression(predicate));
+                }
+                text
+            }
+            InstructionKind::WarpSync { mask } => self.expression(mask),
+        };
+        format!("{} {operands}", instruction.text).trim_end().to_owned()
+    }
+
+    fn address(&self, address: &Address) -> String {
+        let base = match address.base {
+            AddressBase::Object(object) => {
+                self.objects.and_then(|objects| objects.get(object)).map(|object| object.name.clone())
+            }
+            AddressBase::Reference(reference) => {
+                self.function.and_then(|function| function.references.get(reference)).map(|r| r.name.clone())
+            }
+        };
+        let indices: String =
+            address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
+        format!("[{}{indices}]", base.unwrap_or_else(|| "?".to_owned()))
+    }
+
+    fn expression(&self, expression: &Expression) -> String {
+        let width = expression.width;
+        match &expression.kind {
+            ExpressionKind::Constant(value) => format!("{value}:{width}"),
+            ExpressionKind::Register(register) => self.register(*register),
+            ExpressionKind::Coordinate(coordinate) => format!("{coordinate:?}").to_lowercase(),
+            ExpressionKind::Unary(op, operand) => format!("{op:?}({})", self.expression(operand)),
+            ExpressionKind::Binary(op, left, right) => {
+                format!("{op:?}({}, {})", self.expression(left), self.expression(right))
+            }
+            ExpressionKind::Select(condition, then, otherwise) => format!(
+                "Select({}, {}, {})",
+                self.expression(condition),
+                self.expression(then),
+                self.expression(otherwise)
+            ),
+            ExpressionKind::Convert(operand) => format!("Convert({}):{width}", self.expression(operand)),
+            ExpressionKind::FinalValue(address) => format!("final {}", self.address(address)),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Which combinations of modifiers PTX allows, and what they mean once the defaults are filled in.
+//!
+//! Each illegal combination has its own diagnostic code and names its rule. Operands are checked elsewhere
+//! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
+
+use super::opcode::{Modifier, Opcode, PtxType, parse_scope, parse_space, unknown, unsupported};
+use super::program::{AtomicOp, BarrierReduction};
+use super::suggest::suggest;
+use super::target::Target;
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::vocabulary::{FenceSem, Scope, Sem, Space};
+
+pub use access::{check_operation_type, mmio_space};
+
+mod access;
+mod barrier;
+mod fence;
+
+/// A legal opcode.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// `ld`
+    Load(Access),
+    /// `st`
+    Store(Access),
+    /// `atom`
+    Atomic(Access, Rmw),
+    /// `red`
+    Reduction(Access, Rmw),
+    /// `fence`, `membar`
+    Fence {
+        /// Canonical spelling.
+        text: String,
+        /// Its sem.
+        sem: FenceSem,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// `fence.proxy.alias`
+    AliasFence,
+    /// `bar`, `barrier`
+    Barrier {
+        /// Canonical spelling.
+        text: String,
+        /// Its form.
+        form: BarrierForm,
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `bar.warp.sync`
+    WarpSync,
+}
+
+/// The form of a `bar`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierForm {
+    /// `sync`
+    Sync,
+    /// `arrive`
+    Arrive,
+    /// `red`
+    Reduce(BarrierReduction),
+}
+
+/// What the opcode of a memory access says.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Its sem.
+    pub sem: Sem,
+    /// Its scope; `Cta` for weak accesses.
+    pub scope: Scope,
+    /// State space, if written.
+    pub space: Option<(Space, Span)>,
+    /// Type, if written.
+    pub ty: Option<(PtxType, Span)>,
+    /// Elements of the vector; 1 for scalars.
+    pub elements: u8,
+    /// Place of the vector modifier, or of the opcode.
+    pub vector_span: Span,
+}
+
+/// An operation of `atom` or `red`, before min and max are told apart by type.
+#[derive(Clone, Copy, Debug)]
+pub struct Rmw {
+    /// Unsigned flavour.
+    pub op: AtomicOp,
+    /// As PTX spells it.
+    pub name: &'static str,
+    /// Where.
+    pub span: Span,
+}
+
+/// Checks an opcode against PTX's rules and the target's floors.
+pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
+    match opcode.mnemonic {
+        "ld" | "st" => access::check_load_store(opcode, target),
+        "atom" | "red" => access::check_atomic(opcode, target),
+        "fence" | "membar" => fence::check(opcode, target),
+        "bar" | "barrier" => barrier::check(opcode, target),
+        _ => Err(unknown(opcode)),
+    }
+}
+
+fn floor(target: Target, what: &str, ptx: (u16, u16), sm: u16, span: Span) -> Result<(), Diagnostic> {
+    target.check(what, ptx, sm, span).map_or(Ok(()), Err)
+}
+
+fn check_scope_floor(target: Target, scope: Scope, span: Span) -> Result<(), Diagnostic> {
+    if scope == Scope::Cluster { floor(target, ".cluster", (7, 8), 90, span) } else { Ok(()) }
+}
+
+fn set_once<T>(slot: &mut Option<(T, Span)>, value: T, modifier: Modifier<'_>) -> Result<(), Diagnostic> {
+    if let Some((_, first)) = slot {
+        let message = format!("`.{}` is a second modifier of its kind", modifier.text);
+        return Err(Diagnostic::new(
+            "validate::duplicate-modifier",
+            message,
+            modifier.span,
+            "the second one",
+        )
+        .with_label(*first, "the first one")
+        .with_help("keep one of them"));
+    }
+    *slot = Some((value, modifier.span));
+    Ok(())
+}
+
+fn unknown_modifier(opcode: &Opcode<'_>, modifier: Modifier<'_>, known: &[&str]) -> Diagnostic {
+    let message = format!("`.{}` is not a modifier of `{}`", modifier.text, opcode.mnemonic);
+    let error = Diagnostic::new("validate::unknown-modifier", message, modifier.span, "unknown modifier");
+    match suggest(modifier.text, known.iter().copied()) {
+        Some(word) => error.with_help(format!("did you mean `.{word}`?")),
+        None => error,
+    }
+}
+
+fn unsupported_modifier(opcode: &Opcode<'_>, modifier: Modifier<'_>) -> Diagnostic {
+    let message = format!("`.{}` on `{}` is not checked by this version", modifier.text, opcode.mnemonic);
+    Diagnostic::new("unsupported::modifier", message, modifier.span, "known to PTX, not checked here")
+}
+
+fn is_float(text: &str) -> bool {
+    matches!(text, "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64" | "f32x2" | "pred")
+}

@@ -1,0 +1,176 @@
+//! An opcode's spelling taken apart: which instruction, which modifiers, where each of them stands.
+//!
+//! PTX fixes an order for modifiers; the parts are accepted in any order, as `ptxas` does in places.
+//! Which parts may stand together is decided in [`legality`](super::legality).
+
+use super::ast::Name;
+use super::suggest::suggest;
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::vocabulary::{Scope, Space};
+
+/// One part of an opcode behind its first word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modifier<'a> {
+    /// Without the dot.
+    pub text: &'a str,
+    /// Without the dot.
+    pub span: Span,
+}
+
+/// An opcode in parts.
+#[derive(Clone, Debug)]
+pub struct Opcode<'a> {
+    /// The first word.
+    pub mnemonic: &'a str,
+    /// As written.
+    pub text: &'a str,
+    /// The whole opcode.
+    pub span: Span,
+    /// The other words.
+    pub modifiers: Vec<Modifier<'a>>,
+}
+
+impl<'a> Opcode<'a> {
+    /// Splits an opcode at its dots.
+    pub fn new(name: &'a Name) -> Self {
+        let span = name.place.0;
+        let mut at = span.start as usize;
+        let mut parts = name.text.split('.').map(|text| {
+            let part = Modifier { text, span: Span::new(span.file, at, at + text.len()) };
+            at += text.len() + 1;
+            part
+        });
+        let mnemonic = parts.next().map_or("", |part| part.text);
+        Self { mnemonic, text: &name.text, span, modifiers: parts.collect() }
+    }
+    /// Whether one of the modifiers is `text`.
+    pub fn has(&self, text: &str) -> bool {
+        self.modifiers.iter().any(|modifier| modifier.text == text)
+    }
+}
+
+/// An integer type suffix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PtxType {
+    /// `b`, `u` or `s`.
+    pub kind: char,
+    /// In bits.
+    pub width: u8,
+}
+
+impl PtxType {
+    /// Reads `u32` and the like.
+    pub fn parse(text: &str) -> Option<Self> {
+        let kind = text.chars().next().filter(|kind| matches!(kind, 'b' | 'u' | 's'))?;
+        let width = match &text[1..] {
+            "8" => 8,
+            "16" => 16,
+            "32" => 32,
+            "64" => 64,
+            "128" if kind == 'b' => 128,
+            _ => return None,
+        };
+        Some(Self { kind, width })
+    }
+}
+
+impl std::fmt::Display for PtxType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.kind, self.width)
+    }
+}
+
+/// Reads a scope modifier.
+pub fn parse_scope(text: &str) -> Option<Scope> {
+    match text {
+        "cta" => Some(Scope::Cta),
+        "cluster" => Some(Scope::Cluster),
+        "gpu" => Some(Scope::Gpu),
+        "sys" => Some(Scope::Sys),
+        _ => None,
+    }
+}
+
+/// Reads a state space modifier.
+pub fn parse_space(text: &str) -> Option<Space> {
+    match text {
+        "global" => Some(Space::Global),
+        "shared" | "shared::cta" => Some(Space::Shared),
+        _ => None,
+    }
+}
+
+/// Instructions that are checked.
+const CHECKED: &[&str] = &["ld", "st", "atom", "red", "fence", "membar", "bar", "barrier"];
+
+/// Instructions of PTX that touch memory or synchronize and are not checked yet.
+const UNCHECKED: &[&str] = &[
+    "activemask",
+    "applypriority",
+    "clusterlaunchcontrol",
+    "cp",
+    "createpolicy",
+    "discard",
+    "elect",
+    "getctarank",
+    "griddepcontrol",
+    "isspacep",
+    "ldmatrix",
+    "ldu",
+    "mapa",
+    "match",
+    "mbarrier",
+    "mma",
+    "movmatrix",
+    "multimem",
+    "nanosleep",
+    "prefetch",
+    "prefetchu",
+    "redux",
+    "setmaxnreg",
+    "shfl",
+    "stmatrix",
+    "suld",
+    "sured",
+    "sust",
+    "tcgen05",
+    "tensormap",
+    "tex",
+    "tld4",
+    "vote",
+    "wgmma",
+    "wmma",
+];
+
+/// Instructions of PTX that the language writes as expressions or statements.
+const EXPRESSED: &[&str] = &[
+    "abs", "add", "and", "bfe", "bfi", "bra", "brev", "call", "clz", "cnot", "cvt", "cvta", "div", "exit",
+    "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rem", "ret", "selp", "set", "setp",
+    "shl", "shr", "slct", "sub", "trap", "xor",
+];
+
+/// The error for an opcode whose first word is not one of the checked instructions.
+pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
+    if UNCHECKED.contains(&opcode.mnemonic) {
+        return unsupported(opcode);
+    }
+    let message = format!("`{}` is not a PTX instruction known here", opcode.text);
+    let error = Diagnostic::new("resolve::unknown-instruction", message, opcode.span, "unknown instruction");
+    if EXPRESSED.contains(&opcode.mnemonic) {
+        return error
+            .with_help("write arithmetic and control flow as expressions and statements: `let z = x + y;`");
+    }
+    match suggest(opcode.mnemonic, CHECKED.iter().chain(UNCHECKED).copied()) {
+        Some(word) => error.with_help(format!("did you mean `{word}`?")),
+        None => {
+            error.with_help("checked are `ld`, `st`, `atom`, `red`, `fence`, `membar`, `bar` and `barrier`")
+        }
+    }
+}
+
+/// The error for an instruction of PTX that is not checked yet.
+pub fn unsupported(opcode: &Opcode<'_>) -> Diagnostic {
+    let message = format!("`{}` is not checked by this version", opcode.text);
+    Diagnostic::new("unsupported::instruction", message, opcode.span, "known to PTX, not checked here")
+}

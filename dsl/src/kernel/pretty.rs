@@ -1,0 +1,333 @@
+//! A syntax tree back to text in the canonical layout, comments and single blank lines kept.
+//!
+//! Parsing the result gives the same tree. Comments inside an expression move to the end of its statement.
+
+use super::ast::{
+    Block, Comment, Else, Expr, ExprKind, File, Initial, Item, ItemKind, Memory, Operand, Pattern, Range,
+    Statement, StatementKind, UnaryOp,
+};
+use std::fmt::Write as _;
+
+/// The canonical text of a file. `None` if the tree has holes where the text did not parse.
+pub fn pretty(file: &File) -> Option<String> {
+    let mut printer = Printer { out: String::new(), indent: 0, comments: &file.comments, has_error: false };
+    for item in &file.items {
+        printer.item(item);
+    }
+    printer.comments_before(u32::MAX, false);
+    if printer.has_error {
+        return None;
+    }
+    while printer.out.ends_with("\n\n") {
+        printer.out.pop();
+    }
+    Some(printer.out)
+}
+
+struct Printer<'a> {
+    out: String,
+    indent: usize,
+    /// Not yet printed.
+    comments: &'a [Comment],
+    has_error: bool,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:width$}{text}", "", width = 4 * self.indent);
+    }
+
+    /// Prints the comments that start before `end`; the first of them may stand behind what is printed already.
+    fn comments_before(&mut self, end: u32, may_trail: bool) {
+        let mut may_trail = may_trail;
+        while let Some((comment, rest)) = self.comments.split_first()
+            && comment.place.0.start < end
+        {
+            self.comments = rest;
+            if comment.text.is_empty() {
+                let at_start = self.out.is_empty() || self.out.ends_with("\n\n") || self.out.ends_with("{\n");
+                if !at_start {
+                    self.out.push('\n');
+                }
+                may_trail = false;
+            } else if may_trail && !comment.own_line && self.out.ends_with('\n') {
+                self.out.pop();
+                let _ = writeln!(self.out, "  {}", comment.text);
+                // A second comment behind this one would become part of it.
+                may_trail = false;
+            } else {
+                self.line(&comment.text);
+            }
+        }
+    }
+
+    /// Prints comments that belong behind a finished line: those inside it, and one on the same line after it.
+    fn trailing(&mut self, end: u32) {
+        self.comments_before(end, true);
+        if let Some(next) = self.comments.first()
+            && !next.own_line
+        {
+            self.comments_before(next.place.0.start + 1, true);
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        let span = item.place.0;
+        self.comments_before(span.start, false);
+        match &item.kind {
+            ItemKind::Use(path) => self.line(&format!("use \"{}\";", path.text)),
+            ItemKind::Constant { name, value } => {
+                self.line(&format!("const {} = {};", name.text, expr(value)))
+            }
+            ItemKind::Function(function) => {
+                let parameters: Vec<String> = function
+                    .parameters
+                    .iter()
+                    .map(|p| format!("{}: {}{}", p.name.text, if p.reference { "&" } else { "" }, p.ty.text))
+                    .collect();
+                let result = function.result.as_ref().map_or(String::new(), |ty| format!(" -> {}", ty.text));
+                let head = format!("fn {}({}){result}", function.name.text, parameters.join(", "));
+                self.block(&head, &function.body, "");
+            }
+            ItemKind::Kernel(kernel) => {
+                let parameters: Vec<String> = kernel
+                    .parameters
+                    .iter()
+                    .map(|p| format!("{} in {}", p.name.text, range(&p.range)))
+                    .collect();
+                let list = if parameters.is_empty() {
+                    String::new()
+                } else {
+                    format!("({})", parameters.join(", "))
+                };
+                self.block(&format!("kernel {}{list}", kernel.name.text), &kernel.body, "");
+            }
+            ItemKind::Error => self.has_error = true,
+        }
+        self.trailing(span.end);
+    }
+
+    /// `head {`, the statements, `}` and `tail`.
+    fn block(&mut self, head: &str, block: &Block, tail: &str) {
+        self.line(&format!("{head} {{"));
+        self.block_inside(block);
+        self.line(&format!("}}{tail}"));
+    }
+
+    fn block_inside(&mut self, block: &Block) {
+        // Comments between the head and its brace, and one behind the brace.
+        self.trailing(block.place.0.start + 1);
+        self.indent += 1;
+        for statement in &block.statements {
+            self.comments_before(statement.place.0.start, false);
+            self.statement(statement);
+            self.trailing(statement.place.0.end);
+        }
+        self.comments_before(block.place.0.end.saturating_sub(1), false);
+        if self.out.ends_with("\n\n") {
+            self.out.pop();
+        }
+        self.indent -= 1;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let ty =
+            |ty: &Option<super::ast::Name>| ty.as_ref().map_or(String::new(), |ty| format!(": {}", ty.text));
+        match &statement.kind {
+            StatementKind::Launch { name, fields } => {
+                let name = name.as_ref().map_or(String::new(), |name| format!("{} ", name.text));
+                let fields: Vec<String> =
+                    fields.iter().map(|(n, v)| format!("{}: {}", n.text, expr(v))).collect();
+                let fields =
+                    if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
+                self.line(&format!("launch {name}{fields}"));
+            }
+            StatementKind::Object(object) => {
+                let space = if object.shared { "shared" } else { "global" };
+                let initial =
+                    object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
+                let alias = object.alias.as_ref().map_or(String::new(), |of| format!(" alias {}", of.text));
+                let dimensions = indices(&object.dimensions);
+                self.line(&format!(
+                    "{space} {}{dimensions}: {}{initial}{alias};",
+                    object.name.text, object.ty.text
+                ));
+            }
+            StatementKind::View(view) => {
+                let offset =
+                    view.offset.as_ref().map_or(String::new(), |offset| format!(" + {}", expr(offset)));
+                let dimensions = indices(&view.dimensions);
+                self.line(&format!(
+                    "view {}{dimensions}: {} of {}{offset};",
+                    view.name.text, view.ty.text, view.of.text
+                ));
+            }
+            StatementKind::Final(block) => self.block("final", block, ""),
+            StatementKind::Let { pattern, ty: annotation, value } => {
+                self.line(&format!("let {}{} = {};", names(pattern), ty(annotation), top(value)));
+            }
+            StatementKind::Var { name, ty: annotation, value } => {
+                self.line(&format!("var {}{} = {};", name.text, ty(annotation), top(value)));
+            }
+            StatementKind::Assign { name, op, value } => {
+                let op = op.map_or("", super::ast::BinaryOp::symbol);
+                self.line(&format!("{} {op}= {};", name.text, top(value)));
+            }
+            StatementKind::Expr(value) => self.line(&format!("{};", top(value))),
+            StatementKind::If { condition, then, otherwise } => {
+                self.line(&format!("if {} {{", expr(condition)));
+                self.branches(then, otherwise.as_ref());
+            }
+            StatementKind::For { name, range: values, body } => {
+                self.block(&format!("for {} in {}", name.text, range(values)), body, "");
+            }
+            StatementKind::While { condition, body } => {
+                self.block(&format!("while {}", expr(condition)), body, "")
+            }
+            StatementKind::Loop(body) => self.block("loop", body, ""),
+            StatementKind::Break => self.line("break;"),
+            StatementKind::Exit => self.line("exit;"),
+            StatementKind::Await(value) => self.line(&format!("await {};", top(value))),
+            StatementKind::Assert(value) => self.line(&format!("assert {};", top(value))),
+            StatementKind::Assume(value) => self.line(&format!("assume {};", top(value))),
+            StatementKind::Reachable(value) => self.line(&format!("reachable {};", top(value))),
+            StatementKind::Return(None) => self.line("return;"),
+            StatementKind::Return(Some(value)) => self.line(&format!("return {};", top(value))),
+            StatementKind::Error => self.has_error = true,
+        }
+    }
+
+    /// The inside of an `if` whose head is printed, and all its `else` parts.
+    fn branches(&mut self, then: &Block, otherwise: Option<&Else>) {
+        self.block_inside(then);
+        match otherwise {
+            None => self.line("}"),
+            Some(Else::Block(block)) => self.block("} else", block, ""),
+            Some(Else::If(statement)) => match &statement.kind {
+                StatementKind::If { condition, then, otherwise } => {
+                    self.line(&format!("}} else if {} {{", expr(condition)));
+                    self.branches(then, otherwise.as_ref());
+                }
+                _ => self.has_error = true,
+            },
+        }
+    }
+}
+
+fn range(range: &Range) -> String {
+    let dots = if range.inclusive { "..=" } else { ".." };
+    format!("{}{dots}{}", expr(&range.start), expr(&range.end))
+}
+
+fn names(pattern: &Pattern) -> String {
+    let name =
+        |name: &Option<super::ast::Name>| name.as_ref().map_or("_".to_owned(), |name| name.text.clone());
+    match pattern {
+        Pattern::One(one) => name(one),
+        Pattern::Vector(all) => format!("{{{}}}", all.iter().map(name).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn initial(value: &Initial) -> String {
+    match value {
+        Initial::Fill(value) => expr(value),
+        Initial::List(parts) if parts.is_empty() => "{}".to_owned(),
+        Initial::List(parts) => format!("{{ {} }}", parts.iter().map(initial).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn indices(all: &[Expr]) -> String {
+    all.iter().map(|index| format!("[{}]", expr(index))).collect()
+}
+
+fn memory(memory: &Memory) -> String {
+    format!("{}{}", memory.name.text, indices(&memory.indices))
+}
+
+/// An expression where an instruction may have its whole operand list.
+fn top(value: &Expr) -> String {
+    match &value.kind {
+        ExprKind::Instruction { opcode, operands } => {
+            let operands: Vec<String> = operands.iter().map(operand).collect();
+            format!("{} {}", opcode.text, operands.join(", ")).trim_end().to_owned()
+        }
+        _ => expr(value),
+    }
+}
+
+fn operand(operand: &Operand) -> String {
+    match operand {
+        Operand::Memory(place) => format!("[{}]", memory(place)),
+        Operand::Vector(elements) => {
+            format!("{{{}}}", elements.iter().map(expr).collect::<Vec<_>>().join(", "))
+        }
+        Operand::Sink(_) => "_".to_owned(),
+        Operand::Expr(value) => expr(value),
+    }
+}
+
+fn expr(value: &Expr) -> String {
+    expr_in(value, 0)
+}
+
+/// How tightly an expression holds together.
+fn precedence(value: &Expr) -> u8 {
+    match &value.kind {
+        ExprKind::Select(..) => 1,
+        ExprKind::Binary(op, ..) => op.precedence(),
+        ExprKind::Unary(..) => 12,
+        ExprKind::Cast(..) => 13,
+        _ => 14,
+    }
+}
+
+/// An expression, in parentheses if it is looser than `at_least`.
+fn expr_in(value: &Expr, at_least: u8) -> String {
+    let own = precedence(value);
+    let text = match &value.kind {
+        ExprKind::Literal(text) | ExprKind::Name(text) => text.clone(),
+        ExprKind::Bool(value) => value.to_string(),
+        ExprKind::Element(place) => memory(place),
+        ExprKind::Reference(place) => format!("&{}", memory(place)),
+        ExprKind::Final(place) => format!("[{}]", memory(place)),
+        ExprKind::Call { function, arguments } => {
+            format!("{}({})", function.text, arguments.iter().map(expr).collect::<Vec<_>>().join(", "))
+        }
+        ExprKind::Instruction { operands, .. } if matches!(operands.as_slice(), [Operand::Memory(_)]) => {
+            top(value)
+        }
+        ExprKind::Instruction { .. } => format!("({})", top(value)),
+        ExprKind::Unary(op, inner) => {
+            let symbol = match op {
+                UnaryOp::Not => "!",
+                UnaryOp::Complement => "~",
+                UnaryOp::Negate => "-",
+            };
+            format!("{symbol}{}", expr_in(inner, 12))
+        }
+        ExprKind::Binary(op, left, right) => {
+            // `a < b < c` is no expression, so both sides of a relation hold tighter.
+            let left_at_least = if own == 8 { own + 1 } else { own };
+            format!("{} {} {}", side(left, own, left_at_least), op.symbol(), side(right, own, own + 1))
+        }
+        ExprKind::Select(condition, then, otherwise) => {
+            format!("{} ? {} : {}", expr_in(condition, 2), expr(then), expr(otherwise))
+        }
+        ExprKind::Cast(inner, ty) => format!("{} as {}", expr_in(inner, 13), ty.text),
+        // The caller prints nothing of a tree with errors in it.
+        ExprKind::Error => String::new(),
+    };
+    if own < at_least { format!("({text})") } else { text }
+}
+
+/// One side of an infix operator; parentheses also where few readers know the precedence.
+fn side(value: &Expr, parent: u8, at_least: u8) -> String {
+    let own = precedence(value);
+    let is_unclear = match parent {
+        2 => own == 3,
+        4..=6 | 9 => own != parent && own < 12,
+        7 | 8 => matches!(own, 7 | 8),
+        _ => false,
+    };
+    expr_in(value, if is_unclear { 14 } else { at_least })
+}

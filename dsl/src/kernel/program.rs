@@ -1,0 +1,549 @@
+//! A resolved kernel file: every name an id, every expression typed with a width in bits, no sugar.
+//!
+//! What the front end guarantees to the unroller:
+//! * widths agree everywhere (operands of a binary operator have equal width, conditions have width 1);
+//! * every register is assigned before it is read on every path;
+//! * functions are not recursive, and every call has the right number and kind of arguments;
+//! * instructions are legal PTX for the program's target, with their defaults filled in;
+//! * reads inside conditions have been pulled out into the `prelude` of the statement.
+
+use crate::define_id;
+use crate::index::IndexVec;
+use crate::span::Span;
+use crate::vocabulary::{FenceSem, Scope, Sem, Space};
+
+define_id! {
+    /// A register of one kernel or function body.
+    pub struct RegisterId;
+    /// A declared object (a name), several of which may share a storage.
+    pub struct ObjectId;
+    /// Bytes: what physical overlap is about.
+    pub struct StorageId;
+    /// A function of the file.
+    pub struct FunctionId;
+    /// A reference parameter (`&`) of a function.
+    pub struct ReferenceId;
+    /// A static loop (`for`, `while`, `loop`, `await`) of the file.
+    pub struct LoopId;
+}
+
+/// A width in bits: 1, 8, 16, 32, 64 or 128.
+pub type Width = u8;
+
+/// Everything a run of the checker needs of the source text.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// In order of the file.
+    pub kernels: Vec<Kernel>,
+    /// Of all files used.
+    pub functions: IndexVec<FunctionId, Function>,
+    /// Static loops of all kernels and functions.
+    pub loops: IndexVec<LoopId, Loop>,
+}
+
+/// A static loop, for messages about its bound.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The loop's head.
+    pub span: Span,
+}
+
+/// A kernel and the launches to check it for.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Its name's place.
+    pub span: Span,
+    /// Symbolic parameters: the same unknown for all threads.
+    pub parameters: Vec<Parameter>,
+    /// At least one; an absent `launch` gives one called `default` of a single thread.
+    pub launches: Vec<Launch>,
+    /// Declared memory.
+    pub objects: IndexVec<ObjectId, Object>,
+    /// The bytes under the objects.
+    pub storages: IndexVec<StorageId, Storage>,
+    /// All registers of the body.
+    pub registers: IndexVec<RegisterId, Register>,
+    /// What every thread runs.
+    pub body: Vec<Statement>,
+    /// Conditions on final memory, for executions in which every thread finished.
+    pub finals: Vec<FinalCondition>,
+}
+
+/// A symbolic parameter.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The register (32 bits wide) that holds it.
+    pub register: RegisterId,
+    /// Its name.
+    pub name: String,
+    /// Smallest value, inclusive.
+    pub min: u64,
+    /// Largest value, inclusive.
+    pub max: u64,
+    /// Its declaration.
+    pub span: Span,
+}
+
+/// The shape of a launch. Each dimension is at least 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// `default` if the source gives none.
+    pub name: String,
+    /// Devices.
+    pub gpus: u32,
+    /// Clusters per device.
+    pub clusters: u32,
+    /// CTAs per cluster.
+    pub ctas: u32,
+    /// Warps per CTA.
+    pub warps: u32,
+    /// Threads per warp, at most 32.
+    pub lanes: u32,
+    /// Where it is declared; the kernel's name where it is not.
+    pub span: Span,
+}
+
+/// An object: a named array of elements over some bytes.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its name.
+    pub name: String,
+    /// Where it lives.
+    pub space: Space,
+    /// Element width in bits: 8, 16, 32, 64 or 128.
+    pub width: Width,
+    /// Array dimensions, outermost first; empty for a scalar.
+    pub dimensions: Vec<u32>,
+    /// The bytes.
+    pub storage: StorageId,
+    /// Where in the storage its first element starts.
+    pub offset_bytes: u32,
+    /// 0 for the storage's own virtual address range (views included); each `alias` of the storage has its own.
+    pub mapping: u32,
+    /// Its declaration.
+    pub span: Span,
+}
+
+impl Object {
+    /// Number of elements.
+    pub fn n_elements(&self) -> u64 {
+        self.dimensions.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+/// A run of bytes: one instance per kernel (global) or per CTA (shared).
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// Where it lives.
+    pub space: Space,
+    /// Its size.
+    pub size_bytes: u32,
+    /// Initial bytes; `None` where the initial value is unknown (but constant, MM-10).
+    pub initial: InitialBytes,
+}
+
+/// The initial contents of a storage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum InitialBytes {
+    /// No initialiser: an unknown constant.
+    Unknown,
+    /// All bytes given (little-endian elements).
+    Known(Vec<u8>),
+}
+
+/// A register.
+#[derive(Clone, Debug)]
+pub struct Register {
+    /// Its name; generated ones start with `%`.
+    pub name: String,
+    /// Its width.
+    pub width: Width,
+}
+
+/// A function: always inlined by the unroller.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// By-value parameters, as registers of the function, in order among themselves.
+    pub values: Vec<RegisterId>,
+    /// Reference parameters.
+    pub references: IndexVec<ReferenceId, Reference>,
+    /// All registers of the body.
+    pub registers: IndexVec<RegisterId, Register>,
+    /// The body.
+    pub body: Vec<Statement>,
+    /// What it returns, evaluated after the body.
+    pub result: Option<Expression>,
+    /// Its name's place.
+    pub span: Span,
+}
+
+/// A `&` parameter: stands for an element (or a run of elements) of an object at the call.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Its name.
+    pub name: String,
+    /// Element width of the objects it accepts.
+    pub width: Width,
+}
+
+/// A statement with its place.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The whole statement; for an instruction, from the opcode to the last operand.
+    pub span: Span,
+    /// What it does.
+    pub kind: StatementKind,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// `let`, or an assignment to a `var`.
+    Assign {
+        /// Target.
+        register: RegisterId,
+        /// Value, of the register's width.
+        value: Expression,
+    },
+    /// A PTX instruction.
+    Instruction(Instruction),
+    /// `if`.
+    If {
+        /// Width 1.
+        condition: Expression,
+        /// Taken when the condition is 1.
+        then: Vec<Statement>,
+        /// Taken otherwise.
+        otherwise: Vec<Statement>,
+    },
+    /// `for x in a..b`: `x` takes `start`, `start+1`, … while below `end` (unsigned).
+    For {
+        /// The static loop.
+        id: LoopId,
+        /// The loop variable, 32 bits.
+        register: RegisterId,
+        /// First value.
+        start: Expression,
+        /// One past the last value.
+        end: Expression,
+        /// The body.
+        body: Vec<Statement>,
+    },
+    /// `while` (prelude computes the condition), and `loop` (empty prelude, condition 1).
+    While {
+        /// The static loop.
+        id: LoopId,
+        /// Statements run before each test of the condition.
+        prelude: Vec<Statement>,
+        /// Goes on while it is 1.
+        condition: Expression,
+        /// The body.
+        body: Vec<Statement>,
+    },
+    /// `break` out of the innermost `for`/`while`/`loop`.
+    Break,
+    /// `await COND`: repeats `prelude` until `condition` is 1; the prelude has reads (and atomics) only.
+    Await {
+        /// The static loop.
+        id: LoopId,
+        /// What each try runs.
+        prelude: Vec<Statement>,
+        /// Done when it is 1.
+        condition: Expression,
+    },
+    /// A call.
+    Call {
+        /// Whom.
+        function: FunctionId,
+        /// By-value arguments, in the order of [`Function::values`].
+        values: Vec<Expression>,
+        /// Reference arguments, in the order of [`Function::references`].
+        references: Vec<Address>,
+        /// Where the result goes.
+        result: Option<RegisterId>,
+    },
+    /// `exit`: the thread ends here.
+    Exit,
+    /// `assert`: must be 1 whenever reached.
+    Assert(Expression),
+    /// `assume`: executions in which it is 0 when reached are not considered.
+    Assume(Expression),
+    /// `reachable`: some execution must get here with the condition 1.
+    Reachable(Expression),
+}
+
+/// A typed expression.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    /// Its place.
+    pub span: Span,
+    /// Its width.
+    pub width: Width,
+    /// What it is.
+    pub kind: ExpressionKind,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExpressionKind {
+    /// A constant, below `2^width`.
+    Constant(u128),
+    /// A register's value.
+    Register(RegisterId),
+    /// A thread coordinate or a launch dimension (32 bits).
+    Coordinate(Coordinate),
+    /// One operand.
+    Unary(UnaryOp, Box<Expression>),
+    /// Two operands of equal width; comparisons give width 1.
+    Binary(BinaryOp, Box<Expression>, Box<Expression>),
+    /// `condition ? then : otherwise`.
+    Select(Box<Expression>, Box<Expression>, Box<Expression>),
+    /// Zero-extended or truncated to the expression's width.
+    Convert(Box<Expression>),
+    /// The final value of a memory element; only inside [`FinalCondition`].
+    FinalValue(Box<Address>),
+}
+
+/// PTX special registers (without `%`) in one dimension.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Coordinate {
+    /// Thread index in the CTA.
+    Tid,
+    /// Threads per CTA.
+    Ntid,
+    /// Thread index in the warp.
+    Laneid,
+    /// Warp index in the CTA.
+    Warpid,
+    /// Warps per CTA.
+    Nwarpid,
+    /// CTA index in the grid of its device.
+    Ctaid,
+    /// CTAs in the grid of one device.
+    Nctaid,
+    /// Cluster index on its device.
+    Clusterid,
+    /// Clusters per device.
+    Nclusterid,
+    /// CTA index in its cluster.
+    ClusterCtarank,
+    /// CTAs per cluster.
+    ClusterNctarank,
+    /// Device index.
+    Gpuid,
+    /// Number of devices.
+    Ngpuid,
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum UnaryOp {
+    /// Bitwise complement (`!` on width 1, `~` elsewhere).
+    Not,
+    /// Two's complement.
+    Negate,
+}
+
+/// Binary operators, unsigned. Division by zero gives all ones, remainder by zero the dividend (as hardware does not trap).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "C's operators")]
+pub enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// A memory operand.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// The operand's place, brackets included.
+    pub span: Span,
+    /// What is indexed.
+    pub base: AddressBase,
+    /// Indices (32 bits each), outermost first; as many as the object has dimensions (or, for a reference, none or one).
+    pub indices: Vec<Expression>,
+}
+
+/// What a memory operand starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressBase {
+    /// A declared object (of the own CTA, for shared memory).
+    Object(ObjectId),
+    /// A reference parameter of the enclosing function; one optional index counts elements from it.
+    Reference(ReferenceId),
+}
+
+/// A PTX instruction with its defaults resolved.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The opcode as PTX would print it with every default written out, e.g. `ld.weak.global.u32`.
+    pub text: String,
+    /// Where the opcode (without operands) is.
+    pub opcode_span: Span,
+    /// What it does.
+    pub kind: InstructionKind,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum InstructionKind {
+    /// `ld`: one scalar read per element of a vector, unordered among themselves (MM-8).
+    Load {
+        /// One destination per element; `None` for `_`.
+        destinations: Vec<Option<RegisterId>>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Acquire`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
+        scope: Scope,
+    },
+    /// `st`.
+    Store {
+        /// One value per element.
+        values: Vec<Expression>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Release`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// As for loads.
+        scope: Scope,
+    },
+    /// `atom`.
+    Atomic {
+        /// Gets the old value; `None` for the sink `_` (then it acquires nothing: A-7).
+        destination: Option<RegisterId>,
+        /// The operation.
+        op: AtomicOp,
+        /// One operand; two (compare, then swap) for CAS.
+        operands: Vec<Expression>,
+        /// Where.
+        address: Address,
+        /// `Relaxed`, `Acquire`, `Release` or `AcqRel`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+    /// `red`: its read never acquires (MM-24).
+    Reduction {
+        /// The operation; not CAS, not exchange.
+        op: AtomicOp,
+        /// The operand.
+        operand: Expression,
+        /// Where.
+        address: Address,
+        /// `Relaxed` or `Release`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+    /// A thread fence, or `membar` (which is `fence.sc`, FN-10).
+    Fence {
+        /// Its sem.
+        sem: FenceSem,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// `fence.proxy.alias` (FN-11).
+    AliasFence,
+    /// `bar` / `barrier` (§3.1).
+    Barrier {
+        /// sync, arrive or red.
+        kind: BarrierKind,
+        /// Barrier id, 32 bits; constants are in 0..=15.
+        id: Expression,
+        /// Participating thread count, 32 bits; absent: all threads of the CTA.
+        count: Option<Expression>,
+        /// `.aligned` (always so for `bar`).
+        aligned: bool,
+    },
+    /// `bar.warp.sync mask` (BR-8).
+    WarpSync {
+        /// Mask of lanes, 32 bits.
+        mask: Expression,
+    },
+}
+
+/// Which form of `bar`.
+#[derive(Clone, Debug)]
+pub enum BarrierKind {
+    /// Arrives and waits.
+    Sync,
+    /// Arrives only.
+    Arrive,
+    /// Arrives, waits and combines a predicate over the participants.
+    Reduce {
+        /// Gets the result: 32 bits for `popc`, 1 bit for `and`/`or`.
+        destination: RegisterId,
+        /// How to combine.
+        op: BarrierReduction,
+        /// Width 1 (a `!` before it is part of the expression).
+        predicate: Expression,
+    },
+}
+
+/// How `bar.red` combines predicates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum BarrierReduction {
+    Popc,
+    And,
+    Or,
+}
+
+/// Operations of `atom` and `red`; `Signed*` for `.s32`/`.s64`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum AtomicOp {
+    Add,
+    /// `old >= operand ? 0 : old + 1`
+    Inc,
+    /// `old == 0 || old > operand ? operand : old - 1`
+    Dec,
+    Min,
+    Max,
+    SignedMin,
+    SignedMax,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+}
+
+/// A condition of a `final` block.
+#[derive(Clone, Debug)]
+pub struct FinalCondition {
+    /// Its place.
+    pub span: Span,
+    /// Must hold at the end of every complete execution, or (for `reachable`) of at least one.
+    pub kind: FinalKind,
+    /// Width 1; reads memory by [`ExpressionKind::FinalValue`], no registers but parameters.
+    pub condition: Expression,
+}
+
+/// What is claimed of a final condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinalKind {
+    /// Every complete execution.
+    Assert,
+    /// At least one complete execution.
+    Reachable,
+}

@@ -1,0 +1,206 @@
+//! Syntax trees to a [`Program`]: names become ids, expressions get widths, instructions are checked and completed.
+//!
+//! Order of work: constants, function signatures, function bodies, kernels, then what needs the whole call graph
+//! ([`calls`]). An error never stops the pass: what failed is marked as known bad and not complained about twice.
+
+use super::ast::{self, ItemKind};
+use super::program::{Function, FunctionId, Loop, LoopId, Program, Width};
+use super::target::Target;
+use crate::diagnostic::Diagnostic;
+use crate::index::IndexVec;
+use crate::span::Span;
+use indexmap::IndexMap;
+use std::collections::BTreeMap;
+
+mod body;
+mod calls;
+mod constant;
+mod expression;
+mod instruction;
+mod kernel;
+mod memory;
+mod statement;
+
+/// An error that has been reported already.
+#[derive(Clone, Copy, Debug)]
+pub struct Reported;
+
+/// A value, or an error that has been reported already.
+pub type Resolved<T> = Result<T, Reported>;
+
+/// Resolves the files of a program; the last one is the file that was asked for, and its kernels are the program's.
+/// `start` is where that file starts, for errors that have no place of their own.
+pub fn resolve(
+    files: &[ast::File],
+    defines: &[(String, u64)],
+    target: Target,
+    start: Span,
+) -> Result<Program, Vec<Diagnostic>> {
+    let mut checker = Checker::new(target);
+    checker.declare(files, defines, start);
+    let functions = checker.resolve_functions(files);
+    let mut kernels = Vec::new();
+    if let Some(main) = files.last() {
+        for item in &main.items {
+            if let ItemKind::Kernel(kernel) = &item.kind {
+                kernels.extend(checker.resolve_kernel(kernel));
+            }
+        }
+    }
+    checker.check_calls(&functions);
+    if checker.diagnostics.is_empty() {
+        return Ok(Program { kernels, functions, loops: checker.loops });
+    }
+    Err(checker.diagnostics)
+}
+
+/// What a function looks like from outside.
+#[derive(Clone, Debug)]
+struct Signature {
+    name: String,
+    span: Span,
+    parameters: Vec<ParameterKind>,
+    /// `None` for a function without result.
+    result: Option<Width>,
+}
+
+/// Value or reference, with its width.
+#[derive(Clone, Copy, Debug)]
+enum ParameterKind {
+    Value(Width),
+    Reference(Width),
+}
+
+/// State shared by all bodies of a program.
+struct Checker {
+    target: Target,
+    diagnostics: Vec<Diagnostic>,
+    /// `None` where the constant's definition is wrong (and reported).
+    constants: BTreeMap<String, Option<u64>>,
+    functions: IndexMap<String, FunctionId>,
+    signatures: IndexVec<FunctionId, Signature>,
+    loops: IndexVec<LoopId, Loop>,
+    calls: calls::CallGraph,
+}
+
+impl Checker {
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            diagnostics: Vec::new(),
+            constants: BTreeMap::new(),
+            functions: IndexMap::new(),
+            signatures: IndexVec::new(),
+            loops: IndexVec::new(),
+            calls: calls::CallGraph::default(),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.diagnostics.push(diagnostic);
+        Reported
+    }
+
+    /// Enters all names of the files; a name may be declared once.
+    fn declare(&mut self, files: &[ast::File], defines: &[(String, u64)], start: Span) {
+        let mut declared: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut constants = BTreeMap::new();
+        for item in files.iter().flat_map(|file| &file.items) {
+            let name = match &item.kind {
+                ItemKind::Constant { name, .. } => name,
+                ItemKind::Function(function) => &function.name,
+                ItemKind::Kernel(kernel) => &kernel.name,
+                ItemKind::Use(_) | ItemKind::Error => continue,
+            };
+            let span = name.place.0;
+            if self.check_reserved(name).is_err() {
+                continue;
+            }
+            if let Some(&first) = declared.get(name.text.as_str()) {
+                self.report(body::duplicate_name(&name.text, span, first));
+                continue;
+            }
+            declared.insert(&name.text, span);
+            match &item.kind {
+                ItemKind::Constant { value, .. } => {
+                    constants.insert(name.text.as_str(), value);
+                }
+                ItemKind::Function(function) => self.declare_function(function),
+                _ => {}
+            }
+        }
+        self.evaluate_constants(&constants, defines, start);
+    }
+
+    fn declare_function(&mut self, function: &ast::Function) {
+        let mut parameters = Vec::new();
+        for parameter in &function.parameters {
+            // A wrong type has been reported; 32 bits keep the rest going.
+            let width = self.parse_type(&parameter.ty, parameter.reference).unwrap_or(32);
+            parameters.push(if parameter.reference {
+                ParameterKind::Reference(width)
+            } else {
+                ParameterKind::Value(width)
+            });
+        }
+        let result = function.result.as_ref().map(|ty| self.parse_type(ty, false).unwrap_or(32));
+        let name = function.name.text.clone();
+        let id = self.signatures.push(Signature {
+            name: name.clone(),
+            span: function.name.place.0,
+            parameters,
+            result,
+        });
+        self.functions.insert(name, id);
+    }
+
+    fn resolve_functions(&mut self, files: &[ast::File]) -> IndexVec<FunctionId, Function> {
+        let mut functions = IndexVec::new();
+        for item in files.iter().flat_map(|file| &file.items) {
+            let ItemKind::Function(function) = &item.kind else { continue };
+            // A second function of a name was reported and has no id.
+            let id: FunctionId = functions.next_id();
+            let is_declared = self.functions.get(&function.name.text) == Some(&id)
+                && self.signatures.get(id).is_some_and(|signature| signature.span == function.name.place.0);
+            if is_declared {
+                let resolved = self.resolve_function(id, function);
+                functions.push(resolved);
+            }
+        }
+        functions
+    }
+
+    /// The width of a type's name; `memory` allows the types that only memory has.
+    fn parse_type(&mut self, ty: &ast::Name, memory: bool) -> Resolved<Width> {
+        let width = match ty.text.as_str() {
+            "u8" => 8,
+            "u16" => 16,
+            "u32" => 32,
+            "u64" => 64,
+            "b128" => 128,
+            "pred" if !memory => 1,
+            other => {
+                let span = ty.place.0;
+                let error = if let Some(code) = unsupported_type(other) {
+                    let message = format!("`{other}` objects are not checked by this version");
+                    Diagnostic::new(code, message, span, "known, not checked here")
+                } else {
+                    let message = format!("there is no type `{other}`");
+                    Diagnostic::new("resolve::unknown-type", message, span, "unknown type")
+                        .with_help("types are `u8`, `u16`, `u32`, `u64` and `b128`")
+                };
+                return Err(self.report(error));
+            }
+        };
+        Ok(width)
+    }
+}
+
+fn unsupported_type(name: &str) -> Option<&'static str> {
+    match name {
+        "mbarrier" => Some("unsupported::mbarrier"),
+        "tensormap" => Some("unsupported::tensormap"),
+        "tmem" => Some("unsupported::tmem"),
+        _ => None,
+    }
+}

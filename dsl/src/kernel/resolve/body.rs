@@ -1,0 +1,272 @@
+//! The names of one body (a function's or a kernel's): scopes, registers, objects.
+
+use super::super::ast::{self, Name};
+use super::super::program::{
+    Coordinate, Expression, ExpressionKind, Function, FunctionId, Object, ObjectId, Reference, ReferenceId,
+    Register, RegisterId, Statement, StatementKind, Storage, StorageId, Width,
+};
+use super::super::suggest::suggest;
+use super::{Checker, ParameterKind, Reported, Resolved};
+use crate::diagnostic::Diagnostic;
+use crate::index::IndexVec;
+use crate::span::Span;
+use std::collections::BTreeMap;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Binding {
+    /// A constant.
+    Constant(u64),
+    /// A register.
+    Register(RegisterId, Mutability),
+    /// An object.
+    Object(ObjectId),
+    /// A reference parameter.
+    Reference(ReferenceId),
+    /// A special register.
+    Coordinate(Coordinate),
+    /// Its declaration is wrong, and that was reported.
+    Bad,
+}
+
+/// How a register came about, which says whether it may be assigned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mutability {
+    Let,
+    Var,
+    LoopVariable,
+    Parameter,
+}
+
+/// One body being resolved.
+pub(super) struct Body<'c> {
+    pub(super) checker: &'c mut Checker,
+    /// The function this is the body of.
+    pub(super) owner: Option<FunctionId>,
+    pub(super) scopes: Vec<BTreeMap<String, (Binding, Span)>>,
+    pub(super) registers: IndexVec<RegisterId, Register>,
+    pub(super) objects: IndexVec<ObjectId, Object>,
+    pub(super) storages: IndexVec<StorageId, Storage>,
+    pub(super) references: IndexVec<ReferenceId, Reference>,
+    /// Statements resolved so far, in the innermost list.
+    pub(super) out: Vec<Statement>,
+    pub(super) loop_depth: u32,
+    pub(super) in_final: bool,
+    n_generated: u32,
+}
+
+impl<'c> Body<'c> {
+    pub(super) fn new(checker: &'c mut Checker, owner: Option<FunctionId>) -> Self {
+        Self {
+            checker,
+            owner,
+            scopes: vec![BTreeMap::new()],
+            registers: IndexVec::new(),
+            objects: IndexVec::new(),
+            storages: IndexVec::new(),
+            references: IndexVec::new(),
+            out: Vec::new(),
+            loop_depth: 0,
+            in_final: false,
+            n_generated: 0,
+        }
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.checker.report(diagnostic)
+    }
+
+    /// Resolves into a list of its own.
+    pub(super) fn collect<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> (Vec<Statement>, T) {
+        let outer = std::mem::take(&mut self.out);
+        let value = resolve(self);
+        (std::mem::replace(&mut self.out, outer), value)
+    }
+
+    /// Resolves inside a scope of its own.
+    pub(super) fn scoped<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push(BTreeMap::new());
+        let value = resolve(self);
+        self.scopes.pop();
+        value
+    }
+
+    pub(super) fn push(&mut self, span: Span, kind: StatementKind) {
+        self.out.push(Statement { span, kind });
+    }
+
+    /// A register without a name of its own.
+    pub(super) fn generate(&mut self, width: Width) -> RegisterId {
+        let name = format!("%{}", self.n_generated);
+        self.n_generated += 1;
+        self.registers.push(Register { name, width })
+    }
+
+    /// Declares `name` in the innermost scope.
+    pub(super) fn bind(&mut self, name: &Name, binding: Binding) {
+        let span = name.place.0;
+        if self.checker.check_reserved(name).is_err() {
+            return;
+        }
+        if let Some(&(_, first)) = self.scopes.last().and_then(|scope| scope.get(&name.text)) {
+            self.report(duplicate_name(&name.text, span, first));
+            return;
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.text.clone(), (binding, span));
+        }
+    }
+
+    /// Declares `name` as a register.
+    pub(super) fn bind_register(&mut self, name: &Name, width: Width, mutability: Mutability) -> RegisterId {
+        let register = self.registers.push(Register { name: name.text.clone(), width });
+        self.bind(name, Binding::Register(register, mutability));
+        register
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<(Binding, Option<Span>)> {
+        if let Some(&(binding, span)) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return Some((binding, Some(span)));
+        }
+        match self.checker.constants.get(name) {
+            Some(Some(value)) => return Some((Binding::Constant(*value), None)),
+            Some(None) => return Some((Binding::Bad, None)),
+            None => {}
+        }
+        coordinate(name).map(|coordinate| (Binding::Coordinate(coordinate), None))
+    }
+
+    /// What `name` stands for; `Bad` names count as reported.
+    pub(super) fn look_up(&mut self, name: &str, span: Span) -> Resolved<Binding> {
+        match self.find(name) {
+            Some((Binding::Bad, _)) => Err(Reported),
+            Some((binding, _)) => Ok(binding),
+            None => Err(self.unknown_name(name, span)),
+        }
+    }
+
+    fn unknown_name(&mut self, name: &str, span: Span) -> Reported {
+        let message = format!("`{name}` is not declared");
+        let mut error = Diagnostic::new("resolve::unknown-name", message, span, "unknown name");
+        let known = self.scopes.iter().rev().flat_map(BTreeMap::keys).map(String::as_str);
+        let constants = self.checker.constants.keys().map(String::as_str);
+        let near = suggest(name, known.chain(constants).chain(COORDINATES.iter().map(|&(text, _)| text)));
+        if self.checker.functions.contains_key(name) {
+            error = error.with_help(format!("`{name}` is a function; call it: `{name}(…)`"));
+        } else if let Some(near) = near {
+            error = error.with_help(format!("did you mean `{near}`?"));
+        }
+        self.report(error)
+    }
+}
+
+/// The special registers by name.
+const COORDINATES: &[(&str, Coordinate)] = &[
+    ("tid", Coordinate::Tid),
+    ("ntid", Coordinate::Ntid),
+    ("laneid", Coordinate::Laneid),
+    ("warpid", Coordinate::Warpid),
+    ("nwarpid", Coordinate::Nwarpid),
+    ("ctaid", Coordinate::Ctaid),
+    ("nctaid", Coordinate::Nctaid),
+    ("clusterid", Coordinate::Clusterid),
+    ("nclusterid", Coordinate::Nclusterid),
+    ("cluster_ctarank", Coordinate::ClusterCtarank),
+    ("cluster_nctarank", Coordinate::ClusterNctarank),
+    ("gpuid", Coordinate::Gpuid),
+    ("ngpuid", Coordinate::Ngpuid),
+];
+
+fn coordinate(name: &str) -> Option<Coordinate> {
+    COORDINATES.iter().find(|(text, _)| *text == name).map(|&(_, coordinate)| coordinate)
+}
+
+/// The error for a second declaration of a name.
+pub(super) fn duplicate_name(name: &str, span: Span, first: Span) -> Diagnostic {
+    Diagnostic::new("resolve::duplicate-name", format!("`{name}` is declared twice"), span, "declared again")
+        .with_label(first, "declared first")
+        .with_help("rename one of them")
+}
+
+impl Checker {
+    /// Special registers keep their names.
+    pub(super) fn check_reserved(&mut self, name: &Name) -> Resolved<()> {
+        if coordinate(&name.text).is_none() {
+            return Ok(());
+        }
+        let message = format!("`{}` is a special register and cannot be declared", name.text);
+        let error = Diagnostic::new("resolve::reserved-name", message, name.place.0, "reserved");
+        Err(self.report(error.with_help("choose another name")))
+    }
+
+    /// Resolves a function's body.
+    pub(super) fn resolve_function(&mut self, id: FunctionId, function: &ast::Function) -> Function {
+        let signature = self.signatures[id].clone();
+        let mut body = Body::new(self, Some(id));
+        let mut values = Vec::new();
+        for (parameter, &kind) in function.parameters.iter().zip(&signature.parameters) {
+            match kind {
+                ParameterKind::Value(width) => {
+                    values.push(body.bind_register(&parameter.name, width, Mutability::Parameter));
+                }
+                ParameterKind::Reference(width) => {
+                    let name = parameter.name.text.clone();
+                    let reference = body.references.push(Reference { name, width });
+                    body.bind(&parameter.name, Binding::Reference(reference));
+                }
+            }
+        }
+        let result = body.scoped(|body| body.resolve_function_block(&function.body, &signature));
+        Function {
+            name: signature.name,
+            values,
+            references: body.references,
+            registers: body.registers,
+            body: body.out,
+            result,
+            span: signature.span,
+        }
+    }
+}
+
+impl Body<'_> {
+    fn resolve_function_block(
+        &mut self,
+        block: &ast::Block,
+        signature: &super::Signature,
+    ) -> Option<Expression> {
+        let (last, statements) = match block.statements.split_last() {
+            Some((last, rest)) if matches!(last.kind, ast::StatementKind::Return(_)) => (Some(last), rest),
+            _ => (None, block.statements.as_slice()),
+        };
+        for statement in statements {
+            self.resolve_statement(statement);
+        }
+        let returned = match last.map(|last| (&last.kind, last.place.0)) {
+            Some((ast::StatementKind::Return(Some(value)), _)) => Some(value),
+            _ => None,
+        };
+        match (returned, signature.result) {
+            (None, None) => None,
+            (Some(value), Some(width)) => self.resolve_exact(value, width).ok(),
+            (Some(value), None) => {
+                let message = format!("`{}` has no result type, so it cannot return a value", signature.name);
+                let error = Diagnostic::new("resolve::return", message, value.place.0, "returned here")
+                    .with_label(signature.span, "declared here")
+                    .with_help(format!("declare a result: `fn {}(…) -> u32`", signature.name));
+                self.report(error);
+                None
+            }
+            (None, Some(_)) => {
+                let message = format!("`{}` must end with `return …;`", signature.name);
+                self.report(Diagnostic::new("resolve::return", message, signature.span, "returns a value"));
+                None
+            }
+        }
+    }
+
+    /// A constant of the given width.
+    pub(super) fn constant(span: Span, width: Width, value: u128) -> Expression {
+        Expression { span, width, kind: ExpressionKind::Constant(value) }
+    }
+}

@@ -1,0 +1,405 @@
+//! Kernels: parameters, launches, objects, views, final conditions.
+
+use super::super::ast::{self, Initial, StatementKind as Ast};
+use super::super::program::{
+    FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Width,
+};
+use super::body::{Binding, Body, Mutability};
+use super::{Checker, Reported, Resolved};
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::vocabulary::Space;
+use std::collections::BTreeMap;
+
+const MAX_OBJECT_BYTES: u64 = 1 << 20;
+const MAX_KERNEL_BYTES: u64 = 4 << 20;
+const MAX_THREADS: u64 = 4096;
+const MAX_CTA_THREADS: u64 = 1024;
+const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
+
+impl Checker {
+    /// Resolves a kernel; `None` if something about its frame is wrong (and reported).
+    pub(super) fn resolve_kernel(&mut self, kernel: &ast::Kernel) -> Option<Kernel> {
+        let mut body = Body::new(self, None);
+        let mut parameters = Vec::new();
+        for parameter in &kernel.parameters {
+            if let Ok(parameter) = body.resolve_parameter(parameter) {
+                parameters.push(parameter);
+            }
+        }
+        let mut launches: Vec<Launch> = Vec::new();
+        let mut finals = Vec::new();
+        let mut n_aliases = BTreeMap::new();
+        body.scopes.push(BTreeMap::new());
+        for statement in &kernel.body.statements {
+            let span = statement.place.0;
+            match &statement.kind {
+                Ast::Launch { name, fields } => {
+                    if let Ok(launch) = body.resolve_launch(name.as_ref(), fields, span, &launches) {
+                        launches.push(launch);
+                    }
+                }
+                Ast::Object(object) => {
+                    if body.resolve_object(object, span, &mut n_aliases).is_err() {
+                        body.bind(&object.name, Binding::Bad);
+                    }
+                }
+                Ast::View(view) => {
+                    if body.resolve_view(view, span).is_err() {
+                        body.bind(&view.name, Binding::Bad);
+                    }
+                }
+                Ast::Final(block) => body.resolve_final(block, &mut finals),
+                _ => body.resolve_statement(statement),
+            }
+        }
+        let span = kernel.name.place.0;
+        if launches.is_empty() {
+            let name = "default".to_owned();
+            launches.push(Launch { name, gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span });
+        }
+        Some(Kernel {
+            name: kernel.name.text.clone(),
+            span,
+            parameters,
+            launches,
+            objects: body.objects,
+            storages: body.storages,
+            registers: body.registers,
+            body: body.out,
+            finals,
+        })
+    }
+}
+
+impl Body<'_> {
+    fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
+        let span = parameter.name.place.0;
+        let start = self.checker.evaluate(&parameter.range.start);
+        let end = self.checker.evaluate(&parameter.range.end);
+        let register = self.bind_register(&parameter.name, 32, Mutability::Parameter);
+        let (min, end) = (start?, end?);
+        let name = parameter.name.text.clone();
+        let max = if parameter.range.inclusive { Some(end) } else { end.checked_sub(1) };
+        let range = parameter.range.start.place.0.to(parameter.range.end.place.0);
+        match max.filter(|&max| max >= min) {
+            Some(max) if max <= u64::from(u32::MAX) => Ok(Parameter { register, name, min, max, span }),
+            Some(_) => {
+                let message = format!("`{name}` has 32 bits; its range does not fit");
+                Err(self.report(Diagnostic::new("validate::parameter-range", message, range, "too large")))
+            }
+            None => {
+                let message = format!("the range of `{name}` is empty");
+                let error = Diagnostic::new("validate::parameter-range", message, range, "empty");
+                Err(self.report(error.with_help("write `0..=3` for 0, 1, 2 and 3")))
+            }
+        }
+    }
+
+    fn resolve_launch(
+        &mut self,
+        name: Option<&ast::Name>,
+        fields: &[(ast::Name, ast::Expr)],
+        span: Span,
+        earlier: &[Launch],
+    ) -> Resolved<Launch> {
+        let text = name.map_or("default", |name| name.text.as_str());
+        if let Some(first) = earlier.iter().find(|launch| launch.name == text) {
+            let span = name.map_or(span, |name| name.place.0);
+            return Err(self.report(super::body::duplicate_name(text, span, first.span)));
+        }
+        let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
+        for (field, value) in fields {
+            let place = field.place.0;
+            let Some(dimension) = DIMENSIONS.iter().position(|dimension| *dimension == field.text) else {
+                let message = format!("a launch has no `{}`", field.text);
+                let error =
+                    Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
+                return Err(self.report(match super::super::suggest::suggest(&field.text, DIMENSIONS) {
+                    Some(near) => error.with_help(format!("did you mean `{near}`?")),
+                    None => error.with_help("dimensions are `gpus`, `clusters`, `ctas`, `warps` and `lanes`"),
+                }));
+            };
+            if let Some((_, first)) = sizes[dimension] {
+                return Err(self.report(super::body::duplicate_name(&field.text, place, first)));
+            }
+            let size = self.checker.evaluate(value)?;
+            if size == 0 || (field.text == "lanes" && size > 32) {
+                let message = format!("`{}` is {size}", field.text);
+                let label = if size == 0 { "must be at least 1" } else { "a warp has at most 32 lanes" };
+                let error = Diagnostic::new("validate::launch-dimension", message, value.place.0, label);
+                return Err(self.report(error));
+            }
+            sizes[dimension] = Some((size, place));
+        }
+        let [gpus, clusters, ctas, warps, lanes] = sizes.map(|size| size.map_or(1, |(size, _)| size));
+        let cta = warps.saturating_mul(lanes);
+        let total = [gpus, clusters, ctas].into_iter().fold(cta, u64::saturating_mul);
+        let too_many = |message: String, label: &str, help: &str| {
+            Err(Diagnostic::new("limit::launch", message, span, label).with_help(help))
+        };
+        let checked = if cta > MAX_CTA_THREADS {
+            let message = format!("this launch has {cta} threads per CTA; PTX allows {MAX_CTA_THREADS}");
+            too_many(message, "too many threads per CTA", "use fewer `warps` or `lanes`")
+        } else if total > MAX_THREADS {
+            let message = format!("this launch has {total} threads; the limit is {MAX_THREADS}");
+            too_many(message, "too many threads", "synchronization bugs show with a few threads per role")
+        } else {
+            Ok(())
+        };
+        if let Err(error) = checked {
+            return Err(self.report(error));
+        }
+        // All products are below the limits checked above, so each factor is.
+        let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+        Ok(Launch {
+            name: text.to_owned(),
+            gpus: small(gpus),
+            clusters: small(clusters),
+            ctas: small(ctas),
+            warps: small(warps),
+            lanes: small(lanes),
+            span,
+        })
+    }
+
+    /// Array dimensions, and the size of the whole array in bytes.
+    fn resolve_dimensions(
+        &mut self,
+        name: &ast::Name,
+        dimensions: &[ast::Expr],
+        width: Width,
+    ) -> Resolved<(Vec<u32>, u32)> {
+        let mut sizes = Vec::new();
+        let mut bytes = u64::from(width / 8);
+        for dimension in dimensions {
+            let size = self.checker.evaluate(dimension)?;
+            if size == 0 {
+                let message = format!("`{}` has no elements", name.text);
+                let error = Diagnostic::new(
+                    "validate::object-dimension",
+                    message,
+                    dimension.place.0,
+                    "must be at least 1",
+                );
+                return Err(self.report(error));
+            }
+            bytes = bytes.saturating_mul(size);
+            sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
+        }
+        if bytes > MAX_OBJECT_BYTES {
+            let message = format!("`{}` is larger than {MAX_OBJECT_BYTES} bytes", name.text);
+            let error =
+                Diagnostic::new("limit::object-size", message, name.place.0, format!("{bytes} bytes"));
+            return Err(self.report(error.with_help("declare only the elements that the protocol touches")));
+        }
+        Ok((sizes, u32::try_from(bytes).unwrap_or(u32::MAX)))
+    }
+
+    fn resolve_object(
+        &mut self,
+        object: &ast::Object,
+        span: Span,
+        n_aliases: &mut BTreeMap<super::super::program::StorageId, u32>,
+    ) -> Resolved<()> {
+        let space = if object.shared { Space::Shared } else { Space::Global };
+        let width = self.checker.parse_type(&object.ty, true)?;
+        let (dimensions, bytes) = self.resolve_dimensions(&object.name, &object.dimensions, width)?;
+        let name = object.name.text.clone();
+        let (storage, offset_bytes, mapping) = match &object.alias {
+            Some(of) => {
+                let (storage, offset) = self.resolve_alias(of, space, bytes, &object.name)?;
+                let mapping = n_aliases.entry(storage).or_insert(0);
+                *mapping += 1;
+                (storage, offset, *mapping)
+            }
+            None => {
+                let total: u64 = self.storages.iter().map(|storage| u64::from(storage.size_bytes)).sum();
+                if total + u64::from(bytes) > MAX_KERNEL_BYTES {
+                    let message =
+                        format!("the objects of this kernel have more than {MAX_KERNEL_BYTES} bytes");
+                    let error = Diagnostic::new(
+                        "limit::object-size",
+                        message,
+                        object.name.place.0,
+                        "too much with this one",
+                    );
+                    return Err(self.report(error));
+                }
+                let initial = match &object.initial {
+                    None => InitialBytes::Unknown,
+                    Some(initial) => InitialBytes::Known(self.resolve_initial(
+                        initial,
+                        &dimensions,
+                        width,
+                        bytes,
+                        object.name.place.0,
+                    )?),
+                };
+                (self.storages.push(Storage { space, size_bytes: bytes, initial }), 0, 0)
+            }
+        };
+        let resolved = Object { name, space, width, dimensions, storage, offset_bytes, mapping, span };
+        let id = self.objects.push(resolved);
+        self.bind(&object.name, Binding::Object(id));
+        Ok(())
+    }
+
+    fn find_object(&mut self, name: &ast::Name) -> Resolved<Object> {
+        match self.look_up(&name.text, name.place.0)? {
+            Binding::Object(object) => Ok(self.objects[object].clone()),
+            _ => {
+                let message = format!("`{}` is not an object", name.text);
+                Err(self.report(Diagnostic::new(
+                    "resolve::not-memory",
+                    message,
+                    name.place.0,
+                    "not an object",
+                )))
+            }
+        }
+    }
+
+    fn resolve_alias(
+        &mut self,
+        of: &ast::Name,
+        space: Space,
+        bytes: u32,
+        name: &ast::Name,
+    ) -> Resolved<(super::super::program::StorageId, u32)> {
+        let object = self.find_object(of)?;
+        let object_bytes = object.n_elements() * u64::from(object.width / 8);
+        if object.space != space || object_bytes != u64::from(bytes) {
+            let message = format!(
+                "`{}` is an alias of `{}` and must have its state space and size: {}, {object_bytes} bytes",
+                name.text, object.name, object.space
+            );
+            let error =
+                Diagnostic::new("validate::alias", message, name.place.0, format!("{space}, {bytes} bytes"));
+            return Err(self.report(error.with_label(object.span, "declared here")));
+        }
+        Ok((object.storage, object.offset_bytes))
+    }
+
+    fn resolve_view(&mut self, view: &ast::View, span: Span) -> Resolved<()> {
+        let width = self.checker.parse_type(&view.ty, true)?;
+        let (dimensions, bytes) = self.resolve_dimensions(&view.name, &view.dimensions, width)?;
+        let object = self.find_object(&view.of)?;
+        let offset =
+            view.offset.as_ref().map(|offset| self.checker.evaluate(offset)).transpose()?.unwrap_or(0);
+        let object_bytes = object.n_elements() * u64::from(object.width / 8);
+        let place = view.name.place.0;
+        if offset.saturating_add(u64::from(bytes)) > object_bytes {
+            let message = format!(
+                "`{}` needs bytes {offset} to {} of `{}`, which has {object_bytes}",
+                view.name.text,
+                offset.saturating_add(u64::from(bytes)),
+                object.name
+            );
+            let error = Diagnostic::new("validate::view", message, place, "reaches past the end");
+            return Err(self.report(error.with_label(object.span, "declared here")));
+        }
+        // It fits into the object, so it fits 32 bits.
+        let offset_bytes = object.offset_bytes + u32::try_from(offset).unwrap_or(0);
+        let alignment = u32::from(width / 8);
+        if offset_bytes % alignment != 0 {
+            let message = format!(
+                "elements of {alignment} bytes must be {alignment}-byte aligned; this is at byte {offset_bytes}"
+            );
+            let error = Diagnostic::new("validate::view", message, place, "not aligned");
+            return Err(
+                self.report(error.with_help("choose an offset that is a multiple of the element size"))
+            );
+        }
+        let id = self.objects.push(Object {
+            name: view.name.text.clone(),
+            space: object.space,
+            width,
+            dimensions,
+            storage: object.storage,
+            offset_bytes,
+            mapping: object.mapping,
+            span,
+        });
+        self.bind(&view.name, Binding::Object(id));
+        Ok(())
+    }
+
+    /// The bytes of an initialiser: one value for all elements, or a (nested) list of all of them.
+    fn resolve_initial(
+        &mut self,
+        initial: &Initial,
+        dimensions: &[u32],
+        width: Width,
+        bytes: u32,
+        object: Span,
+    ) -> Resolved<Vec<u8>> {
+        let element_bytes = usize::from(width / 8);
+        match initial {
+            Initial::Fill(value) => {
+                let element = self.resolve_element(value, width)?;
+                Ok(element[..element_bytes].repeat(bytes as usize / element_bytes))
+            }
+            Initial::List(parts) => {
+                let (&n, inner) = dimensions.split_first().unwrap_or((&1, &[]));
+                // A multi-dimensional array may also be given as one flat list.
+                let is_flat = parts.iter().all(|part| matches!(part, Initial::Fill(_)));
+                let expected = if is_flat { u64::from(bytes) / u64::from(width / 8) } else { u64::from(n) };
+                if parts.len() as u64 != expected {
+                    let message = format!("{expected} values are needed, {} given", parts.len());
+                    let span = initial_span(initial).unwrap_or(object);
+                    let error =
+                        Diagnostic::new("validate::initialiser", message, span, "wrong number of values");
+                    return Err(
+                        self.report(error.with_help("give one value for all elements, or one for each"))
+                    );
+                }
+                let part_bytes = if is_flat { u32::from(width / 8) } else { bytes / n };
+                let mut all = Vec::with_capacity(bytes as usize);
+                for part in parts {
+                    all.extend(self.resolve_initial(
+                        part,
+                        if is_flat { &[] } else { inner },
+                        width,
+                        part_bytes,
+                        object,
+                    )?);
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    fn resolve_element(&mut self, value: &ast::Expr, width: Width) -> Resolved<[u8; 16]> {
+        let constant = self.checker.evaluate_wide(value)?;
+        if width < 128 && constant >> width != 0 {
+            let message = format!("{constant} does not fit {width} bits");
+            let error = Diagnostic::new("resolve::literal-too-large", message, value.place.0, "too large");
+            return Err(self.report(error));
+        }
+        Ok(constant.to_le_bytes())
+    }
+
+    fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
+        self.in_final = true;
+        for statement in &block.statements {
+            let (kind, condition) = match &statement.kind {
+                Ast::Assert(condition) => (FinalKind::Assert, condition),
+                Ast::Reachable(condition) => (FinalKind::Reachable, condition),
+                _ => continue,
+            };
+            let resolved: Result<_, Reported> = self.resolve_condition(condition);
+            if let Ok(condition) = resolved {
+                finals.push(FinalCondition { span: statement.place.0, kind, condition });
+            }
+        }
+        self.in_final = false;
+    }
+}
+
+fn initial_span(initial: &Initial) -> Option<Span> {
+    match initial {
+        Initial::Fill(value) => Some(value.place.0),
+        Initial::List(parts) => parts.iter().find_map(initial_span),
+    }
+}

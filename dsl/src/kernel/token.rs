@@ -1,0 +1,223 @@
+//! Text to tokens. Never fails: bytes that begin no token become [`Token::Bad`], so that the parser can go on behind them.
+//!
+//! Comments and blank lines are kept beside the tokens, because the formatter needs them and the grammar must not see them.
+//! An opcode (`ld.acquire.gpu`) is one token; its inside is read in [`opcode`](super::opcode).
+
+use super::ast::{Comment, Place};
+use crate::span::{FileId, Span};
+use logos::Logos;
+
+/// A token with the offsets of its first byte and of the byte after it.
+pub type Spanned<'t> = (usize, Token<'t>, usize);
+
+/// What the lexer found in a file.
+pub struct Tokens<'t> {
+    /// In order of the text, without comments.
+    pub tokens: Vec<Spanned<'t>>,
+    /// In order of the text.
+    pub comments: Vec<Comment>,
+}
+
+/// Splits `text` into tokens and comments.
+pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
+    let mut tokens: Vec<Spanned<'_>> = Vec::new();
+    let mut comments: Vec<Comment> = Vec::new();
+    let mut end_of_last = 0;
+    for (result, range) in Token::lexer(text).spanned() {
+        let token = result.unwrap_or(Token::Bad);
+        let gap = &text[end_of_last..range.start];
+        let newlines = gap.matches('\n').count();
+        let place = Place(Span::new(file, range.start, range.end));
+        let comment = |text: String, own_line| Comment { place, text, own_line };
+        if newlines >= 2 && end_of_last > 0 {
+            let place = Place(Span::new(file, end_of_last, range.start));
+            comments.push(Comment { place, text: String::new(), own_line: true });
+        }
+        end_of_last = range.end;
+        match token {
+            Token::Comment => {
+                let own_line = newlines > 0 || (tokens.is_empty() && comments.is_empty());
+                comments.push(comment(text[range].trim_end().to_owned(), own_line));
+            }
+            Token::Bad => match tokens.last_mut() {
+                Some((_, Token::Bad, end)) if *end == range.start => *end = range.end,
+                _ => tokens.push((range.start, token, range.end)),
+            },
+            Token::BracketOpen => {
+                if let Some((_, last, _)) = tokens.last_mut()
+                    && let Token::Identifier(word @ ("ld" | "st")) = *last
+                {
+                    *last = Token::Opcode(word);
+                }
+                tokens.push((range.start, token, range.end));
+            }
+            _ => tokens.push((range.start, token, range.end)),
+        }
+    }
+    Tokens { tokens, comments }
+}
+
+/// A token of the kernel language.
+#[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
+#[logos(skip r"[ \t\r\n\f]+")]
+pub enum Token<'t> {
+    /// Bytes that begin no token.
+    Bad,
+    #[regex(r"//[^\n]*", allow_greedy = true)]
+    #[regex(r"/\*([^*]|\*+[^*/])*\*+/")]
+    Comment,
+    #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
+    Identifier(&'t str),
+    /// A word with at least one `.`, or `ld` / `st` before a `[`.
+    #[regex(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+")]
+    Opcode(&'t str),
+    #[regex(r"[0-9][A-Za-z0-9_]*")]
+    Number(&'t str),
+    /// With its quotes.
+    #[regex(r#""[^"\n]*""#)]
+    Text(&'t str),
+    #[token("_", priority = 9)]
+    Underscore,
+    #[token("const")]
+    Const,
+    #[token("fn")]
+    Fn,
+    #[token("kernel")]
+    Kernel,
+    #[token("use")]
+    Use,
+    #[token("launch")]
+    Launch,
+    #[token("global")]
+    Global,
+    #[token("shared")]
+    Shared,
+    #[token("view")]
+    View,
+    #[token("alias")]
+    Alias,
+    #[token("of")]
+    Of,
+    #[token("final")]
+    Final,
+    #[token("let")]
+    Let,
+    #[token("var")]
+    Var,
+    #[token("if")]
+    If,
+    #[token("else")]
+    Else,
+    #[token("for")]
+    For,
+    #[token("in")]
+    In,
+    #[token("while")]
+    While,
+    #[token("loop")]
+    Loop,
+    #[token("break")]
+    Break,
+    #[token("await")]
+    Await,
+    #[token("assert")]
+    Assert,
+    #[token("assume")]
+    Assume,
+    #[token("reachable")]
+    Reachable,
+    #[token("exit")]
+    Exit,
+    #[token("return")]
+    Return,
+    #[token("as")]
+    As,
+    #[token("true")]
+    True,
+    #[token("false")]
+    False,
+    #[token("(")]
+    ParenOpen,
+    #[token(")")]
+    ParenClose,
+    #[token("[")]
+    BracketOpen,
+    #[token("]")]
+    BracketClose,
+    #[token("{")]
+    BraceOpen,
+    #[token("}")]
+    BraceClose,
+    #[token(",")]
+    Comma,
+    #[token(";")]
+    Semicolon,
+    #[token(":")]
+    Colon,
+    #[token("->")]
+    Arrow,
+    #[token("..")]
+    DotDot,
+    #[token("..=")]
+    DotDotEqual,
+    #[token("?")]
+    Question,
+    #[token("=")]
+    Assign,
+    #[token("+=")]
+    AddAssign,
+    #[token("-=")]
+    SubtractAssign,
+    #[token("*=")]
+    MultiplyAssign,
+    #[token("&=")]
+    AndAssign,
+    #[token("|=")]
+    OrAssign,
+    #[token("^=")]
+    XorAssign,
+    #[token("<<=")]
+    ShiftLeftAssign,
+    #[token(">>=")]
+    ShiftRightAssign,
+    #[token("||")]
+    OrOr,
+    #[token("&&")]
+    AndAnd,
+    #[token("|")]
+    Or,
+    #[token("^")]
+    Xor,
+    #[token("&")]
+    And,
+    #[token("==")]
+    Equal,
+    #[token("!=")]
+    NotEqual,
+    #[token("<")]
+    Less,
+    #[token("<=")]
+    LessEqual,
+    #[token(">")]
+    Greater,
+    #[token(">=")]
+    GreaterEqual,
+    #[token("<<")]
+    ShiftLeft,
+    #[token(">>")]
+    ShiftRight,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    #[token("!")]
+    Not,
+    #[token("~")]
+    Tilde,
+}

@@ -1,0 +1,111 @@
+//! PTX's words for how an operation synchronizes, shared by programs, events and memory models.
+
+use std::fmt;
+
+/// The set of threads with which a strong operation may synchronize, narrowest first.
+///
+/// Source: PTX ISA 9.4 §8.5. A warp is not a scope.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Scope {
+    /// Threads of the same CTA.
+    Cta,
+    /// Threads of the same cluster.
+    Cluster,
+    /// Threads on the same device.
+    Gpu,
+    /// All threads, the host included.
+    Sys,
+}
+
+impl Scope {
+    /// All scopes, narrowest first.
+    pub const ALL: [Self; 4] = [Self::Cta, Self::Cluster, Self::Gpu, Self::Sys];
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cta => "cta",
+            Self::Cluster => "cluster",
+            Self::Gpu => "gpu",
+            Self::Sys => "sys",
+        })
+    }
+}
+
+/// How a memory operation orders others. `Volatile` and `Mmio` are `Relaxed` with scope `.sys` for the model.
+///
+/// Source: MM-12, MM-13, MM-14 — PTX ISA 9.4 §8.4.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Sem {
+    /// Not strong: never synchronizes, may race.
+    Weak,
+    /// Strong, without order of its own.
+    Relaxed,
+    /// Strong; a read (or the read part) that acquires.
+    Acquire,
+    /// Strong; a write (or the write part) that releases.
+    Release,
+    /// Both, on an atomic.
+    AcqRel,
+    /// `.volatile`: `.relaxed.sys` to the model.
+    Volatile,
+    /// `.mmio`: strong, `.sys`, global memory only.
+    Mmio,
+}
+
+impl fmt::Display for Sem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Weak => "weak",
+            Self::Relaxed => "relaxed",
+            Self::Acquire => "acquire",
+            Self::Release => "release",
+            Self::AcqRel => "acq_rel",
+            Self::Volatile => "volatile",
+            Self::Mmio => "mmio",
+        })
+    }
+}
+
+/// The `.sem` of a thread fence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FenceSem {
+    /// Release and acquire, and a member of the Fence-SC order (FN-4).
+    Sc,
+    /// Release and acquire (FN-5).
+    AcqRel,
+    /// Acquire only (FN-6).
+    Acquire,
+    /// Release only (FN-6).
+    Release,
+}
+
+impl fmt::Display for FenceSem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sc => "sc",
+            Self::AcqRel => "acq_rel",
+            Self::Acquire => "acquire",
+            Self::Release => "release",
+        })
+    }
+}
+
+/// A state space an object can live in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Space {
+    /// One instance for all threads.
+    Global,
+    /// One instance per CTA.
+    Shared,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Global => "global",
+            Self::Shared => "shared",
+        })
+    }
+}

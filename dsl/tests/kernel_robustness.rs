@@ -1,0 +1,185 @@
+//! No text makes the front end panic, overflow its stack, or run long.
+
+use fencepost_dsl::kernel::pretty::pretty;
+use fencepost_dsl::kernel::{LoadOptions, load, parse};
+use fencepost_dsl::{FileId, SourceMap};
+
+/// The codes of a text's errors; empty for a good program.
+fn codes(text: &str) -> Vec<&'static str> {
+    let mut sources = SourceMap::default();
+    match load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default()) {
+        Ok(_) => Vec::new(),
+        Err(errors) => {
+            for error in &errors {
+                sources.line_column(error.span());
+            }
+            errors.iter().map(|error| error.code).collect()
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_a_named_limit() {
+    let n = 10_000;
+    for body in [
+        format!("let x = {}1{};", "(".repeat(n), ")".repeat(n)),
+        format!("let x = {}1;", "(".repeat(n)),
+        format!("let x = {}1;", "!".repeat(n)),
+        format!("let x = 1{};", " + 1".repeat(n)),
+        format!("let x = 1{};", " as u32".repeat(n)),
+        format!("let x = {}1;", "a ? b : ".repeat(n)),
+        format!("{}{}", "if a {".repeat(n), "}".repeat(n)),
+        format!("if a {{}} {}", "else if a {} ".repeat(n)),
+        format!("let x = ld {}0{};", "[a".repeat(n), "]".repeat(n)),
+        format!("global x: u32 = {}1{};", "{".repeat(n), "}".repeat(n)),
+    ] {
+        let found = codes(&format!("kernel k {{ {body} }}"));
+        assert_eq!(found, ["limit::nesting"], "{}", &body[..20]);
+    }
+}
+
+#[test]
+fn nesting_below_the_limit_is_fine() {
+    let n = 200;
+    for body in [
+        format!("let x = {}1{};", "(".repeat(n), ")".repeat(n)),
+        format!("let x = {}true;", "!".repeat(n)),
+        format!("let x = 1{};", " + 1".repeat(n)),
+        format!("{}{}", "if tid == 0 {".repeat(n), "}".repeat(n)),
+        format!("if tid == 0 {{}} {}", "else if tid == 0 {} ".repeat(n)),
+    ] {
+        assert_eq!(codes(&format!("kernel k {{ {body} }}")), [""; 0], "{}", &body[..20]);
+    }
+}
+
+#[test]
+fn long_chains_of_calls_and_constants_are_named_limits() {
+    let functions: String = (0..5000).map(|i| format!("fn f{i}() {{ f{}(); }}\n", i + 1)).collect();
+    assert_eq!(codes(&format!("{functions} fn f5000() {{ }} kernel k {{ f0(); }}")), ["limit::nesting"]);
+    let constants: String = (0..500).map(|i| format!("const c{i:03} = c{:03};\n", i + 1)).collect();
+    assert!(codes(&format!("{constants} const c500 = 1; kernel k {{ }}")).contains(&"limit::nesting"));
+}
+
+#[test]
+fn large_inputs_end_quickly() {
+    assert_eq!(codes(&" ".repeat(5 << 20)), ["limit::file-size"]);
+    assert!(!codes(&"\u{1F600}".repeat(1 << 19)).is_empty());
+    assert!(!codes(&"{ ;".repeat(1 << 12)).is_empty());
+    assert!(!codes(&"let x = ; ".repeat(1 << 16)).is_empty());
+    assert!(!codes(&"kernel k { let = ; ".repeat(200)).is_empty());
+    let many = "bar.sync 0;\n".repeat(20_000);
+    assert_eq!(codes(&format!("kernel k {{ {many} }}")), [""; 0]);
+}
+
+/// A small generator of numbers, so that failures can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+#[test]
+fn random_texts_never_panic() {
+    let words = [
+        "kernel",
+        "k",
+        "fn",
+        "f",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        ";",
+        ",",
+        ":",
+        "..",
+        "..=",
+        "let",
+        "var",
+        "x",
+        "=",
+        "1",
+        "ld.acquire.gpu",
+        "st",
+        "ld",
+        "atom.add",
+        "bar.sync",
+        "fence.sc",
+        "_",
+        "&",
+        "if",
+        "else",
+        "for",
+        "in",
+        "await",
+        "final",
+        "assert",
+        "global",
+        "shared",
+        "u32",
+        "0x",
+        "99999999999999999999",
+        "as",
+        "?",
+        "+",
+        "!",
+        "/*",
+        "\"",
+        "\u{0}",
+        "é",
+        "launch",
+        "ctas",
+        "view",
+        "of",
+        "alias",
+        "use",
+        "const",
+        "return",
+        "->",
+        "loop",
+        "break",
+        "//\n",
+    ];
+    let mut random = Random(7);
+    for _ in 0..3000 {
+        let n = random.below(40);
+        let text: String = (0..n).map(|_| format!("{} ", words[random.below(words.len())])).collect();
+        codes(&text);
+        codes(&format!("kernel k {{ global x: u32; {text} }}"));
+        pretty(&parse(&text, FileId(0)).0);
+    }
+}
+
+#[test]
+fn damaged_programs_never_panic() {
+    let text =
+        "const N = 2; fn lock(l: &u32) -> u32 { await (atom.cas.acquire.gpu.b32 [l], 0, 1) == 0; return 1; }
+kernel k(T in 0..=3) { launch { ctas: 2 } global x: u32 = 0; shared s[N]: u32; view v[2]: u16 of x;
+if tid == 0 { let q = lock(&x); let w = ld.weak.global.u32 [x]; st [x], w + 1; } else { exit; }
+for i in 0..T { st.shared [s[i % N]], i; bar.sync 0; } final { assert [x] == 2; } }";
+    let mut random = Random(11);
+    for _ in 0..3000 {
+        let mut bytes = text.as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            match random.below(3) {
+                0 => bytes[at] = u8::try_from(random.below(128)).unwrap_or(0),
+                1 => {
+                    bytes.remove(at);
+                }
+                _ => {
+                    let end = (at + random.below(30)).min(bytes.len());
+                    let piece = bytes[at..end].to_vec();
+                    let to = random.below(bytes.len());
+                    bytes.splice(to..to, piece);
+                }
+            }
+        }
+        codes(&String::from_utf8_lossy(&bytes));
+    }
+}
