@@ -1,1 +1,3 @@
 //! Shared by the suites.
+
+pub mod run;

@@ -1,0 +1,71 @@
+//! One kernel text through the whole pipeline, in one call.
+
+use fencepost::check::{Config, Limits, check};
+use fencepost::encode::Treatment;
+use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::LoadOptions;
+use fencepost_dsl::{SourceMap, cat, kernel};
+
+/// The text of the default model.
+pub const PTX: &str = include_str!("../../checker/models/ptx.cat");
+
+/// The default model, with variants.
+///
+/// # Panics
+/// If it does not load.
+pub fn model(variants: &[&str]) -> MemoryModel {
+    let mut sources = SourceMap::default();
+    let variants: Vec<String> = variants.iter().map(|&name| name.into()).collect();
+    cat::load(&mut sources, "ptx.cat", &mut |_| Ok(PTX.into()), &variants).expect("the shipped model loads")
+}
+
+/// Everything on, no deadline: the suites depend on no clock.
+pub fn config(treatment: Treatment) -> Config {
+    Config {
+        properties: Property::ALL.to_vec(),
+        unroll: 2,
+        unroll_max: 8,
+        limits: Limits::default(),
+        treatment,
+        clock: || 0,
+        deadline_us: u64::MAX,
+    }
+}
+
+/// The outcome of each kernel and launch of a text, in order.
+///
+/// # Panics
+/// If the text is rejected or an internal check fails.
+pub fn outcomes(text: &str, model: &MemoryModel, config: &Config) -> Vec<Outcome> {
+    let mut sources = SourceMap::default();
+    let options = LoadOptions { defines: Vec::new(), target: None };
+    let program = kernel::load(&mut sources, "test.fence", &mut |_| Ok(text.into()), &options)
+        .unwrap_or_else(|errors| panic!("the text is rejected: {errors:#?}\n{text}"));
+    let mut outcomes = Vec::new();
+    for kernel in &program.kernels {
+        for launch in &kernel.launches {
+            let outcome = check(&program, kernel, launch, model, config);
+            outcomes.push(outcome.unwrap_or_else(|error| panic!("{error}\n{text}")));
+        }
+    }
+    outcomes
+}
+
+/// Whether the `reachable` conditions of an outcome are all reached.
+pub fn is_reached(outcome: &Outcome) -> bool {
+    !outcome.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::Unreachable(_)))
+}
+
+/// The verdict of one property.
+///
+/// # Panics
+/// If the property was not asked for.
+pub fn verdict(outcome: &Outcome, property: Property) -> Verdict {
+    outcome
+        .properties
+        .iter()
+        .find(|(own, _)| *own == property)
+        .map(|&(_, verdict)| verdict)
+        .expect("the property was asked for")
+}
