@@ -12,7 +12,7 @@ pub mod value;
 
 use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;
-use crate::event::{EventGraph, EventId, EventKind, TermPool, TermRef};
+use crate::event::{BarrierEdge, EventGraph, EventId, EventKind, TermPool, TermRef};
 use crate::relation::RelationTable;
 use closure::ClosureTable;
 use fencepost_dsl::IndexVec;
@@ -141,8 +141,10 @@ pub struct Encoder<'a> {
     edges: FxHashMap<(TermId, EventId, EventId, Direction), Literal>,
     closures: FxHashMap<TermId, ClosureTable>,
     pending: VecDeque<closure::Pending>,
-    /// Condition of each conditional barrier edge.
+    /// Condition of each barrier edge.
     barrier_conditions: FxHashMap<(EventId, EventId), TermRef>,
+    /// Condition of each exit edge.
+    exit_conditions: FxHashMap<(EventId, EventId), TermRef>,
 }
 
 /// States the whole problem: every assignment of the formula is an execution, and every execution is one of them.
@@ -172,12 +174,8 @@ pub fn encode(
         edges: FxHashMap::default(),
         closures: FxHashMap::default(),
         pending: VecDeque::new(),
-        barrier_conditions: problem
-            .graph
-            .barrier_edges
-            .iter()
-            .map(|edge| ((edge.arrive, edge.wait), edge.same_instance))
-            .collect(),
+        barrier_conditions: conditions(&problem.graph.barrier_edges),
+        exit_conditions: conditions(&problem.graph.exit_edges),
     };
     encoder.run()?;
     let (goals, cuts, complete, reachable) = encoder.goals()?;
@@ -196,6 +194,14 @@ pub fn encode(
         complete,
         reachable,
     })
+}
+
+fn conditions(edges: &[BarrierEdge]) -> FxHashMap<(EventId, EventId), TermRef> {
+    edges
+        .iter()
+        .filter(|edge| edge.condition != TermPool::TRUE)
+        .map(|edge| ((edge.from, edge.wait), edge.condition))
+        .collect()
 }
 
 impl Encoder<'_> {

@@ -9,6 +9,7 @@
 pub mod cell;
 pub mod graph;
 pub mod hierarchy;
+pub mod support;
 pub mod term;
 
 pub use graph::{

@@ -153,6 +153,7 @@ impl<'a> Unroller<'a> {
             reachables: Vec::new(),
             finals: Vec::new(),
             barrier_edges: Vec::new(),
+            exit_edges: Vec::new(),
             parameters: Vec::new(),
         };
         let mut unroller = Self {

@@ -35,7 +35,7 @@ fn two_warps_and_two_rounds_share_one_unknown_per_round() {
     assert_eq!(guards.len(), 8);
     assert!(guards.chunks(2).all(|pair| pair == &guards[..2]), "the same guards in all threads");
     assert_eq!(graph.barrier_edges.len(), 2 * 4 * 4);
-    assert!(graph.barrier_edges.iter().all(|edge| edge.same_instance == TermPool::TRUE));
+    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
     // Everybody passes both, only the first, or none.
     let reached: Vec<_> = executions(&graph)
         .iter()
@@ -109,7 +109,7 @@ fn generations_under_data_dependent_branches_become_terms() {
     outcomes.sort_unstable();
     outcomes.dedup();
     assert_eq!(outcomes, [(0, 0), (0, 1), (1, 0), (1, 1)]);
-    assert!(graph.barrier_edges.iter().any(|edge| edge.same_instance != TermPool::TRUE));
+    assert!(graph.barrier_edges.iter().any(|edge| edge.condition != TermPool::TRUE));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn both_sides_of_a_branch_may_hold_the_same_generation() {
     let passes =
         graph.terms.unknowns().iter().filter(|u| u.kind == fencepost::event::UnknownKind::Passes).count();
     assert_eq!(passes, 2, "generations 0 and 1, both known");
-    assert!(graph.barrier_edges.iter().all(|edge| edge.same_instance == TermPool::TRUE));
+    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn double_buffering_by_arrive_and_sync_is_accepted() {
     let b = queue(3, true);
     assert_eq!(b.error(&launch(1, 2, 1)), "none");
     let graph = b.graph(&launch(1, 2, 2));
-    assert!(graph.barrier_edges.iter().all(|edge| edge.same_instance == TermPool::TRUE));
+    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
     let all = executions(&graph);
     assert!(all.iter().any(|u| graph.completed.iter().all(|&c| holds(&graph, c, u))));
 }

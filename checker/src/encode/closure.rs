@@ -92,10 +92,8 @@ impl Encoder<'_> {
         let mut open: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
         let mut is_target = vec![false; n];
         for (source, target) in may.difference(certain).pairs() {
-            if source != target {
-                open.entry(source).or_default().push(target);
-                is_target[target.index()] = true;
-            }
+            open.entry(source).or_default().push(target);
+            is_target[target.index()] = true;
         }
         let targets: Vec<EventId> = (0..n).map(EventId::from_index).filter(|t| is_target[t.index()]).collect();
         let mut table = ClosureTable {

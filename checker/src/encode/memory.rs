@@ -255,11 +255,15 @@ impl Encoder<'_> {
                 let both = self.both_executed(a, b);
                 self.formula.and(Direction::Both, &[meets, both])
             }
-            BaseRelation::BarrierSynchronization => {
-                let same = self.barrier_conditions[&(a, b)];
-                let same = self.truth(same);
+            BaseRelation::BarrierSynchronization | BaseRelation::ExitRelease => {
+                let conditions = match base {
+                    BaseRelation::ExitRelease => &self.exit_conditions,
+                    _ => &self.barrier_conditions,
+                };
+                let condition = conditions[&(a, b)];
+                let condition = self.truth(condition);
                 let both = self.both_executed(a, b);
-                self.formula.and(Direction::Both, &[same, both])
+                self.formula.and(Direction::Both, &[condition, both])
             }
             // The remaining base relations are known exactly.
             BaseRelation::Identity

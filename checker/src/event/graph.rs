@@ -37,6 +37,9 @@ pub struct EventGraph {
     pub finals: Vec<FinalGoal>,
     /// Barrier synchronization (MM-34, MM-37), with the condition under which both ends are of one instance.
     pub barrier_edges: Vec<BarrierEdge>,
+    /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
+    /// brings about (BR-7). No synchronization: only what must have happened before.
+    pub exit_edges: Vec<BarrierEdge>,
     /// The symbolic parameters, for reports.
     pub parameters: Vec<(String, UnknownId)>,
 }
@@ -60,6 +63,7 @@ impl EventGraph {
             reachables: Vec::new(),
             finals: Vec::new(),
             barrier_edges: Vec::new(),
+            exit_edges: Vec::new(),
             parameters: Vec::new(),
         }
     }
@@ -264,13 +268,14 @@ pub struct FinalGoal {
     pub condition: TermRef,
 }
 
-/// From an arrival to a passage.
+/// From an event to a passage through a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct BarrierEdge {
-    /// The arrival.
-    pub arrive: EventId,
+    /// The arrival; for [`EventGraph::exit_edges`], an event without which a thread would not have exited.
+    pub from: EventId,
     /// The passage.
     pub wait: EventId,
-    /// 1 iff both are of the same barrier instance, given that both happen.
-    pub same_instance: TermRef,
+    /// When the edge is there, given that both events happen: both are of one barrier instance, or the thread exited
+    /// instead of arriving.
+    pub condition: TermRef,
 }

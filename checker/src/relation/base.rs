@@ -4,9 +4,9 @@ use super::MayMust;
 use super::overlap::{Overlap, complete_overlap, overlap};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
+use crate::event::support::Supports;
 use crate::event::{
-    Access, AtomicClass, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef, UnknownId,
-    UnknownKind,
+    Access, AtomicClass, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
@@ -64,14 +64,18 @@ impl Basis {
             rmw.insert(read, write);
         }
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
-        let mut syncbar = MayMust::empty(n);
-        for edge in &graph.barrier_edges {
-            syncbar.may.insert(edge.arrive, edge.wait);
-            if edge.same_instance == TermPool::TRUE {
-                syncbar.must.insert(edge.arrive, edge.wait);
+        for (base, edges) in
+            [(BaseRelation::BarrierSynchronization, &graph.barrier_edges), (BaseRelation::ExitRelease, &graph.exit_edges)]
+        {
+            let mut bounds = MayMust::empty(n);
+            for edge in edges {
+                bounds.may.insert(edge.from, edge.wait);
+                if edge.condition == TermPool::TRUE {
+                    bounds.must.insert(edge.from, edge.wait);
+                }
             }
+            relations.insert(base, bounds);
         }
-        relations.insert(BaseRelation::BarrierSynchronization, syncbar);
         let mut basis = Self {
             sets: base_sets(graph),
             relations,
@@ -421,18 +425,18 @@ fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
 /// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.
 pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
-    let mut supports = Supports { memo: FxHashMap::default() };
+    let mut supports = Supports::default();
     let (mut address, mut data, mut control) = (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
     for (id, event) in graph.events.iter_enumerated() {
-        for source in supports.reads(&graph.terms, event.guard) {
+        for &source in supports.reads(&graph.terms, event.guard) {
             control.insert(source, id);
         }
         let Some(access) = event.kind.access() else { continue };
-        for source in supports.reads(&graph.terms, access.offset) {
+        for &source in supports.reads(&graph.terms, access.offset) {
             address.insert(source, id);
         }
         if matches!(event.kind, EventKind::Write(_)) {
-            for source in supports.reads(&graph.terms, access.value) {
+            for &source in supports.reads(&graph.terms, access.value) {
                 data.insert(source, id);
             }
         }
@@ -442,42 +446,4 @@ pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::DataDependency, data),
         (BaseRelation::ControlDependency, control),
     ]
-}
-
-/// The reads a term depends on, memoised.
-struct Supports {
-    memo: FxHashMap<TermRef, BTreeSet<EventId>>,
-}
-
-impl Supports {
-    fn reads(&mut self, terms: &TermPool, term: TermRef) -> BTreeSet<EventId> {
-        let mut stack = vec![term];
-        while let Some(&top) = stack.last() {
-            if self.memo.contains_key(&top) {
-                stack.pop();
-                continue;
-            }
-            let operands = terms.operands(top);
-            let missing: Vec<TermRef> = operands.iter().copied().filter(|o| !self.memo.contains_key(o)).collect();
-            if !missing.is_empty() {
-                stack.extend(missing);
-                continue;
-            }
-            let mut reads: BTreeSet<EventId> = operands.iter().flat_map(|o| self.memo[o].iter().copied()).collect();
-            if let TermKind::Unknown(unknown) = terms.kind(top) {
-                reads.extend(read_of(terms, *unknown));
-            }
-            self.memo.insert(top, reads);
-            stack.pop();
-        }
-        self.memo[&term].clone()
-    }
-}
-
-/// The read event whose value an unknown is.
-fn read_of(terms: &TermPool, unknown: UnknownId) -> Option<EventId> {
-    match terms.unknown(unknown).kind {
-        UnknownKind::Read(event) => Some(event),
-        _ => None,
-    }
 }

@@ -83,7 +83,10 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
         writeln!(out, "final {:?} {}", goal.kind, show(goal.condition))?;
     }
     for edge in &graph.barrier_edges {
-        writeln!(out, "barrier e{} -> e{} if {}", edge.arrive.0, edge.wait.0, show(edge.same_instance))?;
+        writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
+    for edge in &graph.exit_edges {
+        writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
     Ok(())
 }

@@ -197,9 +197,11 @@ fn exact_basis(
     for &(read, write) in &graph.rmw {
         insert(BaseRelation::ReadModifyWrite, read, write);
     }
-    for edge in &graph.barrier_edges {
-        if values[edge.same_instance] == 1 {
-            insert(BaseRelation::BarrierSynchronization, edge.arrive, edge.wait);
+    for (base, edges) in
+        [(BaseRelation::BarrierSynchronization, &graph.barrier_edges), (BaseRelation::ExitRelease, &graph.exit_edges)]
+    {
+        for edge in edges.iter().filter(|edge| values[edge.condition] == 1) {
+            insert(base, edge.from, edge.wait);
         }
     }
     let accesses: Vec<(EventId, &Access)> =

@@ -203,6 +203,9 @@ base_names! {
         SameCta = "scta",
         /// From an arrival to a passage of the same barrier instance (MM-34, MM-37).
         BarrierSynchronization = "syncbar",
+        /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about
+        /// (BR-7). Orders nothing in memory.
+        ExitRelease = "exitbar",
         /// Fence-SC order: relates `fence.sc` pairs, chosen per execution.
         FenceSc = "sync_fence",
     }

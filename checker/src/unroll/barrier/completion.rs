@@ -5,7 +5,8 @@
 
 use super::super::{UnrollError, Unroller};
 use super::{Execution, Form, Generation, Group, entails, with_rule};
-use crate::event::{AgentId, BarrierEdge, Constraint, CtaId, TermPool, TermRef};
+use crate::event::support::Supports;
+use crate::event::{AgentId, BarrierEdge, Constraint, CtaId, EventId, EventKind, Role, TermPool, TermRef};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
 use std::collections::BTreeMap;
@@ -35,12 +36,14 @@ impl Unroller<'_> {
         for (index, execution) in self.barriers.executions.iter().enumerate() {
             groups.entry(execution.group).or_default().push(index);
         }
+        let mut supports = Supports::default();
         for (group, executions) in groups {
             let instances = self.instances(group, executions)?;
             self.check_arrivals(group, &instances.per_lane)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
             self.link(&instances)?;
+            self.link_exits(&instances, &mut supports);
         }
         Ok(())
     }
@@ -307,10 +310,51 @@ impl Unroller<'_> {
                 let other = self.execution(other);
                 let same_instance = self.same_generation(other.generation, execution.generation);
                 if same_instance != TermPool::FALSE {
-                    self.graph.barrier_edges.push(BarrierEdge { arrive: other.arrive, wait, same_instance });
+                    self.graph.barrier_edges.push(BarrierEdge { from: other.arrive, wait, condition: same_instance });
                 }
             }
         }
         Ok(())
+    }
+
+    /// Links what a thread did before it exited without arriving to the waits that its exit brings about.
+    fn link_exits(&mut self, instances: &Instances, supports: &mut Supports) {
+        if !instances.exit_counts {
+            return;
+        }
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let Some((wait, _)) = execution.wait else { continue };
+            for (&lane, executions) in &instances.per_lane {
+                let completed = self.graph.completed[lane];
+                let arrived = self.arrived(executions, execution.generation);
+                if lane == execution.agent || entails(&self.graph.terms, completed, arrived) {
+                    continue;
+                }
+                let not = self.graph.terms.not(arrived);
+                let condition = self.graph.terms.and(completed, not);
+                if condition == TermPool::FALSE {
+                    continue;
+                }
+                for from in self.before_exit(lane, condition, supports) {
+                    self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
+                }
+            }
+        }
+    }
+
+    /// What a thread passed, awaited or decided on before it exited.
+    fn before_exit(&self, lane: AgentId, condition: TermRef, supports: &mut Supports) -> Vec<EventId> {
+        let deciding = supports.reads(&self.graph.terms, condition);
+        self.graph
+            .events
+            .iter_enumerated()
+            .filter(|(id, event)| {
+                let awaited = event.role == Role::Await && matches!(event.kind, EventKind::Read(_));
+                let passed = matches!(event.kind, EventKind::BarrierWait);
+                event.agent == Some(lane) && (awaited || passed) || deciding.contains(id)
+            })
+            .map(|(id, _)| id)
+            .collect()
     }
 }
