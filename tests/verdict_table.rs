@@ -484,6 +484,19 @@ const ROWS: &[Row] = &[
         races: Races::No,
     },
     Row {
+        name: "a barrier that one thread reaches on three paths",
+        source: "MM-34",
+        launch: WARPS,
+        threads: &[
+            "st [x], 1; let a = ld.relaxed.cta [y]; \
+             if a == 0 { bar.sync 0; } else if a == 1 { bar.sync 0; } else { bar.sync 0; }",
+            "st.relaxed.cta [y], 1; bar.sync 0; let b = ld [x]; st [r0], b; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
         name: "partial overlap is a mixed-size race even between strong operations",
         source: "MM-20",
         launch: TWO,

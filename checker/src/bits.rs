@@ -19,7 +19,11 @@ fn n_words(n: usize) -> usize {
 }
 
 fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    words.iter().enumerate().flat_map(|(at, &word)| {
+    ones_of(words.iter().copied())
+}
+
+fn ones_of(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(at, word)| {
         let mut rest = word;
         std::iter::from_fn(move || {
             (rest != 0).then(|| {
@@ -165,6 +169,11 @@ impl BitMatrix {
     pub fn successors(&self, a: EventId) -> impl Iterator<Item = EventId> + '_ {
         ones(self.row(a)).map(EventId::from_index)
     }
+    /// The successors of `a` that are in `set`, ascending.
+    pub fn successors_in<'a>(&'a self, a: EventId, set: &'a EventSet) -> impl Iterator<Item = EventId> + 'a {
+        let words = self.row(a).iter().zip(&set.words).map(|(&row, &only)| row & only);
+        ones_of(words).map(EventId::from_index)
+    }
     /// All pairs, ascending.
     pub fn pairs(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
         (0..self.n).map(EventId::from_index).flat_map(move |a| self.successors(a).map(move |b| (a, b)))
@@ -210,8 +219,9 @@ impl BitMatrix {
     #[must_use]
     pub fn sequence(&self, other: &Self) -> Self {
         let mut result = Self::empty(self.n);
+        let useful = other.domain();
         for a in (0..self.n).map(EventId::from_index) {
-            for middle in self.successors(a) {
+            for middle in self.successors_in(a, &useful) {
                 or_into(result.row_mut(a), other.row(middle));
             }
         }
@@ -223,6 +233,9 @@ impl BitMatrix {
         let mut result = self.clone();
         for middle in (0..self.n).map(EventId::from_index) {
             let through = result.row(middle).to_vec();
+            if through.iter().all(|&word| word == 0) {
+                continue;
+            }
             for a in (0..self.n).map(EventId::from_index) {
                 if result.contains(a, middle) {
                     or_into(result.row_mut(a), &through);

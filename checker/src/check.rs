@@ -217,19 +217,22 @@ impl<'a> Decider<'a> {
         // After bounds: every pair of every relation is impossible, certain or open.
         let roots = self.roots();
         let treatment = self.config.treatment;
-        let mut table =
-            bound(Basis::new(&self.decision.graph, &cells), self.model, &roots, treatment.tighten);
+        let deadline = self.config.deadline_us;
+        let stop = || clock() > deadline;
+        let bounds =
+            |graph: &EventGraph| bound(Basis::new(graph, &cells), self.model, &roots, treatment.tighten, &stop);
+        let Ok(mut table) = bounds(&self.decision.graph) else { return Ok(self.stopped()) };
         let flags = self.flag_terms();
         if treatment.prune_spins && prune_spins(&mut self.decision.graph, &table, &flags) {
-            table = bound(Basis::new(&self.decision.graph, &cells), self.model, &roots, treatment.tighten);
+            let Ok(again) = bounds(&self.decision.graph) else { return Ok(self.stopped()) };
+            table = again;
         }
         self.decision.statistics.microseconds.push(("bound", clock() - start));
         // After encoding: no events, only literals and the maps that lead back.
         let start = clock();
         let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
-        let deadline = self.config.deadline_us;
-        let encoded = encode(problem, treatment, self.config.limits.clauses_max, &|| clock() > deadline);
+        let encoded = encode(problem, treatment, self.config.limits.clauses_max, &stop);
         self.decision.statistics.microseconds.push(("encode", clock() - start));
         self.decision.statistics.events = graph.events.len();
         match encoded {
@@ -252,6 +255,11 @@ impl<'a> Decider<'a> {
         }
         self.decision.graph = graph;
         Ok(self.decision)
+    }
+
+    fn stopped(mut self) -> Decision {
+        self.decision.limit = Some(Limit::Deadline);
+        self.decision
     }
 
     /// Terms whose bounds are needed: axioms, and flags that are asked for.

@@ -15,6 +15,7 @@ use algebra::{Algebra, Values};
 use base::Basis;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, TermId, TermKind};
 use fencepost_dsl::index::Id;
+use std::cell::Cell;
 
 /// Bounds of a relation. Invariant: `must ⊆ may`.
 ///
@@ -61,27 +62,51 @@ pub struct RelationTable {
     pub values: Values<MayMustSet, MayMust>,
 }
 
+/// The deadline passed while bounds were computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
 /// Bounds from the event graph and, unless `tighten` is off, from the axioms.
 ///
 /// Sound: tightening removes a pair from `may` only if no execution that satisfies the axioms has it, and adds a pair to
 /// `must` only if every such execution in which both events happen has it.
-pub fn bound(basis: Basis, model: &MemoryModel, roots: &[TermId], tighten: bool) -> RelationTable {
+///
+/// # Errors
+/// If `stop` says so.
+pub fn bound(
+    basis: Basis,
+    model: &MemoryModel,
+    roots: &[TermId],
+    tighten: bool,
+    stop: &dyn Fn() -> bool,
+) -> Result<RelationTable, Stopped> {
     let mut basis = basis;
-    let mut values = algebra::evaluate(model, &Bounds { basis: &basis }, roots);
+    let mut values = bounds_of(&basis, model, roots, stop)?;
     if tighten {
         for _ in 0..tighten::ROUNDS_MAX {
             if !tighten::tighten(&mut basis, model, &values) {
                 break;
             }
-            values = algebra::evaluate(model, &Bounds { basis: &basis }, roots);
+            values = bounds_of(&basis, model, roots, stop)?;
         }
     }
-    RelationTable { basis, values }
+    Ok(RelationTable { basis, values })
+}
+
+fn bounds_of(
+    basis: &Basis,
+    model: &MemoryModel,
+    roots: &[TermId],
+    stop: &dyn Fn() -> bool,
+) -> Result<Values<MayMustSet, MayMust>, Stopped> {
+    let bounds = Bounds { basis, stop, stopped: Cell::new(false) };
+    let values = algebra::evaluate(model, &bounds, roots);
+    if bounds.stopped.get() { Err(Stopped) } else { Ok(values) }
 }
 
 /// Certain pairs, closed where the event in between happens whenever an end does.
 pub fn certain_closure(basis: &Basis, must: &BitMatrix) -> BitMatrix {
-    Bounds { basis }.certain_closure(must)
+    Bounds { basis, stop: &|| false, stopped: Cell::new(false) }.certain_closure(must)
 }
 
 /// Whether a relation equals its converse in every execution, by the shape of its definition.
@@ -150,6 +175,9 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
 /// The algebra of bounds.
 struct Bounds<'a> {
     basis: &'a Basis,
+    stop: &'a dyn Fn() -> bool,
+    /// Once set, what is returned means nothing.
+    stopped: Cell<bool>,
 }
 
 impl Bounds<'_> {
@@ -162,8 +190,9 @@ impl Bounds<'_> {
     /// Composition of certain pairs: the event in the middle must happen whenever an end does.
     fn certain_sequence(&self, a: &BitMatrix, b: &BitMatrix) -> BitMatrix {
         let mut result = BitMatrix::empty(self.n());
+        let useful = b.domain();
         for from in (0..self.n()).map(EventId::from_index) {
-            for middle in a.successors(from) {
+            for middle in a.successors_in(from, &useful) {
                 if self.basis.implies.contains(from, middle) {
                     or_into(result.row_mut(from), b.row(middle));
                 } else {
@@ -173,15 +202,42 @@ impl Bounds<'_> {
         }
         result
     }
+    /// Closure of certain pairs, middle by middle until nothing changes (what may be used as a middle depends on the ends,
+    /// so that one pass need not be enough).
     fn certain_closure(&self, a: &BitMatrix) -> BitMatrix {
         let mut closure = a.clone();
         loop {
-            let longer = closure.union(&self.certain_sequence(&closure, &closure));
-            if longer == closure {
+            let before = closure.len();
+            for middle in (0..self.n()).map(EventId::from_index) {
+                let through = closure.row(middle).to_vec();
+                if through.iter().all(|&word| word == 0) {
+                    continue;
+                }
+                if self.is_stopped() {
+                    return closure;
+                }
+                let only = self.basis.implied_by.row(middle);
+                for from in (0..self.n()).map(EventId::from_index) {
+                    if !closure.contains(from, middle) {
+                        continue;
+                    }
+                    if self.basis.implies.contains(from, middle) {
+                        or_into(closure.row_mut(from), &through);
+                    } else {
+                        or_masked_into(closure.row_mut(from), &through, only);
+                    }
+                }
+            }
+            if closure.len() == before {
                 return closure;
             }
-            closure = longer;
         }
+    }
+    fn is_stopped(&self) -> bool {
+        if !self.stopped.get() && (self.stop)() {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
     }
 }
 
@@ -236,6 +292,9 @@ impl Algebra for Bounds<'_> {
         MayMust { may: all.difference(&a.must), must: all.difference(&a.may) }
     }
     fn sequence(&self, a: &MayMust, b: &MayMust) -> MayMust {
+        if self.is_stopped() {
+            return self.empty();
+        }
         self.coexisting(MayMust { may: a.may.sequence(&b.may), must: self.certain_sequence(&a.must, &b.must) })
     }
     fn inverse(&self, a: &MayMust) -> MayMust {
@@ -246,6 +305,9 @@ impl Algebra for Bounds<'_> {
         MayMust { may: a.may.union(&identity), must: a.must.union(&identity) }
     }
     fn transitive_closure(&self, a: &MayMust) -> MayMust {
+        if self.is_stopped() {
+            return self.empty();
+        }
         self.coexisting(MayMust { may: a.may.transitive_closure(), must: self.certain_closure(&a.must) })
     }
     fn product(&self, a: &MayMustSet, b: &MayMustSet) -> MayMust {

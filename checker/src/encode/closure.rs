@@ -7,12 +7,17 @@
 //! target class, replace the `n³` triples of the naive encoding. A class that contains another passes its paths on, so
 //! each open pair is spelled out only at the nearest class.
 //!
-//! Sound: `M` is conditional on both ends happening. Ends of open pairs happen if the pair's literal is true, and the
-//! literal handed out is the conjunction with both outer events happening. Clauses only say "path implies literal"
-//! (`Up`), which is all that axioms and races need; for the other direction the closure is spelled out by repeated
-//! squaring, exactly.
+//! `M` is conditional on both ends happening, so it need not be transitive: where neither end implies an event in
+//! between, two stretches of `M` meet only in executions in which that event happens. Such a *joint* counts as an open
+//! step of its own, from the event to itself, with the event's guard for a literal.
+//!
+//! Sound: ends of open pairs happen if the pair's literal is true, and the literal handed out is the conjunction with
+//! both outer events happening. A joint is entered and left by `M` only, so it makes no path out of nothing. Clauses only
+//! say "path implies literal" (`Up`), which is all that axioms and races need; for the other direction the closure is
+//! spelled out by repeated squaring, exactly.
 
 use super::{EncodeError, Encoder};
+use crate::bits::BitMatrix;
 use crate::cnf::{Direction, Literal};
 use crate::event::EventId;
 use fencepost_dsl::cat::memory_model::TermId;
@@ -21,8 +26,17 @@ use fencepost_dsl::index::Id;
 use rustc_hash::FxHashMap;
 
 define_id! {
-    /// A set of open pairs' sources, or of targets.
+    /// A set of ports: where open steps start, or where they end.
     pub struct ClassId;
+}
+
+/// Where an open step starts or ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Port {
+    /// At an open pair's end.
+    Pair(EventId),
+    /// At a joint.
+    Joint(EventId),
 }
 
 /// The classes of one closure term.
@@ -31,11 +45,11 @@ pub struct ClosureTable {
     /// Open pairs by source.
     open: FxHashMap<EventId, Vec<EventId>>,
     /// Source classes: members ascending.
-    source_classes: Vec<Vec<EventId>>,
+    source_classes: Vec<Vec<Port>>,
     /// The source class of each event.
     source_class: Vec<ClassId>,
     /// Target classes: members ascending, and one event of the class.
-    target_classes: Vec<(Vec<EventId>, EventId)>,
+    target_classes: Vec<(Vec<Port>, EventId)>,
     target_class: Vec<ClassId>,
     literals: FxHashMap<(ClassId, ClassId), Literal>,
 }
@@ -45,6 +59,33 @@ pub struct Pending {
     closure: TermId,
     from: ClassId,
     to: ClassId,
+}
+
+impl Port {
+    fn event(self) -> EventId {
+        match self {
+            Self::Pair(event) | Self::Joint(event) => event,
+        }
+    }
+}
+
+/// The ports a certain stretch from `event` leads to: an open pair may also start at the event itself, a joint may not.
+fn ports(event: EventId, certain: &BitMatrix, is_joint: &[bool], is_end: impl Fn(EventId) -> bool) -> Vec<Port> {
+    let mut ports: Vec<Port> = Vec::new();
+    if is_end(event) {
+        ports.push(Port::Pair(event));
+    }
+    for other in certain.successors(event) {
+        if is_end(other) {
+            ports.push(Port::Pair(other));
+        }
+        if is_joint[other.index()] {
+            ports.push(Port::Joint(other));
+        }
+    }
+    ports.sort_unstable();
+    ports.dedup();
+    ports
 }
 
 impl Encoder<'_> {
@@ -95,7 +136,7 @@ impl Encoder<'_> {
             open.entry(source).or_default().push(target);
             is_target[target.index()] = true;
         }
-        let targets: Vec<EventId> = (0..n).map(EventId::from_index).filter(|t| is_target[t.index()]).collect();
+        let is_joint = self.joints(certain);
         let mut table = ClosureTable {
             relation: inner,
             open,
@@ -105,22 +146,17 @@ impl Encoder<'_> {
             target_class: Vec::new(),
             literals: FxHashMap::default(),
         };
-        let mut known_sources: FxHashMap<Vec<EventId>, ClassId> = FxHashMap::default();
-        let mut known_targets: FxHashMap<Vec<EventId>, ClassId> = FxHashMap::default();
+        let mut known_sources: FxHashMap<Vec<Port>, ClassId> = FxHashMap::default();
+        let mut known_targets: FxHashMap<Vec<Port>, ClassId> = FxHashMap::default();
+        let back = certain.inverse();
         for event in (0..n).map(EventId::from_index) {
-            let mut sources: Vec<EventId> =
-                certain.successors(event).filter(|source| table.open.contains_key(source)).collect();
-            if table.open.contains_key(&event) && !sources.contains(&event) {
-                sources.push(event);
-                sources.sort_unstable();
-            }
+            let sources = ports(event, certain, &is_joint, |other| table.open.contains_key(&other));
             let class = *known_sources.entry(sources.clone()).or_insert_with(|| {
                 table.source_classes.push(sources);
                 ClassId::from_index(table.source_classes.len() - 1)
             });
             table.source_class.push(class);
-            let reached: Vec<EventId> =
-                targets.iter().copied().filter(|&t| t == event || certain.contains(t, event)).collect();
+            let reached = ports(event, &back, &is_joint, |other| is_target[other.index()]);
             let class = *known_targets.entry(reached.clone()).or_insert_with(|| {
                 table.target_classes.push((reached, event));
                 ClassId::from_index(table.target_classes.len() - 1)
@@ -128,6 +164,23 @@ impl Encoder<'_> {
             table.target_class.push(class);
         }
         table
+    }
+
+    /// Events at which certain pairs meet without their composition being certain.
+    pub(super) fn joints(&self, certain: &BitMatrix) -> Vec<bool> {
+        let basis = &self.problem.table.basis;
+        let back = certain.inverse();
+        self.problem
+            .graph
+            .events
+            .ids()
+            .map(|event| {
+                let subset = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(&a, &b)| a & !b == 0);
+                let implied_by = basis.implied_by.row(event);
+                let always = subset(back.row(event), implied_by) || subset(certain.row(event), implied_by);
+                !always && back.successors(event).any(|before| !subset(certain.row(event), certain.row(before)))
+            })
+            .collect()
     }
 
     /// Writes the clauses of every literal handed out so far (and of those they need).
@@ -147,7 +200,7 @@ impl Encoder<'_> {
         let (ends, representative) = table.target_classes[to.index()].clone();
         let may = &self.problem.table.values.relation(term).may;
         // Nearest classes first: the larger ones among those contained in this one.
-        let mut inner: Vec<ClassId> = members.iter().map(|source| table.source_class[source.index()]).collect();
+        let mut inner: Vec<ClassId> = members.iter().map(|port| table.source_class[port.event().index()]).collect();
         inner.sort_unstable_by_key(|class| (usize::MAX - table.source_classes[class.index()].len(), *class));
         inner.dedup();
         let mut own = members.clone();
@@ -160,18 +213,29 @@ impl Encoder<'_> {
                 handed_on.push(class);
             }
         }
-        let steps: Vec<(EventId, EventId, ClassId)> = own
-            .iter()
-            .flat_map(|&source| table.open[&source].iter().map(move |&target| (source, target)))
-            .filter(|(_, target)| ends.binary_search(target).is_ok() || may.contains(*target, representative))
-            .map(|(source, target)| (source, target, table.source_class[target.index()]))
-            .collect();
+        let mut steps: Vec<(EventId, Port, ClassId)> = Vec::new();
+        for port in own {
+            let source = port.event();
+            let targets = match port {
+                Port::Pair(source) => table.open[&source].iter().map(|&target| Port::Pair(target)).collect(),
+                Port::Joint(event) => vec![Port::Joint(event)],
+            };
+            for target in targets {
+                let event = target.event();
+                if ends.binary_search(&target).is_ok() || may.contains(event, representative) {
+                    steps.push((source, target, table.source_class[event.index()]));
+                }
+            }
+        }
         for class in handed_on {
             let shorter = self.class_literal(term, class, to);
             self.formula.imply(shorter, literal);
         }
         for (source, target, class) in steps {
-            let step = self.edge(relation, source, target, Direction::Up)?;
+            let step = match target {
+                Port::Pair(target) => self.edge(relation, source, target, Direction::Up)?,
+                Port::Joint(event) => self.executed[event],
+            };
             if step == Literal::FALSE {
                 continue;
             }

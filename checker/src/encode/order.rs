@@ -1,7 +1,8 @@
 //! Acyclicity by vertex elimination.
 //!
-//! Only events on a cycle of possible pairs matter, and of those only the ends of open pairs: certain pairs between them
-//! stand for the certain paths in between. Eliminating an event `v` adds, for each predecessor `u` and successor `w`,
+//! Only events on a cycle of possible pairs matter, and of those only the ends of open pairs and the events at which
+//! certain pairs meet without their composition being certain: certain pairs between them stand for the certain paths
+//! in between. Eliminating an event `v` adds, for each predecessor `u` and successor `w`,
 //! a fill pair implied by `u→v` and `v→w`; a fill that closes on itself is forbidden. A fill pair gets a literal of its
 //! own even where a pair exists, since that pair's literal means "it is in the relation" and must not be forced.
 //!
@@ -33,6 +34,12 @@ impl Encoder<'_> {
         for &(a, b) in &open {
             ends.insert(a);
             ends.insert(b);
+        }
+        // Where certain pairs meet without their composition being certain, the event in between counts too.
+        for (event, is_joint) in self.problem.graph.events.ids().zip(self.joints(&certain)) {
+            if is_joint {
+                ends.insert(event);
+            }
         }
         // Cycles of certain pairs alone: both events can never happen together.
         for event in (0..n).map(<EventId as fencepost_dsl::index::Id>::from_index) {

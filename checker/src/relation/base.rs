@@ -6,7 +6,7 @@ use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AtomicClass, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
@@ -351,37 +351,50 @@ fn scope_of(event: &Event) -> Option<Scope> {
 /// Relations that follow from which thread an event is of, given that both events happen.
 pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
-    let mut matrices: BTreeMap<BaseRelation, BitMatrix> = BTreeMap::new();
-    let mut add = |base, a, b| matrices.entry(base).or_insert_with(|| BitMatrix::empty(n)).insert(a, b);
-    for (a, first) in graph.events.iter_enumerated() {
-        add(BaseRelation::Identity, a, a);
-        for (b, second) in graph.events.iter_enumerated() {
-            let (Some(agent), Some(other)) = (first.agent, second.agent) else {
-                if a != b {
-                    add(BaseRelation::External, a, b);
-                }
-                continue;
-            };
-            if agent == other {
-                add(BaseRelation::Internal, a, b);
-                if first.position < second.position {
-                    add(BaseRelation::ProgramOrder, a, b);
-                }
-            } else {
-                add(BaseRelation::External, a, b);
-            }
-            if graph.hierarchy.in_scope(agent, other, Scope::Cta) {
-                add(BaseRelation::SameCta, a, b);
-            }
-            if let (Some(scope), Some(other_scope)) = (scope_of(first), scope_of(second))
-                && graph.hierarchy.in_scope(agent, other, scope)
-                && graph.hierarchy.in_scope(other, agent, other_scope)
-            {
-                add(BaseRelation::SameScope, a, b);
+    let all = EventSet::full(n);
+    let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();
+    // Whether two events are in each other's scope depends on their CTAs and scopes only.
+    let mut by_place: BTreeMap<(CtaId, Option<Scope>), (AgentId, EventSet)> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let Some(agent) = event.agent else { continue };
+        by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);
+        let place = (graph.hierarchy.cta_of(agent), scope_of(event));
+        by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
+    }
+    let (mut internal, mut program_order) = (BitMatrix::empty(n), BitMatrix::empty(n));
+    for events in by_agent.values() {
+        fill(&mut internal, events, events);
+        for a in events.iter() {
+            let later = events.iter().filter(|&b| graph.events[a].position < graph.events[b].position);
+            for b in later {
+                program_order.insert(a, b);
             }
         }
     }
-    matrices.into_iter().collect()
+    let (mut same_cta, mut same_scope) = (BitMatrix::empty(n), BitMatrix::empty(n));
+    for (&(cta, scope), (agent, events)) in &by_place {
+        for (&(other_cta, other_scope), (other, others)) in &by_place {
+            if cta == other_cta {
+                fill(&mut same_cta, events, others);
+            }
+            if let (Some(scope), Some(other_scope)) = (scope, other_scope)
+                && graph.hierarchy.in_scope(*agent, *other, scope)
+                && graph.hierarchy.in_scope(*other, *agent, other_scope)
+            {
+                fill(&mut same_scope, events, others);
+            }
+        }
+    }
+    let identity = BitMatrix::identity(&all);
+    let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
+    vec![
+        (BaseRelation::Identity, identity),
+        (BaseRelation::Internal, internal),
+        (BaseRelation::External, external),
+        (BaseRelation::ProgramOrder, program_order),
+        (BaseRelation::SameCta, same_cta),
+        (BaseRelation::SameScope, same_scope),
+    ]
 }
 
 /// Relations that follow from addresses.

@@ -1,0 +1,387 @@
+//! The book is true: every kernel in it has the verdict it says, and every console block prints what it shows.
+//!
+//! Fenced blocks are of four kinds; any other kind is an error, so that nothing is shown unchecked.
+//!
+//! * `fence,expect=proved`, `fence,expect=violated:CODE`, `fence,expect=rejected:CODE`, …: a whole file and its verdict.
+//!   `file=NAME.fence` writes it where later console blocks of the page run.
+//! * `fence,fragment`: statements, to be accepted inside [`FRAME`].
+//! * `cat,file=NAME.cat`, `cat,fragment`: a memory model; statements on top of `ptx.cat`.
+//! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
+//!   the page's own; `$ echo $?` shows the exit code. Times in JSON are shown as 0.
+//! * `text`: pictures and grammar, not checked.
+//!
+//! `BLESS=1 cargo test -p fencepost --test book` writes real output into the console blocks; not in CI.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a fragment of a kernel stands in.
+const FRAME: (&str, &str) = (
+    "kernel fragment {
+    launch { warps: 2 }
+    global x: u32 = 0;  global y: u64 = 0;  global a[8]: u32 = 0;  shared s[8]: u32 = 0;  global cell: b128;
+",
+    "}\n",
+);
+
+fn source_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src")
+}
+
+/// One page.
+struct Page {
+    /// Relative to the source folder.
+    name: String,
+    text: String,
+    blocks: Vec<Block>,
+}
+
+/// A fenced block.
+struct Block {
+    /// Line of its first fence, from 1.
+    line: usize,
+    /// Byte offsets of its body in the page.
+    body: std::ops::Range<usize>,
+    /// The first word behind the fence.
+    language: String,
+    /// The other words, which are separated by commas.
+    words: Vec<String>,
+}
+
+impl Block {
+    /// The value of a word `key=value`.
+    fn value(&self, key: &str) -> Option<&str> {
+        self.words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|own| own == word)
+    }
+}
+
+fn pages() -> Vec<Page> {
+    let root = source_folder();
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    let read = |path: &PathBuf| {
+        let name = path.strip_prefix(&root).expect("it was found below").to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(path).expect("pages are UTF-8");
+        let blocks = blocks(&name, &text);
+        Page { name, text, blocks }
+    };
+    files.iter().map(read).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the book has a source folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path);
+        }
+    }
+}
+
+fn blocks(page: &str, text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut at = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(info) = line.trim_end().strip_prefix("```") {
+            match open.take() {
+                Some(block) => blocks.push(Block { body: block.body.start..at, ..block }),
+                None => {
+                    let mut words = info.split(',').map(|word| word.trim().to_owned());
+                    let language = words.next().unwrap_or_default();
+                    let start = at + line.len();
+                    open = Some(Block { line: index + 1, body: start..start, language, words: words.collect() });
+                }
+            }
+        }
+        at += line.len();
+    }
+    assert!(open.is_none(), "{page}: a fenced block is not closed");
+    blocks
+}
+
+/// A folder for the files of one page.
+fn folder(test: &str, page: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book").join(test).join(page.replace('/', "-"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("left over from an earlier run");
+    }
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    folder
+}
+
+/// Standard output, standard error, exit code.
+struct Run {
+    stdout: String,
+    stderr: String,
+    code: i32,
+}
+
+fn fencepost(folder: &Path, arguments: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the binary was built with this test");
+    Run {
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        code: output.status.code().unwrap_or(-1),
+    }
+}
+
+/// The verdict that `fencepost check` gives for a file, as the book writes it: the worst of all launches.
+fn verdicts(folder: &Path, file: &str) -> Vec<String> {
+    let run = fencepost(folder, &["check", "--format", "json", file]);
+    let mut all = Vec::new();
+    for line in run.stdout.lines() {
+        let report: Value = serde_json::from_str(line).expect("every line is a JSON object");
+        let verdict = report["verdict"].as_str().unwrap_or("no verdict").to_owned();
+        let key = match verdict.as_str() {
+            "rejected" => "errors",
+            "vacuous" => "vacuity",
+            _ => "findings",
+        };
+        let codes = report[key].as_array().cloned().unwrap_or_default();
+        all.extend(codes.iter().filter_map(|entry| Some(format!("{verdict}:{}", entry["code"].as_str()?))));
+        if codes.is_empty() {
+            all.push(verdict);
+        }
+    }
+    if all.is_empty() {
+        all.push(format!("nothing but exit code {}: {}", run.code, run.stderr));
+    }
+    all
+}
+
+/// What is wrong with the verdict of a file, if anything.
+fn check_verdict(folder: &Path, file: &str, expect: &str) -> Result<(), String> {
+    let found = verdicts(folder, file);
+    // A file of several launches may have some that are proved; the others must be as the book says.
+    let others: Vec<&String> = found.iter().filter(|verdict| *verdict != "proved").collect();
+    let holds = match expect {
+        "proved" => others.is_empty(),
+        expect => others.iter().any(|verdict| *verdict == expect)
+            && others.iter().all(|verdict| verdict.split(':').next() == expect.split(':').next()),
+    };
+    if holds { Ok(()) } else { Err(format!("expected {expect}, found {}", found.join(", "))) }
+}
+
+fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
+    let body = &page.text[block.body.clone()];
+    let file = block.value("file").map_or_else(|| format!("block-{index}.fence"), str::to_owned);
+    if block.has("fragment") {
+        fs::write(folder.join(&file), format!("{}{body}{}", FRAME.0, FRAME.1)).expect("writable");
+        let run = fencepost(folder, &["emit", "events", &file]);
+        return if run.code == 0 { Ok(()) } else { Err(format!("a fragment is rejected:\n{}", run.stderr)) };
+    }
+    fs::write(folder.join(&file), body).expect("writable");
+    match block.value("expect") {
+        Some(expect) => check_verdict(folder, &file, expect),
+        None => Err("a kernel needs `expect=…`, or is a `fragment`".to_owned()),
+    }
+}
+
+fn check_cat_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
+    let body = &page.text[block.body.clone()];
+    let file = block.value("file").map_or_else(|| format!("block-{index}.cat"), str::to_owned);
+    let text = if block.has("fragment") { format!("include \"ptx.cat\"\n{body}") } else { body.to_owned() };
+    fs::write(folder.join(&file), text).expect("writable");
+    let run = fencepost(folder, &["emit", "model", &file]);
+    if run.code == 0 { Ok(()) } else { Err(format!("a model is rejected:\n{}", run.stderr)) }
+}
+
+/// The block as it should be: its commands with their real output.
+fn transcript(body: &str, folder: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let mut code = 0;
+    let mut is_first = true;
+    for line in body.lines() {
+        let Some(command) = line.strip_prefix("$ ") else {
+            if is_first {
+                return Err("a console block starts with `$ fencepost …`".to_owned());
+            }
+            continue;
+        };
+        is_first = false;
+        text += &format!("{line}\n");
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            ["echo", "$?"] => text += &format!("{code}\n"),
+            ["fencepost", arguments @ ..] => {
+                let run = fencepost(folder, arguments);
+                code = run.code;
+                let output = without_times(&(run.stdout + &run.stderr));
+                // Trailing blanks would be lost to the next editor.
+                text.extend(output.lines().map(|line| format!("{}\n", line.trim_end())));
+            }
+            _ => return Err(format!("only `fencepost …` and `echo $?` can be run, not `{command}`")),
+        }
+    }
+    Ok(text)
+}
+
+/// JSON reports with all times 0.
+fn without_times(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\"milliseconds\":{") {
+        let (times, after) = after.split_once('}').unwrap_or((after, ""));
+        let names = times.split(',').filter_map(|time| time.split(':').next());
+        let zeros: Vec<String> = names.map(|name| format!("{name}:0")).collect();
+        result += &format!("{before}\"milliseconds\":{{{}}}", zeros.join(","));
+        rest = after;
+    }
+    result + rest
+}
+
+#[test]
+fn every_block_says_what_is_true() {
+    let bless = std::env::var_os("BLESS").is_some();
+    assert!(!(bless && std::env::var_os("CI").is_some()), "the book is not rewritten in CI");
+    let (mut failures, mut n_blocks) = (Vec::new(), 0);
+    let pages = pages();
+    for page in &pages {
+        let folder = folder("blocks", &page.name);
+        let mut text = String::new();
+        let mut copied = 0;
+        for (index, block) in page.blocks.iter().enumerate() {
+            n_blocks += 1;
+            let body = &page.text[block.body.clone()];
+            let result = match block.language.as_str() {
+                "fence" => check_fence_block(page, block, &folder, index),
+                "cat" => check_cat_block(page, block, &folder, index),
+                "text" => Ok(()),
+                "console" => match transcript(body, &folder) {
+                    Ok(real) if bless => {
+                        text += &page.text[copied..block.body.start];
+                        text += &real;
+                        copied = block.body.end;
+                        Ok(())
+                    }
+                    Ok(real) if real == body => Ok(()),
+                    Ok(real) => Err(format!("the output is different:\n{real}")),
+                    Err(reason) => Err(reason),
+                },
+                other => Err(format!("blocks are `fence`, `cat`, `console` or `text`, not `{other}`")),
+            };
+            if let Err(reason) = result {
+                failures.push(format!("book/src/{}:{}: {reason}", page.name, block.line));
+            }
+        }
+        text += &page.text[copied..];
+        if bless && text != page.text {
+            fs::write(source_folder().join(&page.name), text).expect("the book is writable");
+        }
+    }
+    assert!(pages.len() >= 10 && n_blocks >= 40, "{} pages with {n_blocks} blocks were found", pages.len());
+    assert!(failures.is_empty(), "{} of {n_blocks} blocks:\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
+    let pages = pages();
+    let mut missing = Vec::new();
+    let summary = pages.iter().find(|page| page.name == "SUMMARY.md").expect("an mdBook has a summary");
+    for page in pages.iter().filter(|page| page.name != "SUMMARY.md") {
+        if !summary.text.contains(&format!("]({})", page.name)) {
+            missing.push(format!("SUMMARY.md does not name {}", page.name));
+        }
+    }
+    for page in &pages {
+        let folder = source_folder().join(&page.name);
+        let folder = folder.parent().expect("a page is in a folder");
+        for target in page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let linked = if path.is_empty() { source_folder().join(&page.name) } else { folder.join(path) };
+            match fs::read_to_string(&linked) {
+                _ if path.contains("://") => {}
+                Err(_) => missing.push(format!("{}: there is no {target}", page.name)),
+                Ok(text) if !anchor.is_empty() && !anchors(&text).contains(&anchor.to_owned()) => {
+                    missing.push(format!("{}: no heading for {target}", page.name));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// The anchors mdBook gives to the headings of a page.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+    headings
+        .map(|heading| {
+            let heading = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+            heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
+        })
+        .collect()
+}
+
+/// The pages of codes that a finding can have: each is shown, and its example has that code.
+#[test]
+fn the_example_of_every_finding_has_it() {
+    let folder = folder("codes", "codes");
+    let list = fencepost(&folder, &["explain"]).stdout;
+    let findings = list.split("\n\n").nth(1).expect("findings come first, below a title");
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "reference/codes.md").expect("the codes have a page");
+    let (mut failures, mut n_examples) = (Vec::new(), 0);
+    for code in findings.lines().filter_map(|line| line.split_whitespace().next()) {
+        if !page.text.contains(&format!("$ fencepost explain {code}\n")) {
+            failures.push(format!("reference/codes.md does not show {code}"));
+        }
+        let text = fencepost(&folder, &["explain", code]).stdout;
+        let (_, example) = text.split_once("\nExample\n").expect("every finding has an example");
+        let (example, _) = example.split_once("\nHow to fix\n").expect("an example is followed by the repair");
+        // Text between indented parts belongs to none of them.
+        let kernel: String = example
+            .lines()
+            .skip_while(|line| !line.starts_with("    "))
+            .take_while(|line| line.starts_with("    ") || line.is_empty())
+            .map(|line| format!("{}\n", line.trim_start_matches("    ")))
+            .collect();
+        if code == "model::flag" {
+            // The model file is the example there.
+            continue;
+        }
+        n_examples += 1;
+        let family = code.split("::").next().unwrap_or(code);
+        let expect = match family {
+            "vacuity" => format!("vacuous:{code}"),
+            "bound" => "proved_up_to_bound".to_owned(),
+            _ => format!("violated:{code}"),
+        };
+        let file = format!("{}.fence", code.replace("::", "-"));
+        fs::write(folder.join(&file), kernel).expect("writable");
+        if let Err(reason) = check_verdict(&folder, &file, &expect) {
+            failures.push(format!("fencepost explain {code}: the example: {reason}"));
+        }
+    }
+    assert!(n_examples >= 10, "{n_examples} examples were found in:\n{list}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Every subcommand's help is on the page of the command line.
+#[test]
+fn every_subcommand_is_on_the_page_of_the_command_line() {
+    let folder = folder("help", "help");
+    let help = fencepost(&folder, &["--help"]).stdout;
+    let (_, rest) = help.split_once("Commands:\n").expect("the help lists the subcommands");
+    let names = rest.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "reference/command-line.md").expect("it has a page");
+    let missing: Vec<&str> = names
+        .filter(|name| *name != "help" && !page.text.contains(&format!("$ fencepost {name} --help\n")))
+        .collect();
+    assert!(missing.is_empty(), "book/src/reference/command-line.md does not show the help of {missing:?}");
+}

@@ -1,0 +1,217 @@
+//! Every kernel in `examples/` against the verdict its header claims.
+//!
+//! A story is a folder: a README and kernels that belong together, at least one of them proved and one violated. A kernel's
+//! `//@ expect:` line is the only place its verdict is written down. Files whose name starts with `_` are parts that others
+//! `use`; any other file without an expectation is a failure, so that none is skipped by accident.
+//! All launches of a file are checked; the file's verdict is the worst of them.
+
+use fencepost::check::{CheckError, Config, Limits, check};
+use fencepost::encode::Treatment;
+use fencepost::encode::goal::GoalKind;
+use fencepost::event::ObligationKind;
+use fencepost::verdict::{Finding, Outcome, Property, Verdict};
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::cat::{self, MemoryModel};
+use fencepost_dsl::kernel::{self, LoadOptions};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// What a header may claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Expectation {
+    /// An overall verdict without findings.
+    Verdict(Verdict),
+    /// Violated, with this code among the findings.
+    Violated(String),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let model = Arc::new(shipped_model());
+    let stories = sorted_children(&root).into_iter().filter(|path| path.is_dir());
+    let trials: Vec<Trial> = stories.flat_map(|story| trials_of(&story, &model)).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trials_of(story: &Path, model: &Arc<MemoryModel>) -> Vec<Trial> {
+    let name = file_name(story);
+    let folder = story.to_owned();
+    let mut trials = vec![Trial::test(format!("{name}/README.md"), move || story_is_complete(&folder))];
+    for path in kernels_of(story) {
+        let model = Arc::clone(model);
+        let label = format!("{name}/{}", file_name(&path));
+        trials
+            .push(Trial::test(label, move || on_a_large_stack(move || kernel_is_as_expected(&path, &model))));
+    }
+    trials
+}
+
+/// A README that names every kernel, and both sides of the story.
+fn story_is_complete(story: &Path) -> Result<(), Failed> {
+    let readme =
+        fs::read_to_string(story.join("README.md")).map_err(|error| format!("README.md: {error}"))?;
+    let mut verdicts = BTreeSet::new();
+    for path in kernels_of(story) {
+        let file = file_name(&path);
+        if !readme.contains(&file) {
+            return Err(format!("README.md does not mention `{file}`").into());
+        }
+        verdicts.insert(match expectation(&path)? {
+            Expectation::Verdict(verdict) => verdict.name(),
+            Expectation::Violated(_) => Verdict::Violated.name(),
+        });
+    }
+    for needed in [Verdict::Proved, Verdict::Violated] {
+        if !verdicts.contains(needed.name()) {
+            return Err(format!("no kernel of this story is expected to be {}", needed.name()).into());
+        }
+    }
+    Ok(())
+}
+
+fn kernel_is_as_expected(path: &Path, model: &MemoryModel) -> Result<(), Failed> {
+    let expected = expectation(path)?;
+    let outcomes = check_file(path, model)?;
+    let verdict = outcomes.iter().map(|outcome| outcome.verdict).max().ok_or("the file has no kernel")?;
+    let codes: BTreeSet<&str> = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.findings.iter().map(|finding| code_of(outcome, finding)))
+        .collect();
+    let as_expected = match &expected {
+        Expectation::Verdict(expected) => verdict == *expected,
+        Expectation::Violated(code) => verdict == Verdict::Violated && codes.contains(code.as_str()),
+    };
+    if as_expected {
+        return Ok(());
+    }
+    let limits: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.limit.as_ref()).collect();
+    let vacuity: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.vacuity).collect();
+    Err(format!(
+        "expected {expected:?}, got {} with findings {codes:?}, limits {limits:?}, vacuity {vacuity:?}",
+        verdict.name()
+    )
+    .into())
+}
+
+/// The outcome of every kernel and launch of a file.
+fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> {
+    let mut sources = SourceMap::default();
+    let path = path.to_str().ok_or("the path is not UTF-8")?;
+    let program = kernel::load(&mut sources, path, &mut read, &LoadOptions::default()).map_err(|errors| {
+        let lines: Vec<String> = errors
+            .iter()
+            .map(|error| {
+                let place = sources.line_column(error.span());
+                format!("{}:{}: {} ({})", place.line, place.column, error.message, error.code)
+            })
+            .collect();
+        lines.join("\n")
+    })?;
+    let mut outcomes = Vec::new();
+    for kernel in &program.kernels {
+        for launch in &kernel.launches {
+            let outcome = check(&program, kernel, launch, model, &config()).map_err(|error| match error {
+                CheckError::Unsupported(diagnostic) => format!("launch {}: {diagnostic:?}", launch.name),
+                CheckError::SelfCheck { .. } => format!("launch {}: {error}", launch.name),
+            })?;
+            outcomes.push(outcome);
+        }
+    }
+    Ok(outcomes)
+}
+
+/// The finding's code as reports print it.
+fn code_of(outcome: &Outcome, finding: &Finding) -> &'static str {
+    let witness = &finding.witness;
+    let has = |name: &str| witness.refinements.iter().any(|refinement| refinement == name);
+    match &witness.claim {
+        GoalKind::Flag { .. } if has("race.mixed-size") => "race::mixed-size",
+        GoalKind::Flag { .. } if has("race.alias") => "race::alias",
+        GoalKind::Flag { .. } if has("race.scope-too-narrow") => "race::scope-too-narrow",
+        GoalKind::Flag { .. } => "race::uniform",
+        GoalKind::Obligation(index) => match &outcome.graph.obligations[*index].kind {
+            ObligationKind::Assertion => "assert::violated",
+            ObligationKind::Bounds { .. } => "bounds::out-of-bounds",
+        },
+        GoalKind::Final(_) => "assert::final-violated",
+        GoalKind::Completion => "vacuity::nothing-completes",
+    }
+}
+
+fn expectation(path: &Path) -> Result<Expectation, Failed> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//@")).collect();
+    let [line] = lines.as_slice() else {
+        return Err(format!("{} has {} `//@` lines instead of one", path.display(), lines.len()).into());
+    };
+    let Some(claim) = line.trim().strip_prefix("expect:") else {
+        return Err(format!("unknown directive `//@{line}`").into());
+    };
+    let words: Vec<&str> = claim.split_whitespace().collect();
+    match words.as_slice() {
+        ["proved"] => Ok(Expectation::Verdict(Verdict::Proved)),
+        ["proved_up_to_bound"] => Ok(Expectation::Verdict(Verdict::ProvedUpToBound)),
+        ["vacuous"] => Ok(Expectation::Verdict(Verdict::Vacuous)),
+        ["violated", code] => Ok(Expectation::Violated((*code).to_owned())),
+        _ => Err(format!("cannot read the expectation `{claim}`").into()),
+    }
+}
+
+fn config() -> Config {
+    Config {
+        properties: Property::ALL.to_vec(),
+        unroll: 2,
+        unroll_max: 4,
+        limits: Limits::default(),
+        treatment: Treatment::DEFAULT,
+        clock: microseconds,
+        deadline_us: microseconds() + 300_000_000,
+    }
+}
+
+fn microseconds() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn shipped_model() -> MemoryModel {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../checker/models/ptx.cat");
+    cat::load(&mut SourceMap::default(), path, &mut read, &[]).expect("the shipped model is valid")
+}
+
+fn read(path: &str) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// Kernels are unrolled and encoded by recursion over their nesting.
+fn on_a_large_stack(run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Result<(), Failed> {
+    let thread =
+        std::thread::Builder::new().stack_size(256 << 20).spawn(run).map_err(|error| error.to_string())?;
+    thread.join().unwrap_or_else(|_| Err("panicked".into()))
+}
+
+/// The kernels of a story, parts left out.
+fn kernels_of(story: &Path) -> Vec<PathBuf> {
+    let is_kernel = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "fence") && !file_name(path).starts_with('_')
+    };
+    sorted_children(story).into_iter().filter(is_kernel).collect()
+}
+
+fn sorted_children(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the examples are there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
