@@ -5,21 +5,21 @@
 //! `use`; any other file without an expectation is a failure, so that none is skipped by accident.
 //! All launches of a file are checked; the file's verdict is the worst of them.
 
-use fencepost::check::{CheckError, Config, Limits, check};
+use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
 use fencepost::encode::goal::GoalKind;
 use fencepost::event::ObligationKind;
-use fencepost::verdict::{Finding, Outcome, Property, Verdict};
+use fencepost::verdict::{Finding, Outcome, Verdict};
 use fencepost_dsl::SourceMap;
-use fencepost_dsl::cat::{self, MemoryModel};
+use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::kernel::{self, LoadOptions};
+use fencepost_tests::run::{config, model};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::Arc;
 
 /// What a header may claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ enum Expectation {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let model = Arc::new(shipped_model());
+    let model = Arc::new(model(&[]));
     let stories = sorted_children(&root).into_iter().filter(|path| path.is_dir());
     let trials: Vec<Trial> = stories.flat_map(|story| trials_of(&story, &model)).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -116,10 +116,15 @@ fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> 
     let mut outcomes = Vec::new();
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let outcome = check(&program, kernel, launch, model, &config()).map_err(|error| match error {
-                CheckError::Unsupported(diagnostic) => format!("launch {}: {diagnostic:?}", launch.name),
-                CheckError::SelfCheck { .. } => format!("launch {}: {error}", launch.name),
-            })?;
+            let outcome =
+                check(&program, kernel, launch, model, &config(Treatment::DEFAULT)).map_err(|error| {
+                    match error {
+                        CheckError::Unsupported(diagnostic) => {
+                            format!("launch {}: {diagnostic:?}", launch.name)
+                        }
+                        CheckError::SelfCheck { .. } => format!("launch {}: {error}", launch.name),
+                    }
+                })?;
             outcomes.push(outcome);
         }
     }
@@ -161,29 +166,6 @@ fn expectation(path: &Path) -> Result<Expectation, Failed> {
         ["violated", code] => Ok(Expectation::Violated((*code).to_owned())),
         _ => Err(format!("cannot read the expectation `{claim}`").into()),
     }
-}
-
-fn config() -> Config {
-    Config {
-        properties: Property::ALL.to_vec(),
-        unroll: 2,
-        unroll_max: 4,
-        limits: Limits::default(),
-        treatment: Treatment::DEFAULT,
-        clock: microseconds,
-        deadline_us: microseconds() + 300_000_000,
-    }
-}
-
-fn microseconds() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let elapsed = START.get_or_init(Instant::now).elapsed();
-    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn shipped_model() -> MemoryModel {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../checker/models/ptx.cat");
-    cat::load(&mut SourceMap::default(), path, &mut read, &[]).expect("the shipped model is valid")
 }
 
 fn read(path: &str) -> Result<String, String> {

@@ -10,3 +10,7 @@ pub mod solve;
 pub mod witness;
 pub mod verdict;
 pub mod check;
+pub mod explain;
+pub mod report;
+pub mod cli;
+pub mod codes;

@@ -1,2 +1,7 @@
 //! The `fencepost` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fencepost::cli::main()
+}

@@ -16,7 +16,8 @@ pub const ROUNDS_MAX: usize = 4;
 
 /// One round. Returns whether a base relation's bounds changed.
 pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSet, MayMust>) -> bool {
-    let mut round = Round { basis, model, values, changed: false };
+    let sources = basis.bounds(BaseRelation::ReadsFrom).may.inverse();
+    let mut round = Round { basis, model, values, sources, changed: false };
     for axiom in &model.axioms {
         match (axiom.kind, &model.terms[axiom.term].kind) {
             (_, TermKind::Set(_)) => {}
@@ -45,6 +46,8 @@ struct Round<'a> {
     basis: &'a mut Basis,
     model: &'a MemoryModel,
     values: &'a Values<MayMustSet, MayMust>,
+    /// Candidate sources of each read, at the start of the round.
+    sources: BitMatrix,
     changed: bool,
 }
 
@@ -156,25 +159,31 @@ impl Round<'_> {
     /// Asks for complete overlap of all three, so that the common byte of `fr` is there; and that `write` happens
     /// whenever the read or the source does.
     fn forbid_overwritten_sources(&mut self, read: EventId, write: EventId) {
-        let complete = self.basis.relation(BaseRelation::CompleteOverlap).must;
-        let location = self.basis.relation(BaseRelation::SameLocation).must;
-        let co = self.basis.relation(BaseRelation::Coherence).must;
-        let sources: Vec<EventId> =
-            self.basis.bounds(BaseRelation::ReadsFrom).may.inverse().successors(read).collect();
-        for source in sources {
-            let happens =
-                self.basis.implies.contains(read, write) || self.basis.implies.contains(source, write);
-            let covers = complete.contains(read, write) && location.contains(source, write);
-            if source != write && happens && covers && co.contains(source, write) {
-                self.forbid_base(BaseRelation::ReadsFrom, source, read);
-            }
+        if !self.basis.bounds(BaseRelation::CompleteOverlap).must.contains(read, write) {
+            return;
+        }
+        let location = &self.basis.bounds(BaseRelation::SameLocation).must;
+        let co = &self.basis.bounds(BaseRelation::Coherence).must;
+        let always = self.basis.implies.contains(read, write);
+        let overwritten: Vec<EventId> = self
+            .sources
+            .successors(read)
+            .filter(|&source| {
+                source != write
+                    && (always || self.basis.implies.contains(source, write))
+                    && location.contains(source, write)
+                    && co.contains(source, write)
+            })
+            .collect();
+        for source in overwritten {
+            self.forbid_base(BaseRelation::ReadsFrom, source, read);
         }
     }
 
     /// Coherence is antisymmetric and transitive.
     fn order_writes(&mut self) {
         let closed = certain_closure(self.basis, &self.basis.bounds(BaseRelation::Coherence).must);
-        let location = self.basis.relation(BaseRelation::SameLocation).must;
+        let location = self.basis.bounds(BaseRelation::SameLocation).must.clone();
         for base in [BaseRelation::Coherence, BaseRelation::FenceSc] {
             let bounds = self.basis.bounds_mut(base);
             let mut must = bounds.must.clone();

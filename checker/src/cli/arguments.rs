@@ -1,0 +1,205 @@
+//! What can be said on the command line.
+
+use crate::verdict::Property;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, about)]
+#[command(
+    after_help = "Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost"
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// When to use colours.
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true)]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The subcommands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Check kernels, for all their launches.
+    Check(CheckOptions),
+    /// Say what a finding or an error means.
+    Explain(ExplainOptions),
+    /// Put kernel files into the canonical layout.
+    Fmt(FmtOptions),
+    /// Print what a pass makes of a file.
+    Emit(EmitOptions),
+}
+
+/// What says which program and model are meant.
+#[derive(Args, Clone, Debug)]
+pub struct ProgramOptions {
+    /// Set a constant of the kernel file.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub define: Vec<(String, u64)>,
+    /// Memory model: `ptx`, or a `.cat` file.
+    #[arg(long, value_name = "NAME|FILE.cat", default_value = "ptx")]
+    pub model: String,
+    /// Turn on a variant of the memory model.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Vec<String>,
+    /// Architecture, in place of the one the file names.
+    #[arg(long, value_name = "sm_NN")]
+    pub target: Option<String>,
+    /// Only this launch; by name, or as `ctas=2,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+    /// Loop bound to start with.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: u32,
+    /// Most events of a launch.
+    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    pub max_events: usize,
+}
+
+/// `fencepost check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckOptions {
+    /// `.fence` files, or folders to search for them.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment would become the help text of the group")]
+    pub program: ProgramOptions,
+    /// Only these: race, assert, bounds, reachable.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
+    pub property: Vec<Property>,
+    /// Loop bound to raise it to while some loop can run longer.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll_max: u32,
+    /// Exit with 0 where everything is proved up to the bound.
+    #[arg(long)]
+    pub allow_bounded: bool,
+    /// Seconds per kernel and launch.
+    #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub timeout: u64,
+    /// Most clauses of a formula.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub max_clauses: usize,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = Format::Pretty)]
+    pub format: Format,
+    /// Show the execution of each finding, step by step.
+    #[arg(long)]
+    pub trace: bool,
+    /// Print sizes and times to stderr.
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// Form of the report.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// For people.
+    Pretty,
+    /// One JSON object per kernel and launch.
+    Json,
+}
+
+/// `fencepost explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainOptions {
+    /// The code, such as `race::uniform`; without it, all codes are listed.
+    pub code: Option<String>,
+}
+
+/// `fencepost fmt`.
+#[derive(Args, Clone, Debug)]
+pub struct FmtOptions {
+    /// `.fence` files, or folders to search for them.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing; name the files that would change and exit with 1 if there are any.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `fencepost emit`.
+#[derive(Args, Clone, Debug)]
+pub struct EmitOptions {
+    /// What to print.
+    #[arg(value_enum)]
+    pub artefact: Artefact,
+    /// The file; for `model` a `.cat` file or the name of a model.
+    pub file: PathBuf,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment would become the help text of the group")]
+    pub program: ProgramOptions,
+}
+
+/// What `emit` can print.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Artefact {
+    /// The syntax tree, as text in the canonical layout.
+    Ast,
+    /// The resolved program.
+    Program,
+    /// The event graph of each kernel and launch.
+    Events,
+    /// The resolved memory model.
+    Model,
+}
+
+fn define(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = value.replace('_', "");
+    let parsed = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    let value = parsed.map_err(|_| format!("`{value}` is not a number of at most 64 bits"))?;
+    Ok((name.trim().to_owned(), value))
+}
+
+fn property(text: &str) -> Result<Property, String> {
+    let known = Property::ALL.into_iter().find(|property| property.name() == text);
+    let names = || Property::ALL.map(Property::name).join(", ");
+    known.ok_or_else(|| match text {
+        "deadlock" | "barrier" | "lifetime" => {
+            format!("this version does not decide `{text}` (hangs, barrier misuse and lifetime are unchecked); it decides {}", names())
+        }
+        _ => format!("there is no property `{text}`; there are {}", names()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, define, property};
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn defines_are_names_and_numbers() {
+        assert_eq!(define("N=3"), Ok(("N".to_owned(), 3)));
+        assert_eq!(define("N=0x1_0"), Ok(("N".to_owned(), 16)));
+        assert!(define("N").is_err() && define("N=x").is_err() && define("N=99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn hangs_are_named_as_undecided() {
+        assert!(property("race").is_ok());
+        assert!(property("deadlock").is_err_and(|text| text.contains("does not decide `deadlock`")));
+        assert!(property("speed").is_err_and(|text| text.contains("race, assert, bounds, reachable")));
+    }
+}

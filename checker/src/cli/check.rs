@@ -1,0 +1,353 @@
+//! `fencepost check`.
+
+use super::arguments::{CheckOptions, Format};
+use super::output::Output;
+use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, paths};
+use crate::check::{CheckError, Config, Limits, check};
+use crate::encode::Treatment;
+use crate::event::EventGraph;
+use crate::explain::{self, Explanation, repair};
+use crate::report::{Case, Style, diagnostic, json, summary, trace};
+use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::{Launch, Program};
+use fencepost_dsl::{Diagnostic, SourceMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Violations listed per launch.
+const FINDINGS_MAX: usize = 16;
+/// Findings per launch for which repairs are tried.
+const REPAIRS_MAX: usize = 3;
+/// How long past its deadline a check may take to notice it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// One run of `check`.
+struct Run<'a> {
+    options: &'a CheckOptions,
+    output: &'a mut Output,
+    model: Arc<MemoryModel>,
+    status: Status,
+    n_errors: usize,
+    n_bad_files: usize,
+    verdicts: Vec<Verdict>,
+    named_launch_found: bool,
+}
+
+/// Why a launch has no outcome.
+enum Failure {
+    Unsupported(Box<Diagnostic>),
+    Internal(String),
+}
+
+/// Checks everything that was asked for, and says what came of it.
+pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
+    let mut sources = SourceMap::default();
+    let loaded =
+        on_large_stack(|| load::model(&mut sources, &options.program.model, &options.program.variant));
+    let model = match loaded {
+        Ok(Ok(model)) => Arc::new(model),
+        Ok(Err(errors)) => {
+            complain_all(&sources, &errors, output);
+            return Status::Rejected;
+        }
+        Err(panic) => return internal(output, &panic),
+    };
+    let (files, bad) = paths::kernel_files(&options.paths);
+    let mut run = Run {
+        options,
+        output,
+        model,
+        status: Status::Fine,
+        n_errors: 0,
+        n_bad_files: 0,
+        verdicts: Vec::new(),
+        named_launch_found: false,
+    };
+    for bad in &bad {
+        run.reject(&format!("error: {}: {}\n", bad.path, bad.reason), 1);
+    }
+    for file in &files {
+        if files.len() > 1 && options.format == Format::Pretty {
+            let title = run.output.style.paint("1", file);
+            run.output.print(&format!("{title}\n"));
+        }
+        run.file(file);
+    }
+    run.finish()
+}
+
+fn internal(output: &mut Output, message: &str) -> Status {
+    let text = "this is a bug of Fencepost, not of the kernel, and there is no verdict; please report it with the input";
+    output.complain(&format!("internal error: {message}\n  {text}\n"));
+    Status::Internal
+}
+
+fn complain_all(sources: &SourceMap, errors: &[Diagnostic], output: &mut Output) {
+    let style = output.error_style;
+    for error in errors {
+        output.complain(&format!("{}\n", diagnostic::input_error(sources, error, style)));
+    }
+}
+
+impl Run<'_> {
+    fn reject(&mut self, text: &str, n_errors: usize) {
+        self.output.complain(text);
+        self.n_errors += n_errors;
+        self.n_bad_files += 1;
+        self.status = self.status.max(Status::Rejected);
+    }
+
+    fn file(&mut self, file: &str) {
+        let mut sources = SourceMap::default();
+        let options = &self.options.program;
+        let program = match on_large_stack(|| load::program(&mut sources, file, options)) {
+            Ok(Ok(program)) => Arc::new(program),
+            Ok(Err(errors)) => return self.rejected(&sources, file, &errors),
+            Err(panic) => {
+                let status = internal(self.output, &format!("{file}: {panic}"));
+                self.status = self.status.max(status);
+                return;
+            }
+        };
+        for (index, kernel) in program.kernels.iter().enumerate() {
+            let launches = match load::launches(kernel, options.launch.as_deref()) {
+                Ok(launches) => launches,
+                Err(reason) => return self.reject(&format!("error: --launch: {reason}\n"), 1),
+            };
+            for launch in &launches {
+                self.named_launch_found = true;
+                self.launch(&sources, file, &program, index, launch);
+            }
+        }
+    }
+
+    fn rejected(&mut self, sources: &SourceMap, file: &str, errors: &[Diagnostic]) {
+        complain_all(sources, errors, self.output);
+        if self.options.format == Format::Json {
+            let line = json::rejected(sources, file, errors);
+            self.output.print(&format!("{line}\n"));
+        }
+        self.n_errors += errors.len();
+        self.n_bad_files += 1;
+        self.status = self.status.max(Status::Rejected);
+    }
+
+    fn launch(
+        &mut self,
+        sources: &SourceMap,
+        file: &str,
+        program: &Arc<Program>,
+        kernel: usize,
+        launch: &Launch,
+    ) {
+        let checked = decide(program, kernel, launch, &self.model, self.options);
+        let kernel = &program.kernels[kernel];
+        match checked {
+            Ok((outcome, explanations)) => {
+                let case = Case {
+                    sources,
+                    file,
+                    kernel,
+                    model: &self.options.program.model,
+                    variants: &self.options.program.variant,
+                    outcome: &outcome,
+                    explanations: &explanations,
+                };
+                self.verdicts.push(outcome.verdict);
+                self.status = self.status.max(status(outcome.verdict, self.options.allow_bounded));
+                self.show(&case);
+            }
+            Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
+            Err(Failure::Internal(message)) => {
+                if self.options.format == Format::Json {
+                    let line = json::failed(file, &kernel.name, &launch.name, &message);
+                    self.output.print(&format!("{line}\n"));
+                }
+                let place = format!("{file}: {} (launch {}): {message}", kernel.name, launch.name);
+                let status = internal(self.output, &place);
+                self.status = self.status.max(status);
+            }
+        }
+    }
+
+    fn show(&mut self, case: &Case<'_>) {
+        match self.options.format {
+            Format::Json => self.output.print(&format!("{}\n", json::report(case))),
+            Format::Pretty => {
+                let text = pretty(case, self.options.trace, self.output.style);
+                self.output.print(&text);
+            }
+        }
+        if self.options.stats {
+            self.output.complain(&summary::statistics(case));
+        }
+        // Long runs show what they have.
+        self.output.flush();
+    }
+
+    fn finish(mut self) -> Status {
+        if let Some(launch) = &self.options.program.launch
+            && !self.named_launch_found
+            && self.n_errors == 0
+        {
+            self.reject(&format!("error: no kernel has a launch `{launch}`\n"), 1);
+        } else if self.verdicts.is_empty() && self.n_errors == 0 && self.status == Status::Fine {
+            self.reject("error: there is no kernel to check\n", 1);
+        }
+        if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
+            let text = format!("\n{}\n{}\n", self.counts(), summary::UNCHECKED_NOTE);
+            self.output.print(&text);
+        }
+        if self.n_errors > 0 {
+            let errors = count(self.n_errors, "error");
+            let files = count(self.n_bad_files, "input");
+            self.output.complain(&format!("{errors} in {files}; rejected input was not checked\n"));
+        }
+        self.status
+    }
+
+    /// `3 launches: 2 proved, 1 violated`.
+    fn counts(&self) -> String {
+        let kinds = [
+            (Verdict::Proved, "proved"),
+            (Verdict::ProvedUpToBound, "proved up to a bound"),
+            (Verdict::Vacuous, "vacuous"),
+            (Verdict::Inconclusive, "inconclusive"),
+            (Verdict::Violated, "violated"),
+        ];
+        let parts: Vec<String> = kinds
+            .into_iter()
+            .map(|(kind, name)| (self.verdicts.iter().filter(|&&verdict| verdict == kind).count(), name))
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, name)| format!("{n} {name}"))
+            .collect();
+        let n = self.verdicts.len();
+        format!("{n} launch{} checked: {}", if n == 1 { "" } else { "es" }, parts.join(", "))
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn status(verdict: Verdict, allow_bounded: bool) -> Status {
+    match verdict {
+        Verdict::Proved => Status::Fine,
+        Verdict::ProvedUpToBound if allow_bounded => Status::Fine,
+        Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => Status::Undecided,
+        Verdict::Violated => Status::Violated,
+    }
+}
+
+fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
+    let mut text = summary::summary(case, style);
+    for (finding, explanation) in case.outcome.findings.iter().zip(case.explanations) {
+        text += &format!("\n{}", diagnostic::finding(case, &finding.witness, explanation, style));
+        if with_trace {
+            text += &format!("\n{}", trace::trace(case, &finding.witness, explanation));
+        }
+    }
+    if !case.outcome.findings.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// Checks one launch on a thread of its own, and gives up on the thread if it overstays.
+fn decide(
+    program: &Arc<Program>,
+    kernel: usize,
+    launch: &Launch,
+    model: &Arc<MemoryModel>,
+    options: &CheckOptions,
+) -> Result<(Outcome, Vec<Explanation>), Failure> {
+    let timeout = Duration::from_secs(options.timeout);
+    let deadline_us = clock().saturating_add(options.timeout * 1_000_000);
+    let config = config(options, deadline_us);
+    let (sender, receiver) = mpsc::channel();
+    let (program, model, own_launch, own_config) =
+        (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
+    let work = move || {
+        let kernel = &program.kernels[kernel];
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
+            let explanations = explain_all(&outcome, &model, &own_config)?;
+            Ok((outcome, explanations))
+        }));
+        let result = result.unwrap_or_else(|panic| {
+            Err(CheckError::SelfCheck { pass: "check", message: panic_message(&*panic) })
+        });
+        // The receiver is gone if the time was up.
+        let _ = sender.send(result);
+    };
+    if let Err(error) = thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
+        return Err(Failure::Internal(format!("no thread could be started: {error}")));
+    }
+    match receiver.recv_timeout(timeout + GRACE) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(CheckError::Unsupported(error))) => Err(Failure::Unsupported(error)),
+        Ok(Err(error @ CheckError::SelfCheck { .. })) => Err(Failure::Internal(error.to_string())),
+        Err(mpsc::RecvTimeoutError::Timeout) => Ok((out_of_time(launch, &config), Vec::new())),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Err(Failure::Internal("a check ended without a word".to_owned()))
+        }
+    }
+}
+
+fn config(options: &CheckOptions, deadline_us: u64) -> Config {
+    let mut properties = options.property.clone();
+    if properties.is_empty() {
+        properties = Property::ALL.to_vec();
+    }
+    properties.sort_unstable();
+    properties.dedup();
+    Config {
+        properties,
+        unroll: options.program.unroll,
+        unroll_max: options.unroll_max.max(options.program.unroll),
+        limits: Limits {
+            events_max: options.program.max_events,
+            clauses_max: options.max_clauses,
+            findings_max: FINDINGS_MAX,
+        },
+        treatment: Treatment::DEFAULT,
+        clock,
+        deadline_us,
+    }
+}
+
+fn explain_all(
+    outcome: &Outcome,
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Vec<Explanation>, CheckError> {
+    let mut explanations = Vec::new();
+    for (i, finding) in outcome.findings.iter().enumerate() {
+        let mut explanation = explain::explain(&outcome.graph, model, finding);
+        if i < REPAIRS_MAX {
+            explanation.repair = repair::find(&outcome.graph, model, &explanation, config)?;
+        }
+        explanations.push(explanation);
+    }
+    Ok(explanations)
+}
+
+/// What is known of a launch whose check did not come back.
+fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
+    Outcome {
+        launch: launch.clone(),
+        verdict: Verdict::Inconclusive,
+        properties: config.properties.iter().map(|&property| (property, Verdict::Inconclusive)).collect(),
+        graph: EventGraph::empty(launch),
+        findings: Vec::new(),
+        more_findings: false,
+        unroll: config.unroll,
+        open_loops: Vec::new(),
+        vacuity: Vec::new(),
+        limit: Some(Limit::Deadline),
+        statistics: Statistics::default(),
+    }
+}

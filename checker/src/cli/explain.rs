@@ -1,0 +1,28 @@
+//! `fencepost explain`.
+
+use super::Status;
+use super::arguments::ExplainOptions;
+use super::output::Output;
+use crate::codes;
+
+/// Prints the page of a code, or the list of codes.
+pub fn run(options: &ExplainOptions, output: &mut Output) -> Status {
+    let Some(name) = &options.code else {
+        output.print(&codes::list());
+        return Status::Fine;
+    };
+    match codes::find(name) {
+        Some(code) => {
+            output.print(&codes::page(code));
+            Status::Fine
+        }
+        None => {
+            let near =
+                codes::similar(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            output.complain(&format!(
+                "error: there is no code `{name}`{near}\n  `fencepost explain` without a code lists them all\n"
+            ));
+            Status::Rejected
+        }
+    }
+}

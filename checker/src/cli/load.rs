@@ -1,0 +1,126 @@
+//! Programs and memory models from disk, or from this binary.
+
+use super::arguments::ProgramOptions;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
+use fencepost_dsl::{Diagnostic, SourceMap, cat};
+
+/// The models that come with Fencepost, by file name.
+const MODELS: &[(&str, &str)] = &[("ptx.cat", include_str!("../../models/ptx.cat"))];
+
+/// Names of the models that come with Fencepost.
+pub fn model_names() -> Vec<&'static str> {
+    MODELS.iter().map(|(file, _)| file.trim_end_matches(".cat")).collect()
+}
+
+/// A file's text, or why there is none.
+pub fn read(path: &str) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes)
+        .map_err(|error| format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))
+}
+
+/// The model called `name`: a file if it ends in `.cat`, else one that comes with Fencepost.
+///
+/// What it includes is looked for on disk first, if it is a file, then among the models that come with Fencepost.
+pub fn model(
+    sources: &mut SourceMap,
+    name: &str,
+    variants: &[String],
+) -> Result<MemoryModel, Vec<Diagnostic>> {
+    let is_file = name.ends_with(".cat");
+    let path = if is_file { name.to_owned() } else { format!("{name}.cat") };
+    let mut reader = |path: &str| {
+        let from_disk = if is_file { read(path) } else { Err(unknown_model(name)) };
+        from_disk.or_else(|reason| {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            MODELS.iter().find(|(known, _)| *known == file).map(|(_, text)| (*text).to_owned()).ok_or(reason)
+        })
+    };
+    cat::load(sources, &path, &mut reader, variants)
+}
+
+fn unknown_model(name: &str) -> String {
+    format!(
+        "there is no model `{name}`; there are {}, and files that end in `.cat`",
+        model_names().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The program in a kernel file.
+pub fn program(
+    sources: &mut SourceMap,
+    path: &str,
+    options: &ProgramOptions,
+) -> Result<Program, Vec<Diagnostic>> {
+    let options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
+    load_kernel(sources, path, &mut |path| read(path), &options)
+}
+
+/// The launches of `kernel` that are meant: all, the one of that name, or one made up on the command line.
+pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, String> {
+    let Some(wanted) = wanted else { return Ok(kernel.launches.clone()) };
+    if !wanted.contains('=') {
+        return Ok(kernel.launches.iter().filter(|launch| launch.name == wanted).cloned().collect());
+    }
+    let mut launch = Launch {
+        name: wanted.to_owned(),
+        gpus: 1,
+        clusters: 1,
+        ctas: 1,
+        warps: 1,
+        lanes: 1,
+        span: kernel.span,
+    };
+    for part in wanted.split(',') {
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
+        let value: u32 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
+        let field = match name.trim() {
+            "gpus" => &mut launch.gpus,
+            "clusters" => &mut launch.clusters,
+            "ctas" => &mut launch.ctas,
+            "warps" => &mut launch.warps,
+            "lanes" => &mut launch.lanes,
+            other => {
+                return Err(format!(
+                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps and lanes"
+                ));
+            }
+        };
+        *field = value;
+    }
+    let sizes = [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes];
+    let n_threads = sizes.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+    if n_threads == 0 {
+        return Err("every dimension of a launch is at least 1".to_owned());
+    }
+    if launch.lanes > 32 || u64::from(launch.warps) * u64::from(launch.lanes) > 1024 || n_threads > 4096 {
+        return Err(
+            "a launch has at most 32 lanes per warp, 1024 threads per CTA and 4096 threads".to_owned()
+        );
+    }
+    Ok(vec![launch])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{model, model_names};
+    use fencepost_dsl::SourceMap;
+
+    #[test]
+    fn every_model_that_comes_along_loads() {
+        for name in model_names() {
+            let mut sources = SourceMap::default();
+            assert!(model(&mut sources, name, &[]).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_model_is_named_with_the_known_ones() {
+        let mut sources = SourceMap::default();
+        let errors = model(&mut sources, "tso", &[]).expect_err("there is no such model");
+        assert!(errors[0].message.contains("no model `tso`") && errors[0].message.contains("`ptx`"));
+    }
+}

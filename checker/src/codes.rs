@@ -1,0 +1,317 @@
+//! Every code a report can carry, with one line each, and a page for those that are findings.
+//!
+//! A code is stable: it keeps its meaning once it was in a release. The suite checks that every code in the sources is here.
+
+use std::fmt::Write as _;
+
+/// A code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// `family::kebab-name`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What `fencepost explain` prints below the line.
+    page: &'static str,
+}
+
+/// All of them, by family.
+pub fn all() -> impl Iterator<Item = Code> {
+    FINDINGS.iter().copied().chain(INPUT.iter().map(|&(name, summary)| Code { name, summary, page: "" }))
+}
+
+/// The code called `name`.
+pub fn find(name: &str) -> Option<Code> {
+    all().find(|code| code.name == name)
+}
+
+/// The code that `name` may have been meant to be: one that ends like it, or the nearest within three edits.
+pub fn similar(name: &str) -> Option<&'static str> {
+    let tail = |full: &str| full.rsplit("::").next().unwrap_or(full).to_owned();
+    let same_tail = all().find(|code| tail(code.name) == tail(name)).map(|code| code.name);
+    same_tail.or_else(|| {
+        all()
+            .map(|code| (distance(code.name, name), code.name))
+            .filter(|&(far, _)| far <= 3)
+            .min()
+            .map(|(_, near)| near)
+    })
+}
+
+/// What `fencepost explain CODE` prints.
+pub fn page(code: Code) -> String {
+    let title = format!("{}: {}\n", code.name, code.summary);
+    match code.page {
+        "" => format!(
+            "{title}\nAn error in the input: its report shows the place, the rule and, where there is one, the repair.\n"
+        ),
+        page => format!("{title}\n{page}"),
+    }
+}
+
+/// What `fencepost explain` prints.
+pub fn list() -> String {
+    let mut text = String::from("Findings (each has a page: fencepost explain CODE)\n\n");
+    let width = all().map(|code| code.name.len()).max().unwrap_or(0);
+    for code in FINDINGS {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {:<width$}  {}", code.name, code.summary);
+    }
+    text.push_str("\nErrors in the input\n\n");
+    for (name, summary) in INPUT {
+        let _ = writeln!(text, "  {name:<width$}  {summary}");
+    }
+    text
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+macro_rules! finding {
+    ($name:literal, $file:literal, $summary:literal) => {
+        Code { name: $name, summary: $summary, page: include_str!(concat!("codes/", $file, ".md")) }
+    };
+}
+
+/// Codes with a page.
+const FINDINGS: &[Code] = &[
+    finding!("race::uniform", "race-uniform", "two accesses of the same bytes are not ordered"),
+    finding!(
+        "race::scope-too-narrow",
+        "race-scope-too-narrow",
+        "the synchronization is right, but its scope is too narrow"
+    ),
+    finding!("race::mixed-size", "race-mixed-size", "unordered accesses of different size share bytes"),
+    finding!(
+        "race::alias",
+        "race-alias",
+        "ordered accesses go through different virtual addresses without an alias fence"
+    ),
+    finding!("assert::violated", "assert-violated", "an `assert` fails in some execution"),
+    finding!(
+        "assert::final-violated",
+        "assert-final-violated",
+        "a condition on final memory fails in some execution"
+    ),
+    finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
+    finding!(
+        "vacuity::nothing-completes",
+        "vacuity-nothing-completes",
+        "no execution runs every thread to its end"
+    ),
+    finding!("vacuity::unreachable", "vacuity-unreachable", "no execution reaches a `reachable` statement"),
+    finding!("bound::loop-cut", "bound-loop-cut", "some loop can run longer than was checked"),
+    finding!("model::flag", "model-flag", "a flag of a memory model of your own holds in some execution"),
+];
+
+/// Codes of rejected input.
+const INPUT: &[(&str, &str)] = &[
+    ("syntax::unexpected-token", "something else was expected here"),
+    ("syntax::unexpected-end", "the text ends too early"),
+    ("syntax::bad-token", "these characters are not part of the language"),
+    ("syntax::unexpected-character", "this character means nothing in a memory model"),
+    ("syntax::bad-number", "this is not a number, or too large for any width"),
+    ("syntax::unterminated-comment", "a comment is not closed"),
+    ("syntax::unterminated-string", "a string is not closed"),
+    ("syntax::too-deep", "an expression is nested too deeply"),
+    ("syntax::unsupported", "a form of the cat language that is not read here"),
+    ("syntax::target", "this is not an architecture or a PTX version"),
+    ("resolve::unknown-name", "a name that is not declared"),
+    ("resolve::unknown-function", "a function that is not declared"),
+    ("resolve::unknown-instruction", "no PTX instruction known here"),
+    ("resolve::unknown-type", "there is no such type"),
+    ("resolve::unknown-define", "`-D` names a constant that the file does not declare"),
+    ("resolve::duplicate-name", "a name declared twice in one scope"),
+    ("resolve::reserved-name", "a special register's name cannot be declared"),
+    ("resolve::unreadable-file", "a file cannot be read"),
+    ("resolve::cyclic-use", "files use one another in a circle"),
+    ("resolve::recursive-function", "functions are inlined and cannot call themselves"),
+    ("resolve::recursive-constant", "a constant needs its own value"),
+    ("resolve::constant-overflow", "a constant does not fit 64 bits"),
+    ("resolve::not-constant", "a constant is needed here"),
+    ("resolve::not-assignable", "only `var` registers can be assigned"),
+    ("resolve::not-memory", "an object is needed here"),
+    ("resolve::memory-as-value", "memory is read by an instruction, not by its name"),
+    ("resolve::condition-width", "a condition has 1 bit"),
+    ("resolve::width-mismatch", "operands have different widths"),
+    ("resolve::literal-too-large", "a number does not fit its width"),
+    ("resolve::dimension-count", "wrong number of indices"),
+    ("resolve::argument-count", "wrong number of arguments"),
+    ("resolve::argument-kind", "an address where a value is needed, or the other way round"),
+    ("resolve::pattern", "only a vector load gives several values"),
+    ("resolve::no-result", "a function without result is used as a value"),
+    ("resolve::return", "`return` stands last in a function, and gives what it declares"),
+    ("resolve::final-register", "a thread's registers are gone in a `final` block"),
+    ("resolve::misplaced-statement", "this cannot stand here"),
+    ("validate::missing-scope", "this sem needs a scope"),
+    ("validate::unexpected-scope", "this sem takes no scope"),
+    ("validate::missing-operation", "an atomic without operation"),
+    ("validate::illegal-sem", "this instruction does not take this sem"),
+    ("validate::illegal-operation", "this instruction does not take this operation"),
+    ("validate::illegal-operation-type", "the operation does not take this type"),
+    ("validate::illegal-type", "the instruction does not take this type"),
+    ("validate::exclusive-modifiers", "modifiers that exclude each other"),
+    ("validate::duplicate-modifier", "a second modifier of its kind"),
+    ("validate::unknown-modifier", "no modifier of this instruction"),
+    ("validate::cache-operator", "a cache operator where PTX allows none"),
+    ("validate::mmio-scope", "`.mmio` needs the scope `.sys`"),
+    ("validate::mmio-space", "`.mmio` accesses global memory only"),
+    ("validate::membar-level", "`membar` takes `.cta`, `.gl` or `.sys`"),
+    ("validate::fence-sem", "a fence does not take this sem"),
+    ("validate::restricted-fence", "a restricted fence needs its sem and `.cluster`"),
+    ("validate::proxy-fence", "not a form of the proxy fence"),
+    ("validate::barrier-form", "not a form of the barrier instruction"),
+    ("validate::barrier-id", "a CTA has barriers 0 to 15"),
+    ("validate::barrier-count", "a barrier counts whole warps"),
+    ("validate::barrier-missing-count", "`arrive` needs a thread count"),
+    ("validate::warp-mask", "a mask that names no lane"),
+    ("validate::operand-count", "wrong number of operands"),
+    ("validate::operand-kind", "another kind of operand is needed here"),
+    ("validate::no-result", "an instruction without result is used as a value"),
+    ("validate::unbound-result", "an instruction's result is lost"),
+    ("validate::type-mismatch", "the type's width is not the object's"),
+    ("validate::space-mismatch", "the state space is not the object's"),
+    ("validate::vector-size", "a vector has too many bits"),
+    ("validate::vector-count", "another number of elements is moved"),
+    ("validate::vector-alignment", "a vector must be aligned and lie inside its object"),
+    ("validate::alias", "an alias has the size and space of its object"),
+    ("validate::view", "a view lies inside its object, aligned"),
+    ("validate::initialiser", "wrong number of values"),
+    ("validate::object-dimension", "an array has at least one element"),
+    ("validate::parameter-range", "an empty or too large range"),
+    ("validate::launch-dimension", "launch dimensions are at least 1, by their names"),
+    ("validate::await-side-effect", "what is awaited must only read"),
+    ("validate::target", "the architecture or PTX version does not have this"),
+    ("limit::file-size", "the file is too large"),
+    ("limit::nesting", "nested too deeply"),
+    ("limit::launch", "the launch has too many threads"),
+    ("limit::object-size", "the object is too large"),
+    ("limit::loop-iterations", "the loop runs too often"),
+    ("limit::diagnostics", "more errors than are shown"),
+    ("unsupported::instruction", "a PTX instruction that this version does not check"),
+    ("unsupported::modifier", "a modifier that this version does not check"),
+    ("unsupported::mbarrier", "mbarrier objects are not checked by this version"),
+    ("unsupported::tensormap", "tensor maps are not checked by this version"),
+    ("unsupported::tmem", "tensor memory is not checked by this version"),
+    ("unsupported::barrier-id", "a barrier id that is only known at run time"),
+    ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
+    ("unsupported::barrier-participants", "counting does not decide who takes part in a barrier"),
+    ("unsupported::barrier-count-mismatch", "one barrier is used with different counts"),
+    ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
+    (
+        "unsupported::barrier-reuse-after-arrive",
+        "a barrier may be used again before an arrival on it completed",
+    ),
+    ("unsupported::warp-sync-mask", "a warp barrier whose mask is unknown or leaves the lane out"),
+    ("unsupported::unassigned-register", "a register is read before it is assigned"),
+    ("unsupported::final-index", "a `final` condition needs a constant index"),
+    ("unsupported::final-shared", "shared memory of several CTAs in a `final` condition"),
+    ("cat::unreadable", "the memory model cannot be read"),
+    ("cat::include", "an included file cannot be read"),
+    ("cat::include-cycle", "a model includes itself"),
+    ("cat::too-many-includes", "too many files are included"),
+    ("cat::unknown-name", "a name that is not defined"),
+    ("cat::set-or-relation", "a set where a relation is needed, or the other way round"),
+    ("cat::not-a-function", "this is not a function"),
+    ("cat::missing-arguments", "a function without its arguments"),
+    ("cat::argument-count", "wrong number of arguments"),
+    ("cat::recursive-function", "functions cannot be recursive"),
+    ("cat::negative-recursion", "a recursion through a negation"),
+    ("cat::unsupported-check", "a check of this form is not understood"),
+    ("cat::too-deep", "nested too deeply"),
+    ("cat::too-large", "the model is too large"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{FINDINGS, all, find, list, page, similar};
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn codes_are_unique_and_listed() {
+        let names: BTreeSet<&str> = all().map(|code| code.name).collect();
+        assert_eq!(names.len(), all().count());
+        let text = list();
+        assert!(names.iter().all(|name| text.contains(name)));
+    }
+
+    #[test]
+    fn every_finding_has_a_full_page() {
+        for code in FINDINGS {
+            let text = page(*code);
+            for part in ["What it means", "Why it matters", "Example", "How to fix", "Rule"] {
+                assert!(text.contains(part), "{}: {part}", code.name);
+            }
+        }
+    }
+
+    #[test]
+    fn slips_are_recognised() {
+        assert_eq!(similar("race::unifrm"), Some("race::uniform"));
+        assert_eq!(similar("scope-too-narrow"), Some("race::scope-too-narrow"));
+        assert_eq!(similar("something else entirely"), None);
+    }
+
+    /// Codes in quotes, in all sources of a folder.
+    fn codes_in(folder: &Path, into: &mut BTreeSet<String>) {
+        let families = [
+            "syntax",
+            "resolve",
+            "validate",
+            "limit",
+            "unsupported",
+            "cat",
+            "race",
+            "assert",
+            "bounds",
+            "vacuity",
+            "model",
+        ];
+        for entry in std::fs::read_dir(folder).expect("the sources are there").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                codes_in(&path, into);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("sources are text");
+                for quoted in text.split('"') {
+                    let is_code = quoted.split_once("::").is_some_and(|(family, name)| {
+                        families.contains(&family)
+                            && !name.is_empty()
+                            && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+                    });
+                    if is_code {
+                        into.insert(quoted.to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_of_the_sources_is_in_the_table() {
+        let checker = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut used = BTreeSet::new();
+        for package in ["dsl", "checker"] {
+            codes_in(&checker.join("..").join(package).join("src"), &mut used);
+        }
+        // Slips that the tests of this module look up.
+        used.remove("race::unifrm");
+        let missing: Vec<&String> = used.iter().filter(|name| find(name).is_none()).collect();
+        assert!(missing.is_empty(), "not in the table: {missing:?}");
+        assert!(used.len() > 20);
+    }
+}

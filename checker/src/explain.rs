@@ -1,0 +1,324 @@
+//! From a witness to facts about it: which rule family is broken, by which events, and what almost ordered them.
+//!
+//! Facts only, in ids of the event graph; words are the business of [`crate::report`].
+//! Cannot: say which of several independent repairs the author had in mind; chains through Fence-SC order are followed,
+//! but a missing `fence.sc` is not suggested.
+
+pub mod chain;
+pub mod race;
+pub mod repair;
+
+use crate::bits::EventSet;
+use crate::encode::goal::GoalKind;
+use crate::event::{AgentId, EventGraph, EventId, ObligationKind, TermKind, TermRef, UnknownKind};
+use crate::verdict::{Finding, Property};
+use crate::witness::Witness;
+use fencepost_dsl::Span;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::index::Id;
+use std::collections::BTreeSet;
+
+pub use chain::{Chain, Nearby, Reason, Step, StepKind};
+pub use repair::{Change, Repair};
+
+/// Everything a report says about one finding.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Its page: `family::kebab-name`.
+    pub code: &'static str,
+    /// The property it breaks.
+    pub property: Property,
+    /// Rules it rests on, most specific first.
+    pub rules: Vec<&'static str>,
+    /// What is wrong.
+    pub subject: Subject,
+    /// Why; most important first.
+    pub reasons: Vec<Reason>,
+    /// What almost orders a racing pair.
+    pub chain: Option<Chain>,
+    /// A change after which it was checked to be gone.
+    pub repair: Option<Repair>,
+    /// The parameters of the execution.
+    pub parameters: Vec<(String, u128)>,
+    /// The reads that a violated condition depends on.
+    pub reads: Vec<ReadFact>,
+}
+
+/// What a finding is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// Two unordered accesses, the one that comes first in the story first.
+    Race {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Another flag of the model.
+    Flag {
+        /// Its name.
+        name: String,
+        /// Its members; the same event twice for a set.
+        pair: (EventId, EventId),
+    },
+    /// An `assert` that fails.
+    Assertion {
+        /// Whose.
+        agent: AgentId,
+        /// The statement.
+        span: Span,
+        /// Of the enclosing loops.
+        iterations: Vec<u32>,
+    },
+    /// A condition on final memory that fails.
+    Final {
+        /// The condition.
+        span: Span,
+    },
+    /// Nothing wrong: an execution in which every thread finished.
+    Completion,
+    /// An index outside its object.
+    Bounds {
+        /// Whose.
+        agent: AgentId,
+        /// The memory operand.
+        span: Span,
+        /// Of the enclosing loops.
+        iterations: Vec<u32>,
+        /// The object.
+        object: String,
+        /// Its size.
+        n_elements: u64,
+        /// The index.
+        index: u128,
+    },
+}
+
+/// A read, what it returned, and where that came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadFact {
+    /// The read.
+    pub read: EventId,
+    /// Its value.
+    pub value: u128,
+    /// The write of its first byte.
+    pub source: Option<EventId>,
+    /// A later write of another thread that also happens, and is not ordered before the read.
+    pub missed: Option<EventId>,
+}
+
+/// Reads shown that only say how a thread got to a failed condition.
+const CONTEXT_MAX: usize = 3;
+
+/// The facts of a finding, without a repair (see [`repair::find`]).
+pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Explanation {
+    let witness = &*finding.witness;
+    let mut explanation = match &witness.claim {
+        GoalKind::Flag { flag, pair } => {
+            let name = model.flags[*flag].name.as_str();
+            if name == "race" {
+                race::explain(graph, model, witness, *pair)
+            } else {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare("model::flag", finding.property, Vec::new(), subject)
+            }
+        }
+        GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
+        GoalKind::Completion => {
+            bare("vacuity::nothing-completes", Property::Reachable, Vec::new(), Subject::Completion)
+        }
+        GoalKind::Final(index) => {
+            let goal = &graph.finals[*index];
+            let subject = Subject::Final { span: goal.span };
+            let mut explanation = bare("assert::final-violated", Property::Assert, Vec::new(), subject);
+            explanation.reads = final_reads(graph, witness, goal.condition);
+            explanation
+        }
+    };
+    explanation.property = finding.property;
+    explanation.parameters = parameters(graph, witness);
+    explanation
+}
+
+fn bare(code: &'static str, property: Property, rules: Vec<&'static str>, subject: Subject) -> Explanation {
+    Explanation {
+        code,
+        property,
+        rules,
+        subject,
+        reasons: Vec::new(),
+        chain: None,
+        repair: None,
+        parameters: Vec::new(),
+        reads: Vec::new(),
+    }
+}
+
+fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index: usize) -> Explanation {
+    let obligation = &graph.obligations[index];
+    let (agent, span, iterations) = (obligation.agent, obligation.span, obligation.iterations.clone());
+    let mut explanation = match &obligation.kind {
+        ObligationKind::Assertion => bare(
+            "assert::violated",
+            Property::Assert,
+            Vec::new(),
+            Subject::Assertion { agent, span, iterations },
+        ),
+        ObligationKind::Bounds { object, n_elements, index } => {
+            let subject = Subject::Bounds {
+                agent,
+                span,
+                iterations,
+                object: object.clone(),
+                n_elements: *n_elements,
+                index: witness.values[*index],
+            };
+            bare("bounds::out-of-bounds", Property::Bounds, Vec::new(), subject)
+        }
+    };
+    explanation.reads = reads_of(graph, witness, obligation.condition);
+    missing_order(graph, model, witness, &mut explanation);
+    // What let the thread get here, as context.
+    let own = |fact: &ReadFact| graph.events[fact.read].agent == Some(agent);
+    let mut context: Vec<ReadFact> =
+        reads_of(graph, witness, obligation.guard).into_iter().filter(own).collect();
+    context.retain(|fact| explanation.reads.iter().all(|known| known.read != fact.read));
+    let n_dropped = context.len().saturating_sub(CONTEXT_MAX);
+    explanation
+        .reads
+        .extend(context.into_iter().skip(n_dropped).map(|fact| ReadFact { missed: None, ..fact }));
+    explanation.reads.sort_by_key(|fact| fact.read);
+    explanation
+}
+
+/// For the first read that misses a write: what almost ordered that write before it.
+fn missing_order(graph: &EventGraph, model: &MemoryModel, witness: &Witness, explanation: &mut Explanation) {
+    let missed = explanation.reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
+    let Some(links) = chain::Links::new(graph, model, witness) else { return };
+    for (write, read) in missed {
+        let Some(mut chain) = links.chain(write, read) else { continue };
+        if let Some(reason) = links.broken_link(&mut chain) {
+            explanation.rules.extend(reason.rules());
+            explanation.reasons.push(reason);
+            explanation.chain = Some(chain);
+            return;
+        }
+    }
+}
+
+/// The parameters' values in an execution.
+pub fn parameters(graph: &EventGraph, witness: &Witness) -> Vec<(String, u128)> {
+    graph
+        .parameters
+        .iter()
+        .map(|(name, unknown)| (name.clone(), witness.execution.unknowns[*unknown]))
+        .collect()
+}
+
+/// A read that happened, with its value and source.
+pub fn read_fact(graph: &EventGraph, witness: &Witness, read: EventId) -> Option<ReadFact> {
+    let access = graph.events[read].kind.access()?;
+    let source =
+        witness.execution.sources.get(&read).and_then(|pieces| pieces.first()).map(|&(write, _)| write);
+    let from_reads = &witness.basis.relations[&BaseRelation::FromReads];
+    let agent = graph.events[read].agent;
+    let missed = from_reads.successors(read).find(|&write| graph.events[write].agent != agent);
+    Some(ReadFact { read, value: witness.values[access.value], source, missed })
+}
+
+/// The executed reads whose values a term depends on.
+fn reads_of(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
+    let executed = |event: &EventId| witness.execution.executed.contains(*event);
+    let mut reads: BTreeSet<EventId> = BTreeSet::new();
+    for kind in support(graph, term) {
+        if let UnknownKind::Read(event) = kind {
+            reads.insert(event);
+        }
+    }
+    reads.into_iter().filter(executed).filter_map(|read| read_fact(graph, witness, read)).collect()
+}
+
+/// The last writes (in coherence order) of the bytes that a final condition reads, as if they were read.
+fn final_reads(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
+    let mut facts = Vec::new();
+    for kind in support(graph, term) {
+        let UnknownKind::FinalValue { location, offset_bytes, .. } = kind else { continue };
+        let writes: Vec<EventId> = witness
+            .execution
+            .executed
+            .iter()
+            .filter(|&event| {
+                graph.events[event].kind.access().is_some_and(|access| {
+                    let first = witness.values[access.offset];
+                    access.location == location
+                        && !matches!(graph.events[event].kind, crate::event::EventKind::Read(_))
+                        && (first..first + u128::from(access.width_bytes)).contains(&u128::from(offset_bytes))
+                })
+            })
+            .collect();
+        let last = writes
+            .iter()
+            .copied()
+            .find(|&write| !writes.iter().any(|&later| witness.execution.coherence.contains(write, later)));
+        if let Some(write) = last
+            && let Some(access) = graph.events[write].kind.access()
+        {
+            facts.push(ReadFact {
+                read: write,
+                value: witness.values[access.value],
+                source: Some(write),
+                missed: None,
+            });
+        }
+    }
+    facts
+}
+
+/// What the unknowns under a term stand for, in order of the unknowns.
+fn support(graph: &EventGraph, term: TermRef) -> Vec<UnknownKind> {
+    let mut seen: BTreeSet<TermRef> = BTreeSet::new();
+    let mut unknowns = BTreeSet::new();
+    let mut stack = vec![term];
+    while let Some(top) = stack.pop() {
+        if !seen.insert(top) {
+            continue;
+        }
+        if let TermKind::Unknown(unknown) = *graph.terms.kind(top) {
+            unknowns.insert(unknown);
+        }
+        stack.extend(graph.terms.operands(top));
+    }
+    unknowns.into_iter().map(|unknown| graph.terms.unknown(unknown).kind.clone()).collect()
+}
+
+impl Explanation {
+    /// The events the story is about: both ends, the links of the chain, the reads of a condition.
+    pub fn events(&self, n_events: usize) -> EventSet {
+        let mut set = EventSet::empty(n_events);
+        match &self.subject {
+            Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+                set.insert(*earlier);
+                set.insert(*later);
+            }
+            Subject::Assertion { .. }
+            | Subject::Final { .. }
+            | Subject::Bounds { .. }
+            | Subject::Completion => {}
+        }
+        for step in self.chain.iter().flat_map(|chain| &chain.steps) {
+            set.insert(step.from);
+            set.insert(step.to);
+        }
+        for event in self.reasons.iter().flat_map(Reason::events) {
+            set.insert(event);
+        }
+        for fact in &self.reads {
+            set.insert(fact.read);
+            for write in fact.source.into_iter().chain(fact.missed) {
+                set.insert(write);
+            }
+        }
+        debug_assert!(set.iter().all(|event| event.index() < n_events));
+        set
+    }
+}

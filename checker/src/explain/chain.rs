@@ -1,0 +1,456 @@
+//! The chain that almost orders two racing accesses, and its first broken link.
+//!
+//! A chain follows program order, synchronization that works, and *attempts*: reads-from between threads (through
+//! atomics) that carries a value but, for a reason to be named, no order. The names looked up in the model file are
+//! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain.
+
+use crate::bits::BitMatrix;
+use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind};
+use crate::relation::algebra::{Value, evaluate};
+use crate::relation::execution::ExactBasis;
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
+use fencepost_dsl::index::Id;
+use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What one step of a chain rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepKind {
+    /// Program order.
+    ProgramOrder,
+    /// A barrier.
+    Barrier,
+    /// Synchronization through memory or Fence-SC order.
+    Synchronizes,
+    /// A value passed on without order.
+    Attempt,
+}
+
+/// One step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// From.
+    pub from: EventId,
+    /// To.
+    pub to: EventId,
+    /// On what ground.
+    pub kind: StepKind,
+}
+
+/// A way from one racing access to the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chain {
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Write and read of the first attempt.
+    pub broken: Option<(EventId, EventId)>,
+    /// First operations of release patterns that end in that write and come after what is to be released.
+    pub release_heads: Vec<EventId>,
+    /// Last operations of acquire patterns that start with that read and come before what is to be acquired.
+    pub acquire_tails: Vec<EventId>,
+}
+
+impl Chain {
+    /// Number of attempts; the fewer the better.
+    pub fn n_attempts(&self) -> usize {
+        self.steps.iter().filter(|step| step.kind == StepKind::Attempt).count()
+    }
+}
+
+/// A fence that looks as if it should do the job, and does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nearby {
+    /// It comes before the accesses it should release (or before the read it should acquire from).
+    TooEarly(EventId),
+    /// It comes after the write it should precede (or after the access it should protect).
+    TooLate(EventId),
+    /// Another thread executes it.
+    OtherThread(EventId),
+}
+
+impl Nearby {
+    /// The fence.
+    pub fn event(self) -> EventId {
+        match self {
+            Self::TooEarly(event) | Self::TooLate(event) | Self::OtherThread(event) => event,
+        }
+    }
+}
+
+/// Why a pair is not ordered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// An access that passes a value on is weak.
+    WeakLink {
+        /// The weak access.
+        event: EventId,
+        /// The other end of the link.
+        other: EventId,
+    },
+    /// An operation's scope does not hold the other's thread.
+    OutOfScope {
+        /// The operation.
+        event: EventId,
+        /// The other.
+        other: EventId,
+        /// The thread that is not in scope.
+        thread: AgentId,
+        /// The narrowest scope that would do.
+        needed: Scope,
+    },
+    /// Write and read of a link cover different bytes or go through different virtual addresses.
+    PartialLink {
+        /// The write.
+        write: EventId,
+        /// The read.
+        read: EventId,
+    },
+    /// Nothing releases what came before the write of a link.
+    NoRelease {
+        /// The write.
+        write: EventId,
+        /// What is to be released.
+        after: EventId,
+        /// A fence that does not help.
+        nearby: Option<Nearby>,
+    },
+    /// Nothing acquires between the read of a link and what comes after it.
+    NoAcquire {
+        /// The read.
+        read: EventId,
+        /// What is to be protected.
+        before: EventId,
+        /// A fence that does not help.
+        nearby: Option<Nearby>,
+    },
+    /// The read of a link is part of a reduction.
+    ReductionNeverAcquires {
+        /// The read.
+        read: EventId,
+    },
+    /// No value and no barrier leads from one thread to the other.
+    NothingObserved {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// One of the racing accesses is weak, the other strong.
+    WeakEnd {
+        /// The weak one.
+        event: EventId,
+        /// The strong one.
+        other: EventId,
+    },
+    /// The racing accesses have different sizes.
+    MixedSize {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Ordered, but through different virtual addresses without an alias fence on the way.
+    AliasWithoutFence {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+}
+
+impl Reason {
+    /// The rules it rests on.
+    pub fn rules(&self) -> &'static [&'static str] {
+        match self {
+            Self::WeakLink { .. } => &["MM-36", "MM-18"],
+            Self::OutOfScope { .. } | Self::PartialLink { .. } => &["MM-18"],
+            Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
+            Self::ReductionNeverAcquires { .. } => &["MM-24"],
+            Self::NothingObserved { .. } => &["MM-40"],
+            Self::WeakEnd { .. } => &["MM-18"],
+            Self::MixedSize { .. } => &["MM-20"],
+            Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
+        }
+    }
+
+    /// The events it names.
+    pub fn events(&self) -> Vec<EventId> {
+        match *self {
+            Self::WeakLink { event, other }
+            | Self::OutOfScope { event, other, .. }
+            | Self::WeakEnd { event, other } => vec![event, other],
+            Self::PartialLink { write, read } => vec![write, read],
+            Self::NoRelease { write, after, nearby } => {
+                [write, after].into_iter().chain(nearby.map(Nearby::event)).collect()
+            }
+            Self::NoAcquire { read, before, nearby } => {
+                [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
+            }
+            Self::ReductionNeverAcquires { read } => vec![read],
+            Self::NothingObserved { earlier, later }
+            | Self::MixedSize { earlier, later }
+            | Self::AliasWithoutFence { earlier, later } => vec![earlier, later],
+        }
+    }
+}
+
+/// The relations of an execution that chains are made of.
+pub struct Links<'a> {
+    graph: &'a EventGraph,
+    basis: &'a ExactBasis,
+    morally_strong: BitMatrix,
+    release_pattern: BitMatrix,
+    acquire_pattern: BitMatrix,
+    synchronizes: BitMatrix,
+    attempts: BitMatrix,
+}
+
+impl<'a> Links<'a> {
+    /// Evaluates them; `None` if the model does not define them by these names.
+    pub fn new(graph: &'a EventGraph, model: &MemoryModel, witness: &'a Witness) -> Option<Self> {
+        let names = ["morally-strong", "release-pattern", "acquire-pattern", "observation"];
+        let terms: Vec<TermId> = names.iter().filter_map(|name| definition(model, name)).collect();
+        if terms.len() < names.len() {
+            return None;
+        }
+        let values = evaluate(model, &witness.basis, &terms);
+        let mut found = Vec::new();
+        for &term in &terms {
+            match values.get(term) {
+                Some(Value::Relation(relation)) => found.push(relation.clone()),
+                _ => return None,
+            }
+        }
+        let [morally_strong, release_pattern, acquire_pattern, observation] = found.try_into().ok()?;
+        let basis = &witness.basis;
+        let synchronizes = release_pattern
+            .sequence(&observation)
+            .sequence(&acquire_pattern)
+            .intersection(&morally_strong)
+            .union(&basis.relations[&BaseRelation::FenceSc]);
+        let reads_from = basis.relations[&BaseRelation::ReadsFrom].clone();
+        let through_atomics = basis.relations[&BaseRelation::ReadModifyWrite].sequence(&reads_from);
+        let longer = reads_from.sequence(&through_atomics.transitive_closure());
+        let attempts = reads_from.union(&longer).intersection(&basis.relations[&BaseRelation::External]);
+        Some(Self { graph, basis, morally_strong, release_pattern, acquire_pattern, synchronizes, attempts })
+    }
+
+    /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
+    pub fn chain(&self, earlier: EventId, later: EventId) -> Option<Chain> {
+        const ATTEMPT_COST: u32 = 1000;
+        let n = self.graph.events.len();
+        let mut best: Vec<Option<(u32, Step)>> = vec![None; n];
+        let mut heap = BinaryHeap::from([Reverse((0, earlier))]);
+        while let Some(Reverse((cost, at))) = heap.pop() {
+            if at == later {
+                break;
+            }
+            if at != earlier && best[at.index()].is_some_and(|(known, _)| known < cost) {
+                continue;
+            }
+            for (step, step_cost) in self.steps_from(at, ATTEMPT_COST) {
+                let direct = step.kind == StepKind::Attempt && (step.from, step.to) == (earlier, later);
+                let total = cost + step_cost;
+                let known = best[step.to.index()].map_or(u32::MAX, |(known, _)| known);
+                if !direct && step.to != earlier && total < known {
+                    best[step.to.index()] = Some((total, step));
+                    heap.push(Reverse((total, step.to)));
+                }
+            }
+        }
+        let mut steps = Vec::new();
+        let mut at = later;
+        while at != earlier {
+            let (_, step) = best[at.index()]?;
+            steps.push(step);
+            at = step.from;
+        }
+        steps.reverse();
+        let broken =
+            steps.iter().find(|step| step.kind == StepKind::Attempt).map(|step| (step.from, step.to));
+        Some(Chain { steps, broken, release_heads: Vec::new(), acquire_tails: Vec::new() })
+    }
+
+    fn steps_from(&self, from: EventId, attempt_cost: u32) -> Vec<(Step, u32)> {
+        let relations = &self.basis.relations;
+        let kinds = [
+            (StepKind::ProgramOrder, &relations[&BaseRelation::ProgramOrder], 1),
+            (StepKind::Barrier, &relations[&BaseRelation::BarrierSynchronization], 1),
+            (StepKind::Synchronizes, &self.synchronizes, 1),
+            (StepKind::Attempt, &self.attempts, attempt_cost),
+        ];
+        let mut steps = Vec::new();
+        for (kind, relation, cost) in kinds {
+            steps.extend(relation.successors(from).map(|to| (Step { from, to, kind }, cost)));
+        }
+        steps
+    }
+
+    /// Why the first attempt of a chain carries no order; notes on `chain` the pattern ends found on the way.
+    pub fn broken_link(&self, chain: &mut Chain) -> Option<Reason> {
+        let at = chain.steps.iter().position(|step| step.kind == StepKind::Attempt)?;
+        let Step { from: write, to: read, .. } = chain.steps[at];
+        if let Some(reason) = self.broken_observation(write, read) {
+            return Some(reason);
+        }
+        let program_order = |step: &&Step| step.kind == StepKind::ProgramOrder;
+        let before = at.checked_sub(1).and_then(|i| chain.steps.get(i)).filter(program_order);
+        let after = chain.steps.get(at + 1).filter(program_order);
+        let start = before.map_or(write, |step| step.from);
+        let end = after.map_or(read, |step| step.to);
+        let order = &self.basis.relations[&BaseRelation::ProgramOrder];
+        let heads = self.release_pattern.inverse();
+        chain.release_heads = heads.successors(write).filter(|&p| order.contains(start, p)).collect();
+        chain.acquire_tails =
+            self.acquire_pattern.successors(read).filter(|&q| order.contains(q, end)).collect();
+        if before.is_some() && chain.release_heads.is_empty() {
+            let nearby = self.nearby_release(chain, start, write);
+            return Some(Reason::NoRelease { write, after: start, nearby });
+        }
+        if after.is_some() && chain.acquire_tails.is_empty() {
+            let is_reduction = |event: EventId| {
+                self.graph.events[event].kind.access().is_some_and(|a| a.atomic == AtomicClass::Reduction)
+            };
+            if is_reduction(read) {
+                return Some(Reason::ReductionNeverAcquires { read });
+            }
+            let nearby = self.nearby_acquire(read, end);
+            return Some(Reason::NoAcquire { read, before: end, nearby });
+        }
+        let heads = if before.is_some() { chain.release_heads.clone() } else { vec![write] };
+        let tails = if after.is_some() { chain.acquire_tails.clone() } else { vec![read] };
+        heads.iter().find_map(|&p| tails.iter().find_map(|&q| self.scope_gap(p, q)))
+    }
+
+    /// The first reads-from of `write ->obs read` that is not morally strong.
+    fn broken_observation(&self, write: EventId, read: EventId) -> Option<Reason> {
+        for (from, to) in self.hops(write, read) {
+            if self.morally_strong.contains(from, to) {
+                continue;
+            }
+            if self.is_weak(from) {
+                return Some(Reason::WeakLink { event: from, other: to });
+            }
+            if self.is_weak(to) {
+                return Some(Reason::WeakLink { event: to, other: from });
+            }
+            return Some(self.scope_gap(from, to).unwrap_or(Reason::PartialLink { write: from, read: to }));
+        }
+        None
+    }
+
+    /// The reads-from pairs from `write` to `read` through as few atomics as possible.
+    fn hops(&self, write: EventId, read: EventId) -> Vec<(EventId, EventId)> {
+        let reads_from = &self.basis.relations[&BaseRelation::ReadsFrom];
+        let atomic = &self.basis.relations[&BaseRelation::ReadModifyWrite];
+        let mut routes = vec![vec![(write, write)]];
+        let mut seen = vec![write];
+        while !routes.is_empty() {
+            let mut longer = Vec::new();
+            for route in &routes {
+                let at = route.last().map_or(write, |&(_, to)| to);
+                for next in reads_from.successors(at) {
+                    let mut route = route.clone();
+                    if let Some(last) = route.last_mut() {
+                        *last = (at, next);
+                    }
+                    if next == read {
+                        return route;
+                    }
+                    for passed_on in atomic.successors(next) {
+                        if !seen.contains(&passed_on) {
+                            seen.push(passed_on);
+                            let mut route = route.clone();
+                            route.push((passed_on, passed_on));
+                            longer.push(route);
+                        }
+                    }
+                }
+            }
+            routes = longer;
+        }
+        Vec::new()
+    }
+
+    fn is_weak(&self, event: EventId) -> bool {
+        self.graph.events[event].kind.access().is_some_and(|access| access.sem == Sem::Weak)
+    }
+
+    /// Which of two strong operations of different threads does not see the other.
+    pub fn scope_gap(&self, a: EventId, b: EventId) -> Option<Reason> {
+        scope_gap(self.graph, a, b)
+    }
+
+    fn nearby_release(&self, chain: &Chain, start: EventId, write: EventId) -> Option<Nearby> {
+        let agent = self.graph.events[write].agent;
+        let order = &self.basis.relations[&BaseRelation::ProgramOrder];
+        let fences: Vec<EventId> = self.fences(&[FenceSem::Sc, FenceSem::AcqRel, FenceSem::Release]);
+        let own = |event: &&EventId| self.graph.events[**event].agent == agent;
+        if let Some(&fence) = fences.iter().filter(own).find(|&&fence| order.contains(write, fence)) {
+            return Some(Nearby::TooLate(fence));
+        }
+        let on_the_way = |event: &&EventId| {
+            let thread = self.graph.events[**event].agent;
+            thread != agent
+                && chain.steps.iter().any(|step| self.graph.events[step.from].agent == thread)
+                && chain.steps.first().is_some_and(|first| order.contains(first.from, **event))
+        };
+        if let Some(&fence) = fences.iter().find(on_the_way) {
+            return Some(Nearby::OtherThread(fence));
+        }
+        fences
+            .iter()
+            .filter(own)
+            .find(|&&fence| order.contains(fence, start))
+            .map(|&fence| Nearby::TooEarly(fence))
+    }
+
+    fn nearby_acquire(&self, read: EventId, end: EventId) -> Option<Nearby> {
+        let agent = self.graph.events[read].agent;
+        let order = &self.basis.relations[&BaseRelation::ProgramOrder];
+        let fences: Vec<EventId> = self.fences(&[FenceSem::Sc, FenceSem::AcqRel, FenceSem::Acquire]);
+        let own: Vec<EventId> =
+            fences.iter().copied().filter(|&event| self.graph.events[event].agent == agent).collect();
+        if let Some(&fence) = own.iter().find(|&&fence| order.contains(end, fence)) {
+            return Some(Nearby::TooLate(fence));
+        }
+        own.iter().find(|&&fence| order.contains(fence, read)).map(|&fence| Nearby::TooEarly(fence))
+    }
+
+    fn fences(&self, sems: &[FenceSem]) -> Vec<EventId> {
+        let wanted = |event: &EventId| matches!(&self.graph.events[*event].kind, EventKind::Fence { sem, .. } if sems.contains(sem));
+        self.basis.executed.iter().filter(wanted).collect()
+    }
+}
+
+/// The latest top-level definition of a name.
+fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
+    model.definitions.iter().rev().find(|(own, _)| own == name).map(|&(_, term)| term)
+}
+
+/// The scope of a strong operation.
+pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
+    match &graph.events[event].kind {
+        EventKind::Fence { scope, .. } => Some(*scope),
+        EventKind::Init(access) | EventKind::Read(access) | EventKind::Write(access) => match access.sem {
+            Sem::Weak => None,
+            Sem::Volatile | Sem::Mmio => Some(Scope::Sys),
+            Sem::Relaxed | Sem::Acquire | Sem::Release | Sem::AcqRel => Some(access.scope),
+        },
+        EventKind::AliasFence | EventKind::BarrierArrive | EventKind::BarrierWait => None,
+    }
+}
+
+/// Which of two strong operations of different threads does not see the other.
+pub fn scope_gap(graph: &EventGraph, a: EventId, b: EventId) -> Option<Reason> {
+    let (a_agent, b_agent) = (graph.events[a].agent?, graph.events[b].agent?);
+    let needed = graph.hierarchy.common_scope(a_agent, b_agent);
+    for (event, other, thread) in [(a, b, b_agent), (b, a, a_agent)] {
+        if scope_of(graph, event)? < needed {
+            return Some(Reason::OutOfScope { event, other, thread, needed });
+        }
+    }
+    None
+}

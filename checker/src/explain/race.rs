@@ -1,0 +1,116 @@
+//! A race: its family, which access the story starts with, and why nothing orders the two.
+
+use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
+use super::{Explanation, Subject, bare};
+use crate::event::{Access, EventGraph, EventId, EventKind, Role};
+use crate::verdict::Property;
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::vocabulary::Sem;
+
+/// The facts of a race.
+pub fn explain(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    witness: &Witness,
+    pair: (EventId, EventId),
+) -> Explanation {
+    let links = Links::new(graph, model, witness);
+    let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
+    let mut chain = chain;
+    let broken = match (&links, &mut chain) {
+        (Some(links), Some(chain)) => links.broken_link(chain),
+        _ => None,
+    };
+    let reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
+    let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
+    let (code, rule) = if refined("race.mixed-size") {
+        ("race::mixed-size", "MM-20")
+    } else if refined("race.alias") {
+        ("race::alias", "MM-41")
+    } else if refined("race.scope-too-narrow") {
+        ("race::scope-too-narrow", "MM-18")
+    } else {
+        ("race::uniform", "MM-19")
+    };
+    let mut rules = vec![rule];
+    for &rule in reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]) {
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    let mut explanation = bare(code, Property::Race, rules, Subject::Race { earlier, later });
+    explanation.reasons = reasons;
+    explanation.chain = chain;
+    explanation
+}
+
+/// The direction with the better chain; without any, the write first.
+fn orient(
+    graph: &EventGraph,
+    links: Option<&Links<'_>>,
+    (a, b): (EventId, EventId),
+) -> (EventId, EventId, Option<Chain>) {
+    let chains = links.map_or((None, None), |links| (links.chain(a, b), links.chain(b, a)));
+    let weight = |chain: &Chain| (chain.n_attempts(), chain.steps.len());
+    match chains {
+        (Some(forth), Some(back)) if weight(&back) < weight(&forth) => (b, a, Some(back)),
+        (Some(forth), _) => (a, b, Some(forth)),
+        (None, Some(back)) => (b, a, Some(back)),
+        (None, None) => {
+            let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+            let swap = reads(a) && !reads(b);
+            if swap { (b, a, None) } else { (a, b, None) }
+        }
+    }
+}
+
+/// What is wrong with the pair itself, then with what was meant to order it.
+fn reasons(
+    graph: &EventGraph,
+    (earlier, later): (EventId, EventId),
+    chain: Option<&Chain>,
+    broken: Option<Reason>,
+    knows_chains: bool,
+) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let (Some(first), Some(second)) =
+        (graph.events[earlier].kind.access(), graph.events[later].kind.access())
+    else {
+        return reasons;
+    };
+    let strong = |access: &Access| access.sem != Sem::Weak;
+    if first.width_bytes != second.width_bytes {
+        reasons.push(Reason::MixedSize { earlier, later });
+    }
+    let is_ordered = chain.is_some_and(|chain| chain.steps.iter().all(|step| step.kind != StepKind::Attempt));
+    if is_ordered && first.mapping != second.mapping {
+        reasons.push(Reason::AliasWithoutFence { earlier, later });
+        return reasons;
+    }
+    if strong(first) && strong(second) {
+        reasons.extend(scope_gap(graph, earlier, later));
+    }
+    let one_weak = match (strong(first), strong(second)) {
+        (false, true) => Some(Reason::WeakEnd { event: earlier, other: later }),
+        (true, false) => Some(Reason::WeakEnd { event: later, other: earlier }),
+        _ => None,
+    };
+    match (broken, one_weak) {
+        (Some(broken), _) => {
+            if !reasons.contains(&broken) {
+                reasons.push(broken);
+            }
+        }
+        (None, weak) => {
+            reasons.extend(weak);
+            let is_polled = [earlier, later].iter().any(|&e| matches!(graph.events[e].role, Role::Spin(_)));
+            let is_settled =
+                is_polled || reasons.iter().any(|reason| matches!(reason, Reason::OutOfScope { .. }));
+            if knows_chains && chain.is_none() && !is_settled {
+                reasons.push(Reason::NothingObserved { earlier, later });
+            }
+        }
+    }
+    reasons
+}

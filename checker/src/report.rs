@@ -1,0 +1,85 @@
+//! From facts to what a user reads: diagnostics, summaries, traces, JSON.
+//!
+//! All wording of findings and verdicts is here and nowhere else. Pure: values in, text out; the command line prints it.
+
+pub mod diagnostic;
+pub mod json;
+pub mod summary;
+pub mod trace;
+pub mod wording;
+
+use crate::explain::Explanation;
+use crate::verdict::Outcome;
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::kernel::program::Kernel;
+
+/// One kernel and launch with everything that is known about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The texts.
+    pub sources: &'a SourceMap,
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The memory model's name on the command line.
+    pub model: &'a str,
+    /// Variants of the model.
+    pub variants: &'a [String],
+    /// What was found.
+    pub outcome: &'a Outcome,
+    /// The facts of each finding, in the order of `outcome.findings`.
+    pub explanations: &'a [Explanation],
+}
+
+/// How text is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    /// Whether with ANSI colours.
+    pub color: bool,
+    /// Columns to wrap at.
+    pub width: usize,
+}
+
+impl Style {
+    /// Without colours.
+    pub const PLAIN: Self = Self { color: false, width: 100 };
+
+    /// Text in an ANSI style such as `1;31`, if colours are on.
+    pub fn paint(self, ansi: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{ansi}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// What this version does not decide; said in every report.
+pub const UNCHECKED: [&str; 2] = ["deadlock", "barrier"];
+
+/// `text` broken at blanks into lines of at most `width` columns; words longer than that stay whole.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        let is_full = !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width;
+        if is_full {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn lines_break_at_blanks_only() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("incomprehensible is", 4), ["incomprehensible", "is"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+}

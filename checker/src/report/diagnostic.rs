@@ -1,0 +1,256 @@
+//! Findings and input errors as annotated source: headline, snippet, why, rule, help.
+
+use super::wording::Words;
+use super::{Case, Style, wrap};
+use crate::event::EventId;
+use crate::explain::{Explanation, Subject};
+use crate::witness::Witness;
+use fencepost_dsl::span::FileId;
+use fencepost_dsl::{Diagnostic, SourceMap, Span};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
+use std::fmt;
+
+/// A finding, drawn.
+pub fn finding(case: &Case<'_>, witness: &Witness, explanation: &Explanation, style: Style) -> String {
+    let words = Words { case, witness };
+    let labels = labels(&words, explanation);
+    let mut text = draw(case.sources, explanation.code, &words.headline(explanation), labels, style);
+    for sentence in words.reasons(explanation) {
+        note(&mut text, "why", "1;36", &sentence, style);
+    }
+    if let Some(values) = Words::parameters(explanation) {
+        note(&mut text, "with", "1;36", &values, style);
+    }
+    if !explanation.rules.is_empty() {
+        note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
+    }
+    if let Some(repair) = &explanation.repair {
+        note(&mut text, "help", "1;32", &words.repair(repair), style);
+    }
+    note(&mut text, "more", "1;36", &format!("fencepost explain {}", explanation.code), style);
+    text
+}
+
+/// An error in a user's text, drawn.
+pub fn input_error(sources: &SourceMap, error: &Diagnostic, style: Style) -> String {
+    let labels = error.labels.iter().map(|label| (label.span, label.text.clone())).collect();
+    let mut text = draw(sources, error.code, &error.message, labels, style);
+    if !error.rules.is_empty() {
+        note(&mut text, "rule", "1;36", &error.rules.join(", "), style);
+    }
+    if let Some(help) = &error.help {
+        note(&mut text, "help", "1;32", help, style);
+    }
+    text
+}
+
+fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
+    let graph = &words.case.outcome.graph;
+    let at = |event: EventId| Words::iterations(&graph.events[event].iterations);
+    let mut labels: Vec<(Span, String)> = Vec::new();
+    match &explanation.subject {
+        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+            let end = |event: EventId| {
+                format!(
+                    "{} {} here: `{}`{}",
+                    words.thread(event),
+                    words.verb(event),
+                    words.instruction(event),
+                    at(event)
+                )
+            };
+            match (words.span(*earlier), words.span(*later)) {
+                (Some(first), Some(second)) if first == second => {
+                    let both = if earlier == later {
+                        end(*earlier)
+                    } else {
+                        format!("(1) {}; (2) {}", end(*earlier), end(*later))
+                    };
+                    labels.push((first, both));
+                }
+                (first, second) => {
+                    labels.extend(second.map(|span| (span, format!("(2) {}", end(*later)))));
+                    labels.extend(first.map(|span| (span, format!("(1) {}", end(*earlier)))));
+                }
+            }
+            for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+                let Some(span) = words.span(event) else { continue };
+                if labels.iter().all(|(known, _)| *known != span) {
+                    labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
+                }
+            }
+        }
+        Subject::Assertion { agent, span, iterations } => {
+            let place = format!("false for {}{}", words.agent(*agent), Words::iterations(iterations));
+            labels.push((*span, place));
+        }
+        Subject::Final { span } => labels.push((*span, "false at the end of this execution".to_owned())),
+        Subject::Bounds { agent, span, iterations, index, .. } => {
+            let place =
+                format!("{} uses index {index}{}", words.agent(*agent), Words::iterations(iterations));
+            labels.push((*span, place));
+        }
+        Subject::Completion => {}
+    }
+    for fact in &explanation.reads {
+        for event in [Some(fact.read), fact.source, fact.missed].into_iter().flatten() {
+            let Some(span) = words.span(event) else { continue };
+            if labels.iter().all(|(known, _)| *known != span) {
+                labels.push((span, format!("{} {} here", words.thread(event), words.verb(event))));
+            }
+        }
+    }
+    labels
+}
+
+/// Appends `  title: text`, wrapped and aligned.
+fn note(into: &mut String, title: &str, ansi: &str, text: &str, style: Style) {
+    let indent = " ".repeat(title.len() + 4);
+    for (i, line) in wrap(text, style.width.saturating_sub(indent.len()).max(20)).into_iter().enumerate() {
+        if i == 0 {
+            into.push_str(&format!("  {} {line}\n", style.paint(ansi, &format!("{title}:"))));
+        } else {
+            into.push_str(&format!("{indent}{line}\n"));
+        }
+    }
+}
+
+fn draw(sources: &SourceMap, code: &str, message: &str, labels: Vec<(Span, String)>, style: Style) -> String {
+    let theme = if style.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_width(style.width)
+        .with_context_lines(1)
+        .without_cause_chain();
+    let mut files: Vec<FileId> = Vec::new();
+    for (span, _) in &labels {
+        if !files.contains(&span.file) {
+            files.push(span.file);
+        }
+    }
+    let mut text = String::new();
+    let mut part = |file: Option<FileId>, code: &str, message: &str| {
+        let snippet = Snippet::new(sources, code, message, file, &labels);
+        if handler.render_report(&mut text, &snippet).is_err() {
+            text.push_str(&format!("{code}: {message}\n"));
+        }
+    };
+    part(files.first().copied(), code, message);
+    for &file in files.iter().skip(1) {
+        part(Some(file), "", "and here");
+    }
+    text
+}
+
+/// What miette draws: a message and the labels of one file.
+#[derive(Debug)]
+struct Snippet {
+    code: String,
+    message: String,
+    source: Option<NamedSource<String>>,
+    labels: Vec<LabeledSpan>,
+}
+
+impl Snippet {
+    fn new(
+        sources: &SourceMap,
+        code: &str,
+        message: &str,
+        file: Option<FileId>,
+        labels: &[(Span, String)],
+    ) -> Self {
+        let Some(file) = file else {
+            return Self {
+                code: code.to_owned(),
+                message: message.to_owned(),
+                source: None,
+                labels: Vec::new(),
+            };
+        };
+        let source = sources.file(file);
+        let n_bytes = source.text.len();
+        let labels = labels
+            .iter()
+            .filter(|(span, _)| span.file == file)
+            .enumerate()
+            .map(|(i, (span, text))| {
+                // Spans past the end (of an empty file, say) would make miette give up on the whole snippet.
+                let start = (span.start as usize).min(n_bytes);
+                let end = (span.end as usize).clamp(start, n_bytes);
+                let label = if text.is_empty() { None } else { Some(text.clone()) };
+                if i == 0 {
+                    LabeledSpan::new_primary_with_span(label, (start, end - start))
+                } else {
+                    LabeledSpan::new_with_span(label, (start, end - start))
+                }
+            })
+            .collect();
+        let named = NamedSource::new(&source.name, source.text.clone());
+        let has_text = n_bytes > 0;
+        Self {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            labels: if has_text { labels } else { Vec::new() },
+            source: has_text.then_some(named),
+        }
+    }
+}
+
+impl fmt::Display for Snippet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Snippet {}
+
+impl miette::Diagnostic for Snippet {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        if self.code.is_empty() { None } else { Some(Box::new(&self.code)) }
+    }
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        self.source.as_ref().map(|source| source as &dyn miette::SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(self.labels.iter().cloned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::input_error;
+    use crate::report::Style;
+    use fencepost_dsl::{Diagnostic, SourceMap, Span};
+
+    #[test]
+    fn an_error_shows_its_line_rule_and_help() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("k.fence", "kernel k {\n  fence.acq_rel;\n}\n");
+        let error = Diagnostic::new(
+            "validate::missing-scope",
+            "`fence` needs a scope",
+            Span::new(file, 13, 26),
+            "here",
+        )
+        .with_rule("FN-1")
+        .with_help("write `fence.acq_rel.gpu`");
+        let text = input_error(&sources, &error, Style::PLAIN);
+        for part in
+            ["validate::missing-scope", "k.fence:2:3", "needs a scope", "rule: FN-1", "help: write `fence"]
+        {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_span_outside_its_file_is_drawn_all_the_same() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("empty.fence", "");
+        let error = Diagnostic::new("syntax::unexpected-end", "nothing here", Span::new(file, 0, 5), "");
+        assert!(input_error(&sources, &error, Style::PLAIN).contains("nothing here"));
+        let short = sources.add("short.fence", "ab");
+        let error =
+            Diagnostic::new("syntax::unexpected-end", "cut off", Span::new(short, 1, 50), "ends here");
+        assert!(input_error(&sources, &error, Style::PLAIN).contains("ends here"));
+    }
+}

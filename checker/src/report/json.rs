@@ -1,0 +1,341 @@
+//! `--format json`: schema `fencepost/1`, one object per line, one line per kernel and launch.
+//!
+//! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
+
+use super::summary::stopped;
+use super::wording::Words;
+use super::{Case, UNCHECKED};
+use crate::event::AgentId;
+use crate::explain::{Explanation, Subject};
+use crate::verdict::{Finding, Limit, Vacuity};
+use fencepost_dsl::{Diagnostic, SourceMap, Span};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The schema's name.
+const SCHEMA: &str = "fencepost/1";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    file: &'a str,
+    kernel: &'a str,
+    launch: &'a str,
+    model: &'a str,
+    variant: &'a [String],
+    verdict: &'static str,
+    properties: Vec<PropertyVerdict>,
+    findings: Vec<FindingReport>,
+    more_findings: bool,
+    condition: Option<()>,
+    bounds: Bounds,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    vacuity: Vec<VacuityReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitReport>,
+    unchecked: [&'static str; 2],
+    stats: Stats,
+}
+
+#[derive(Serialize)]
+struct PropertyVerdict {
+    property: &'static str,
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct FindingReport {
+    code: &'static str,
+    property: &'static str,
+    message: String,
+    rule: Vec<&'static str>,
+    primary: Option<Place>,
+    secondary: Vec<Place>,
+    parameters: BTreeMap<String, String>,
+    why: Vec<String>,
+    help: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    file: String,
+    line: usize,
+    column: usize,
+    thread: Option<ThreadReport>,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct ThreadReport {
+    gpu: u32,
+    cluster: u32,
+    cta: u32,
+    warp: u32,
+    lane: u32,
+}
+
+#[derive(Serialize)]
+struct Bounds {
+    unroll: u32,
+    complete: bool,
+    loops: Vec<Position>,
+}
+
+#[derive(Serialize)]
+struct Position {
+    file: String,
+    line: usize,
+    column: usize,
+}
+
+#[derive(Serialize)]
+struct VacuityReport {
+    code: &'static str,
+    at: Option<Position>,
+}
+
+#[derive(Serialize)]
+struct LimitReport {
+    name: &'static str,
+    message: String,
+    help: &'static str,
+}
+
+#[derive(Serialize)]
+struct Stats {
+    events: usize,
+    variables: usize,
+    clauses: usize,
+    conflicts: u64,
+    milliseconds: Milliseconds,
+}
+
+#[derive(Serialize, Default)]
+struct Milliseconds {
+    unroll: f64,
+    bound: f64,
+    encode: f64,
+    solve: f64,
+}
+
+/// The line of one launch, without a line feed.
+pub fn report(case: &Case<'_>) -> String {
+    let outcome = case.outcome;
+    let findings = outcome.findings.iter().zip(case.explanations);
+    line(&Report {
+        schema: SCHEMA,
+        file: case.file,
+        kernel: &case.kernel.name,
+        launch: &outcome.launch.name,
+        model: case.model,
+        variant: case.variants,
+        verdict: outcome.verdict.name(),
+        properties: outcome
+            .properties
+            .iter()
+            .map(|(property, verdict)| PropertyVerdict { property: property.name(), verdict: verdict.name() })
+            .collect(),
+        findings: findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect(),
+        more_findings: outcome.more_findings,
+        condition: None,
+        bounds: Bounds {
+            unroll: outcome.unroll,
+            complete: outcome.open_loops.is_empty() && outcome.limit.is_none(),
+            loops: outcome.open_loops.iter().map(|open| position(case.sources, open.span)).collect(),
+        },
+        vacuity: outcome.vacuity.iter().map(|vacuity| vacuity_report(case.sources, vacuity)).collect(),
+        limit: outcome.limit.as_ref().map(limit_report),
+        unchecked: UNCHECKED,
+        stats: stats(case),
+    })
+}
+
+fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation) -> FindingReport {
+    let words = Words { case, witness: &finding.witness };
+    let (primary, secondary) = places(case, &words, explanation);
+    FindingReport {
+        code: explanation.code,
+        property: finding.property.name(),
+        message: words.headline(explanation),
+        rule: explanation.rules.clone(),
+        primary,
+        secondary,
+        // Text, since parameters may be wider than a JSON number is exact.
+        parameters: explanation
+            .parameters
+            .iter()
+            .map(|(name, value)| (name.clone(), value.to_string()))
+            .collect(),
+        why: words.reasons(explanation),
+        help: explanation.repair.as_ref().map(|repair| words.repair(repair)),
+    }
+}
+
+/// (2) is primary, as in the drawn report.
+fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Option<Place>, Vec<Place>) {
+    let at = |span: Span, agent: Option<AgentId>, text: String| {
+        let Position { file, line, column } = position(case.sources, span);
+        Place { file, line, column, thread: agent.map(|agent| thread(case, agent)), text }
+    };
+    let event = |event| {
+        let agent = case.outcome.graph.events[event].agent;
+        Some(at(words.span(event)?, agent, words.instruction(event)))
+    };
+    let source = |span: Span| case.sources.text(span).to_owned();
+    match &explanation.subject {
+        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+            let mut secondary = Vec::new();
+            if earlier != later {
+                secondary.extend(event(*earlier));
+            }
+            let mut known = vec![*earlier, *later];
+            for other in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+                if !known.contains(&other) {
+                    known.push(other);
+                    secondary.extend(event(other));
+                }
+            }
+            (event(*later), secondary)
+        }
+        Subject::Assertion { agent, span, .. } | Subject::Bounds { agent, span, .. } => {
+            let reads = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
+            (Some(at(*span, Some(*agent), source(*span))), reads)
+        }
+        Subject::Final { span } => {
+            let writes = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
+            (Some(at(*span, None, source(*span))), writes)
+        }
+        Subject::Completion => (None, Vec::new()),
+    }
+}
+
+fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
+    let thread = case.outcome.graph.hierarchy.threads[agent];
+    ThreadReport {
+        gpu: thread.gpu,
+        cluster: thread.cluster,
+        cta: thread.cta,
+        warp: thread.warp,
+        lane: thread.lane,
+    }
+}
+
+fn position(sources: &SourceMap, span: Span) -> Position {
+    let at = sources.line_column(span);
+    Position { file: sources.file(span.file).name.clone(), line: at.line, column: at.column }
+}
+
+fn vacuity_report(sources: &SourceMap, vacuity: &Vacuity) -> VacuityReport {
+    match vacuity {
+        Vacuity::NothingCompletes => VacuityReport { code: "vacuity::nothing-completes", at: None },
+        Vacuity::Unreachable(span) => {
+            VacuityReport { code: "vacuity::unreachable", at: Some(position(sources, *span)) }
+        }
+    }
+}
+
+fn limit_report(limit: &Limit) -> LimitReport {
+    let (message, help) = stopped(limit);
+    let name = match limit {
+        Limit::Deadline => "timeout",
+        Limit::Events { .. } => "max-events",
+        Limit::Clauses { .. } => "max-clauses",
+        Limit::Steps { .. } => "steps",
+        Limit::Cells { .. } => "cells",
+    };
+    LimitReport { name, message, help }
+}
+
+fn stats(case: &Case<'_>) -> Stats {
+    let statistics = &case.outcome.statistics;
+    let of = |pass: &str| {
+        let total: u64 =
+            statistics.microseconds.iter().filter(|(name, _)| *name == pass).map(|(_, us)| us).sum();
+        total as f64 / 1000.0
+    };
+    Stats {
+        events: statistics.events,
+        variables: statistics.variables,
+        clauses: statistics.clauses,
+        conflicts: statistics.conflicts,
+        milliseconds: Milliseconds {
+            unroll: of("unroll"),
+            bound: of("bound"),
+            encode: of("encode"),
+            solve: of("solve"),
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Rejected<'a> {
+    schema: &'static str,
+    file: &'a str,
+    verdict: &'static str,
+    errors: Vec<ErrorReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct ErrorReport<'a> {
+    code: &'a str,
+    message: &'a str,
+    file: String,
+    line: usize,
+    column: usize,
+    rule: &'a [&'static str],
+    help: Option<&'a str>,
+}
+
+/// The line of a file that was rejected.
+pub fn rejected(sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> String {
+    let errors = errors
+        .iter()
+        .map(|error| {
+            let Position { file, line, column } = position(sources, error.span());
+            let (rule, help) = (error.rules.as_slice(), error.help.as_deref());
+            ErrorReport { code: error.code, message: &error.message, file, line, column, rule, help }
+        })
+        .collect();
+    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors })
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    schema: &'static str,
+    file: &'a str,
+    kernel: &'a str,
+    launch: &'a str,
+    error: &'a str,
+}
+
+/// The line of a launch for which a bug of ours leaves no verdict.
+pub fn failed(file: &str, kernel: &str, launch: &str, error: &str) -> String {
+    line(&Failed { schema: SCHEMA, file, kernel, launch, error })
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain structs with string keys always serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{failed, rejected};
+    use fencepost_dsl::{Diagnostic, SourceMap, Span};
+
+    #[test]
+    fn rejected_files_are_one_line_with_places() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("a.fence", "x\n\"y\"");
+        let errors = [Diagnostic::new("syntax::bad-token", "no \"y\" here", Span::new(file, 2, 5), "")];
+        let text = rejected(&sources, "a.fence", &errors);
+        assert_eq!(
+            text,
+            r#"{"schema":"fencepost/1","file":"a.fence","verdict":"rejected","errors":[{"code":"syntax::bad-token","message":"no \"y\" here","file":"a.fence","line":2,"column":1,"rule":[],"help":null}]}"#
+        );
+    }
+
+    #[test]
+    fn a_failure_has_no_verdict() {
+        assert!(!failed("a", "k", "default", "internal error").contains("verdict"));
+    }
+}

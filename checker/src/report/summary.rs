@@ -1,0 +1,161 @@
+//! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
+
+use super::{Case, Style, wording};
+use crate::verdict::{Limit, Property, Vacuity, Verdict};
+use fencepost_dsl::{SourceMap, Span};
+
+/// The paragraph; its first line names kernel, launch and verdict.
+pub fn summary(case: &Case<'_>, style: Style) -> String {
+    let outcome = case.outcome;
+    let mut text = format!("{}: {}{}\n", head(case), verdict(case, style), claim(case));
+    for open in &outcome.open_loops {
+        text += &format!(
+            "  loop at {} can run more than {} times\n",
+            place(case.sources, open.span),
+            outcome.unroll
+        );
+    }
+    if !outcome.open_loops.is_empty() {
+        text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
+    }
+    for vacuity in &outcome.vacuity {
+        text += &format!("  {}\n", vacuous(case.sources, vacuity, !outcome.open_loops.is_empty()));
+    }
+    if let Some(limit) = &outcome.limit {
+        let (what, knob) = stopped(limit);
+        text += &format!("  stopped: {what}; {knob}\n");
+    }
+    if outcome.more_findings {
+        text += &format!(
+            "  only the first {} violations are listed; there may be more\n",
+            outcome.findings.len()
+        );
+    }
+    text
+}
+
+/// `k (launch big, 8 threads)`.
+fn head(case: &Case<'_>) -> String {
+    let n_threads = case.outcome.graph.hierarchy.n_threads();
+    let s = if n_threads == 1 { "" } else { "s" };
+    let launch = match case.outcome.launch.name.as_str() {
+        "default" => String::new(),
+        name => format!("launch {name}, "),
+    };
+    let mut model = String::new();
+    if case.model != "ptx" {
+        model += &format!(", model {}", case.model);
+    }
+    if !case.variants.is_empty() {
+        model += &format!(", variant {}", case.variants.join(" + "));
+    }
+    format!("{} ({launch}{n_threads} thread{s}{model})", case.kernel.name)
+}
+
+fn verdict(case: &Case<'_>, style: Style) -> String {
+    match case.outcome.verdict {
+        Verdict::Proved => style.paint("1;32", "proved"),
+        Verdict::ProvedUpToBound => {
+            style.paint("1;33", &format!("proved up to bound {}", case.outcome.unroll))
+        }
+        Verdict::Vacuous => style.paint("1;33", "vacuous"),
+        Verdict::Inconclusive => style.paint("1;33", "inconclusive"),
+        Verdict::Violated => style.paint("1;31", "violated"),
+    }
+}
+
+/// What the verdict says, property by property where they differ.
+fn claim(case: &Case<'_>) -> String {
+    let properties = &case.outcome.properties;
+    let is_uniform = properties.iter().all(|&(_, verdict)| verdict == case.outcome.verdict);
+    let is_proof = matches!(case.outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
+    let parts: Vec<String> = if is_uniform && is_proof {
+        properties.iter().map(|&(property, _)| wording::proved(property).to_owned()).collect()
+    } else {
+        properties.iter().map(|&(property, verdict)| one_property(case, property, verdict)).collect()
+    };
+    if parts.is_empty() { String::new() } else { format!("   {}", parts.join(", ")) }
+}
+
+fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String {
+    let name = wording::property(property);
+    match verdict {
+        Verdict::Proved => wording::proved(property).to_owned(),
+        Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property)),
+        Verdict::Vacuous => format!("{name}: vacuous"),
+        Verdict::Inconclusive => format!("{name}: undecided"),
+        Verdict::Violated => {
+            let n = case.outcome.findings.iter().filter(|finding| finding.property == property).count();
+            format!("{name}: {n} violation{}", if n == 1 { "" } else { "s" })
+        }
+    }
+}
+
+fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
+    let within = if bounded { " within the bound" } else { "" };
+    match vacuity {
+        Vacuity::NothingCompletes => format!(
+            "no execution{within} runs every thread to its end, so what is proved says little; look for a wait that \
+             nothing ends, or an `assume` that is never true"
+        ),
+        Vacuity::Unreachable(span) => {
+            format!(
+                "no execution{within} reaches the `reachable` at {} with its condition true",
+                place(sources, *span)
+            )
+        }
+    }
+}
+
+/// What stopped a run, and the knob that helps.
+pub fn stopped(limit: &Limit) -> (String, &'static str) {
+    match limit {
+        Limit::Deadline => {
+            ("the time is up".to_owned(), "raise --timeout, lower --unroll, or choose a smaller launch")
+        }
+        Limit::Events { limit } => (
+            format!("the launch has more than {limit} events"),
+            "raise --max-events, lower --unroll, or choose a smaller launch",
+        ),
+        Limit::Clauses { limit } => (
+            format!("the formula has more than {limit} clauses"),
+            "raise --max-clauses, lower --unroll, or choose a smaller launch",
+        ),
+        Limit::Steps { limit } => (
+            format!("unrolling takes more than {limit} steps"),
+            "shorten constant loops, lower --unroll, or choose a smaller launch",
+        ),
+        Limit::Cells { location, limit } => (
+            format!("a symbolic index can reach more than {limit} cells of `{location}`"),
+            "declare a smaller array, or narrow the index",
+        ),
+    }
+}
+
+fn place(sources: &SourceMap, span: Span) -> String {
+    format!("{}:{}", sources.file(span.file).name, sources.line_column(span).line)
+}
+
+/// Said once at the end of a run.
+pub const UNCHECKED_NOTE: &str = "not checked by this version: hangs (deadlock) and barrier misuse";
+
+/// Sizes and times of one launch, as a small table.
+pub fn statistics(case: &Case<'_>) -> String {
+    let statistics = &case.outcome.statistics;
+    let mut text = format!("{}:\n", head(case));
+    let counts: [(&str, u64); 6] = [
+        ("events", statistics.events as u64),
+        ("open goals", statistics.open_goals as u64),
+        ("variables", statistics.variables as u64),
+        ("clauses", statistics.clauses as u64),
+        ("conflicts", statistics.conflicts),
+        ("solver calls", statistics.solver_calls),
+    ];
+    for (name, count) in counts {
+        text += &format!("  {name:<14}{count:>12}\n");
+    }
+    for (pass, microseconds) in &statistics.microseconds {
+        text += &format!("  {pass:<14}{:>9}.{:03} ms\n", microseconds / 1000, microseconds % 1000);
+    }
+    text
+}

@@ -1,0 +1,195 @@
+//! `--trace`: the execution of a finding as a table, one column per thread, one step per row.
+//!
+//! Rows follow program order, barriers and reads-from; where an execution has a cycle of those (a read that takes its
+//! value from a write that only comes later) the read comes first and says so by naming a later step.
+
+use super::Case;
+use super::wording::{Words, number};
+use crate::bits::EventSet;
+use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId, Role};
+use crate::explain::Explanation;
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::BaseRelation;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Threads shown; those of the finding come first.
+const COLUMNS_MAX: usize = 6;
+
+/// The table.
+pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation) -> String {
+    let graph = &case.outcome.graph;
+    let words = Words { case, witness };
+    let story = explanation.events(graph.events.len());
+    let relevant = relevant(graph, witness, explanation, &story);
+    let (columns, n_folded) = columns(graph, &relevant, &story, explanation);
+    let rows: Vec<EventId> = ordered(graph, witness)
+        .into_iter()
+        .filter(|&event| {
+            relevant.contains(&event)
+                && graph.events[event].agent.is_some_and(|agent| columns.contains(&agent))
+        })
+        .collect();
+    let step_of: BTreeMap<EventId, usize> =
+        rows.iter().enumerate().map(|(i, &event)| (event, i + 1)).collect();
+    let mark = |event: EventId| match explanation.subject {
+        crate::explain::Subject::Race { earlier, .. } if earlier == event => " (1)",
+        crate::explain::Subject::Race { later, .. } if later == event => " (2)",
+        _ => "",
+    };
+    let mut table: Vec<Vec<String>> = Vec::new();
+    let mut header = vec!["step".to_owned()];
+    header.extend(columns.iter().map(|&agent| words.agent(agent)));
+    table.push(header);
+    for &event in &rows {
+        let mut row = vec![String::new(); columns.len() + 1];
+        row[0] = step_of[&event].to_string();
+        let column = columns.iter().position(|&agent| graph.events[event].agent == Some(agent));
+        if let Some(column) = column {
+            row[column + 1] = format!("{}{}", step(&words, event, &step_of), mark(event));
+        }
+        table.push(row);
+    }
+    let mut text = draw(&table);
+    if let Some(values) = Words::parameters(explanation) {
+        text += &format!("  with {values}\n");
+    }
+    if n_folded > 0 {
+        let s = if n_folded == 1 { "" } else { "s" };
+        text += &format!("  {n_folded} more thread{s} without a step that matters here\n");
+    }
+    text
+}
+
+/// Accesses to the same locations as the story, and fences and barriers of the threads that have any.
+fn relevant(
+    graph: &EventGraph,
+    witness: &Witness,
+    explanation: &Explanation,
+    story: &EventSet,
+) -> BTreeSet<EventId> {
+    let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let locations: BTreeSet<LocationId> = story.iter().filter_map(location).collect();
+    let mut threads: BTreeSet<Option<AgentId>> =
+        story.iter().map(|event| graph.events[event].agent).collect();
+    if let crate::explain::Subject::Assertion { agent, .. } | crate::explain::Subject::Bounds { agent, .. } =
+        explanation.subject
+    {
+        threads.insert(Some(agent));
+    }
+    let executed = || witness.execution.executed.iter().filter(|&event| graph.events[event].agent.is_some());
+    let accesses: BTreeSet<EventId> =
+        executed().filter(|&event| location(event).is_some_and(|at| locations.contains(&at))).collect();
+    threads.extend(accesses.iter().map(|&event| graph.events[event].agent));
+    executed()
+        .filter(|&event| match graph.events[event].kind {
+            EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
+            EventKind::Fence { .. }
+            | EventKind::AliasFence
+            | EventKind::BarrierArrive
+            | EventKind::BarrierWait => threads.contains(&graph.events[event].agent),
+        })
+        .collect()
+}
+
+/// The threads to show, ascending, and how many are left out.
+fn columns(
+    graph: &EventGraph,
+    relevant: &BTreeSet<EventId>,
+    story: &EventSet,
+    explanation: &Explanation,
+) -> (Vec<AgentId>, usize) {
+    let mut columns: Vec<AgentId> = Vec::new();
+    let mut push = |agent: Option<AgentId>| {
+        if let Some(agent) = agent
+            && columns.len() < COLUMNS_MAX
+            && !columns.contains(&agent)
+        {
+            columns.push(agent);
+        }
+    };
+    if let crate::explain::Subject::Assertion { agent, .. } | crate::explain::Subject::Bounds { agent, .. } =
+        explanation.subject
+    {
+        push(Some(agent));
+    }
+    story.iter().for_each(|event| push(graph.events[event].agent));
+    relevant.iter().for_each(|&event| push(graph.events[event].agent));
+    columns.sort_unstable();
+    let n_folded = graph.hierarchy.n_threads() - columns.len();
+    (columns, n_folded)
+}
+
+/// Executed events of threads in an order that follows `po | syncbar | rf`, staying with a thread while possible.
+fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
+    let relations = &witness.basis.relations;
+    let hard =
+        relations[&BaseRelation::ProgramOrder].union(&relations[&BaseRelation::BarrierSynchronization]);
+    let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
+    let (hard, all) = (hard.inverse(), all.inverse());
+    let mut waiting: Vec<EventId> =
+        witness.execution.executed.iter().filter(|&event| graph.events[event].agent.is_some()).collect();
+    let mut done: BTreeSet<EventId> = BTreeSet::new();
+    let mut order = Vec::with_capacity(waiting.len());
+    let mut current = None;
+    while !waiting.is_empty() {
+        let ready = |relation: &crate::bits::BitMatrix, event: EventId| {
+            relation.successors(event).all(|before| {
+                done.contains(&before) || graph.events[before].agent.is_none() || before == event
+            })
+        };
+        let same_thread = |event: EventId| graph.events[event].agent == current;
+        let next = waiting
+            .iter()
+            .position(|&event| same_thread(event) && ready(&all, event))
+            .or_else(|| waiting.iter().position(|&event| ready(&all, event)))
+            .or_else(|| waiting.iter().position(|&event| ready(&hard, event)))
+            .unwrap_or(0);
+        let event = waiting.remove(next);
+        current = graph.events[event].agent;
+        done.insert(event);
+        order.push(event);
+    }
+    order
+}
+
+fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -> String {
+    let graph = &words.case.outcome.graph;
+    let instruction = words.instruction(event);
+    let mut text = match &graph.events[event].kind {
+        EventKind::Read(access) => {
+            let value = number(words.witness.values[access.value]);
+            let sources = words.witness.execution.sources.get(&event).map_or(&[][..], Vec::as_slice);
+            let from = sources.first().map_or_else(String::new, |&(source, _)| match step_of.get(&source) {
+                Some(step) => format!(" from step {step}"),
+                None if graph.events[source].agent.is_none() => " initial value".to_owned(),
+                None => format!(" from {}", words.thread(source)),
+            });
+            format!("{instruction} → {value}{from}")
+        }
+        EventKind::Write(access) => format!("{instruction} = {}", number(words.witness.values[access.value])),
+        EventKind::BarrierArrive => format!("{instruction} (arrives)"),
+        EventKind::BarrierWait => format!("{instruction} (passes)"),
+        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::AliasFence => instruction,
+    };
+    if let Role::Spin(_) = graph.events[event].role {
+        text += " (a try that fails)";
+    }
+    text
+}
+
+fn draw(table: &[Vec<String>]) -> String {
+    let n_columns = table.first().map_or(0, Vec::len);
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let mut text = String::new();
+    for (i, row) in table.iter().enumerate() {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        text += &format!("  {}\n", cells.join(" │ ").trim_end());
+        if i == 0 {
+            let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
+            text += &format!("  {}\n", rule.join("─┼─"));
+        }
+    }
+    text
+}

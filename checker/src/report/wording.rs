@@ -1,0 +1,420 @@
+//! Names and sentences for the facts of a finding.
+
+use super::Case;
+use crate::event::{AgentId, EventGraph, EventId, EventKind, UnknownKind};
+use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject};
+use crate::verdict::Property;
+use crate::witness::Witness;
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::Object;
+
+/// Says things about one finding.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    /// The launch.
+    pub case: &'a Case<'a>,
+    /// The execution.
+    pub witness: &'a Witness,
+}
+
+impl Words<'_> {
+    fn graph(&self) -> &EventGraph {
+        &self.case.outcome.graph
+    }
+
+    /// `tid 0 of cta 1`.
+    pub fn agent(&self, agent: AgentId) -> String {
+        self.graph().hierarchy.describe(agent)
+    }
+
+    /// The thread of an event.
+    pub fn thread(&self, event: EventId) -> String {
+        self.graph().events[event]
+            .agent
+            .map_or_else(|| "the initial state".to_owned(), |agent| self.agent(agent))
+    }
+
+    /// Opcode with every default, and the operand: `st.release.gpu.global.u32 [flag]`.
+    pub fn instruction(&self, event: EventId) -> String {
+        let Some(site) = self.graph().events[event].site else { return "initial value".to_owned() };
+        let site = &self.graph().sites[site];
+        match self.object(event) {
+            Some(object) if !site.operand.is_empty() => format!("{} [{object}]", site.text),
+            _ => site.text.clone(),
+        }
+    }
+
+    /// The statement's place.
+    pub fn span(&self, event: EventId) -> Option<Span> {
+        self.graph().events[event].site.map(|site| self.graph().sites[site].span)
+    }
+
+    /// `line 7`, with the file where it is not the kernel's.
+    pub fn line(&self, span: Span) -> String {
+        let line = self.case.sources.line_column(span).line;
+        if span.file == self.case.kernel.span.file {
+            format!("line {line}")
+        } else {
+            format!("line {line} of {}", self.case.sources.file(span.file).name)
+        }
+    }
+
+    /// `` `st.relaxed.gpu.global.u32 [flag]` (line 7) ``.
+    pub fn quoted(&self, event: EventId) -> String {
+        let place = self.span(event).map_or_else(String::new, |span| format!(" ({})", self.line(span)));
+        format!("`{}`{place}", self.instruction(event))
+    }
+
+    /// The element an access goes to, as the source would write it: `flag`, `tile[3]`.
+    pub fn object(&self, event: EventId) -> Option<String> {
+        let access = self.graph().events[event].kind.access()?;
+        let offset = u64::try_from(self.witness.values[access.offset]).ok()?;
+        let location = &self.graph().locations[access.location];
+        let covers = |object: &&Object| {
+            let first = u64::from(object.offset_bytes);
+            object.storage == location.storage
+                && object.mapping == access.mapping
+                && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
+        };
+        let objects = || self.case.kernel.objects.iter().filter(covers);
+        let exact = objects().find(|object| u32::from(object.width) == access.width_bytes * 8);
+        match exact.or_else(|| objects().next()) {
+            Some(object) => Some(element(object, offset - u64::from(object.offset_bytes))),
+            None => Some(location.name.clone()),
+        }
+    }
+
+    /// `flag`, or `tile[3] of cta 1` for one of several instances.
+    pub fn object_instance(&self, event: EventId) -> Option<String> {
+        let access = self.graph().events[event].kind.access()?;
+        let name = &self.graph().locations[access.location].name;
+        let instance = name.find(" of ").map_or("", |at| &name[at..]);
+        Some(format!("`{}`{instance}", self.object(event)?))
+    }
+
+    /// ` in loop iteration 2`, or nothing.
+    pub fn iterations(iterations: &[u32]) -> String {
+        match iterations {
+            [] => String::new(),
+            [only] => format!(", loop iteration {only}"),
+            many => {
+                let numbers: Vec<String> = many.iter().map(ToString::to_string).collect();
+                format!(", loop iterations {} (outermost first)", numbers.join(", "))
+            }
+        }
+    }
+
+    /// `read`, `write`, `atomic`, `fence`.
+    pub fn verb(&self, event: EventId) -> &'static str {
+        match &self.graph().events[event].kind {
+            EventKind::Init(_) => "initial value",
+            EventKind::Read(_) => "reads",
+            EventKind::Write(_) => "writes",
+            EventKind::Fence { .. } | EventKind::AliasFence => "fence",
+            EventKind::BarrierArrive => "arrives",
+            EventKind::BarrierWait => "passes",
+        }
+    }
+
+    /// The first line of a report.
+    pub fn headline(&self, explanation: &Explanation) -> String {
+        match &explanation.subject {
+            Subject::Race { earlier, later } => {
+                let object = self.object_instance(*earlier).unwrap_or_default();
+                format!("data race on {object} between {} and {}", self.thread(*earlier), self.thread(*later))
+            }
+            Subject::Flag { name, pair: (a, b) } if a == b => {
+                format!("`{name}` is flagged for {}", self.thread(*a))
+            }
+            Subject::Flag { name, pair: (a, b) } => {
+                format!("`{name}` is flagged between {} and {}", self.thread(*a), self.thread(*b))
+            }
+            Subject::Assertion { agent, span, .. } => {
+                format!("{} fails for {}", self.condition(*span, "assertion"), self.agent(*agent))
+            }
+            Subject::Final { span } => {
+                format!("{} fails after every thread has finished", self.condition(*span, "final condition"))
+            }
+            Subject::Bounds { agent, object, n_elements, index, .. } => {
+                let s = if *n_elements == 1 { "" } else { "s" };
+                format!(
+                    "index {} is outside `{object}` ({n_elements} element{s}) for {}",
+                    number(*index),
+                    self.agent(*agent)
+                )
+            }
+            Subject::Completion => "an execution in which every thread finishes".to_owned(),
+        }
+    }
+
+    /// `` assertion `v == 1` ``; only its kind if the text is long.
+    fn condition(&self, span: Span, what: &str) -> String {
+        let text = self.case.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = text.trim_end_matches(';').trim_start_matches("assert ").trim();
+        if text.is_empty() || text.chars().count() > 60 {
+            what.to_owned()
+        } else {
+            format!("{what} `{text}`")
+        }
+    }
+
+    /// Why, one sentence per reason.
+    pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
+        let mut sentences: Vec<String> = explanation.reads.iter().map(|fact| self.read(fact)).collect();
+        sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
+        let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
+        if is_unexplained {
+            sentences.push("the model orders the two accesses in neither direction".to_owned());
+        }
+        sentences
+    }
+
+    fn read(&self, fact: &ReadFact) -> String {
+        let value = number(fact.value);
+        if fact.source == Some(fact.read) {
+            return format!(
+                "the last write of {} is {} by {}: {value}",
+                self.object_instance(fact.read).unwrap_or_default(),
+                self.quoted(fact.read),
+                self.thread(fact.read)
+            );
+        }
+        let from = match fact.source {
+            Some(source) if self.graph().events[source].agent.is_none() => self.initial(source),
+            Some(source) => format!("written by {} at {}", self.thread(source), self.quoted(source)),
+            None => "of unknown origin".to_owned(),
+        };
+        let missed = fact.missed.map_or_else(String::new, |write| {
+            format!(
+                "; {} by {} also happens, but is not ordered before it",
+                self.quoted(write),
+                self.thread(write)
+            )
+        });
+        format!("{} of {} returns {value}, {from}{missed}", self.quoted(fact.read), self.thread(fact.read))
+    }
+
+    /// What an initial write gives.
+    fn initial(&self, write: EventId) -> String {
+        let is_unknown = self.graph().events[write].kind.access().is_some_and(|access| {
+            matches!(self.graph().terms.kind(access.value), crate::event::TermKind::Unknown(unknown)
+                if matches!(self.graph().terms.unknown(*unknown).kind, UnknownKind::Initial { .. }))
+        });
+        if is_unknown { "its initial value, which is unknown".into() } else { "its initial value".into() }
+    }
+
+    fn end(&self, event: EventId, explanation: &Explanation) -> String {
+        match explanation.subject {
+            Subject::Race { earlier, .. } if event == earlier => "(1)".to_owned(),
+            Subject::Race { later, .. } if event == later => "(2)".to_owned(),
+            _ => self.quoted(event),
+        }
+    }
+
+    fn reason(&self, reason: &Reason, explanation: &Explanation) -> String {
+        match reason {
+            Reason::WeakLink { event, other } => format!(
+                "{} is weak: {} with {}, but a weak access never synchronizes",
+                self.end(*event, explanation),
+                if self.verb(*event) == "reads" { "it shares a value" } else { "its value is shared" },
+                self.end(*other, explanation),
+            ),
+            Reason::OutOfScope { event, other, thread, needed } => {
+                let scope = crate::explain::chain::scope_of(self.graph(), *event)
+                    .map_or_else(String::new, |scope| format!(" `.{scope}`"));
+                format!(
+                    "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` is the narrowest scope that holds both",
+                    self.named(*event, explanation),
+                    self.agent(*thread),
+                    self.named(*other, explanation),
+                )
+            }
+            Reason::PartialLink { write, read } => format!(
+                "{} and {} share bytes but not size and address, so they do not synchronize",
+                self.end(*write, explanation),
+                self.end(*read, explanation),
+            ),
+            Reason::NoRelease { write, after, nearby } => format!(
+                "{} passes the signal on, but nothing releases {} before it: a release pattern is a release write, or a \
+                 release fence and then a strong write, both in {}{}",
+                self.end(*write, explanation),
+                self.end(*after, explanation),
+                self.thread(*write),
+                nearby.map_or_else(String::new, |nearby| self.nearby(
+                    nearby,
+                    "that write",
+                    "what it should release"
+                )),
+            ),
+            Reason::NoAcquire { read, before, nearby } => format!(
+                "{} sees the signal, but nothing acquires between it and {}: an acquire pattern is an acquire read, or a \
+                 strong read and then an acquire fence, both in {}{}",
+                self.end(*read, explanation),
+                self.end(*before, explanation),
+                self.thread(*read),
+                nearby.map_or_else(String::new, |nearby| self.nearby(
+                    nearby,
+                    "what it should protect",
+                    "that read"
+                )),
+            ),
+            Reason::ReductionNeverAcquires { read } => format!(
+                "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
+                self.end(*read, explanation)
+            ),
+            Reason::NothingObserved { earlier, later } => format!(
+                "no value read and no barrier passed leads from {} after (1) to {} before (2)",
+                self.thread(*earlier),
+                self.thread(*later)
+            ),
+            Reason::WeakEnd { event, other } => format!(
+                "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",
+                self.end(*event, explanation),
+                self.end(*other, explanation)
+            ),
+            Reason::MixedSize { earlier, later } => format!(
+                "the accesses have {} and {} bytes: accesses of different size are never atomic to each other, and the \
+                 memory model promises nothing about a program that has such a race",
+                self.width(*earlier),
+                self.width(*later)
+            ),
+            Reason::AliasWithoutFence { .. } => {
+                "(1) comes before (2), but they go through different virtual addresses of \
+                 the same bytes, and no `fence.proxy.alias` lies between them"
+                    .to_owned()
+            }
+        }
+    }
+
+    fn named(&self, event: EventId, explanation: &Explanation) -> String {
+        match explanation.subject {
+            Subject::Race { earlier, later } if event == earlier || event == later => {
+                format!("{} `{}`", self.end(event, explanation), self.instruction(event))
+            }
+            _ => self.quoted(event),
+        }
+    }
+
+    fn nearby(&self, nearby: Nearby, late: &str, early: &str) -> String {
+        let fence = self.quoted(nearby.event());
+        match nearby {
+            Nearby::TooLate(_) => format!("; {fence} comes after {late}"),
+            Nearby::TooEarly(_) => format!("; {fence} comes before {early}"),
+            Nearby::OtherThread(event) => {
+                format!(
+                    "; {fence} is executed by {}, and a fence covers only later writes of its own thread",
+                    self.thread(event)
+                )
+            }
+        }
+    }
+
+    fn width(&self, event: EventId) -> u32 {
+        self.graph().events[event].kind.access().map_or(0, |access| access.width_bytes)
+    }
+
+    /// `N = 2, M = 0`, or nothing.
+    pub fn parameters(explanation: &Explanation) -> Option<String> {
+        let all: Vec<String> = explanation
+            .parameters
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", number(*value)))
+            .collect();
+        if all.is_empty() { None } else { Some(all.join(", ")) }
+    }
+
+    /// The help line of a checked repair.
+    pub fn repair(&self, repair: &Repair) -> String {
+        let changes: Vec<String> = repair
+            .changes
+            .iter()
+            .map(|change| {
+                let span = self.graph().sites[change.site].span;
+                format!("`{}` on {} into `{}`", change.before, self.line(span), change.after)
+            })
+            .collect();
+        let assertions =
+            if repair.checked.contains(&Property::Assert) { " and no failed assertion" } else { "" };
+        let caveat = if repair.only_strengthens_ends {
+            "; it makes these accesses strong and orders nothing else"
+        } else {
+            ""
+        };
+        format!(
+            "change {} (checked: with this change no race{assertions} is left{caveat})",
+            changes.join(" and ")
+        )
+    }
+}
+
+/// An element of an object as the source would write it, from its byte offset in the object.
+fn element(object: &Object, offset: u64) -> String {
+    if object.dimensions.is_empty() {
+        return object.name.clone();
+    }
+    let mut index = offset * 8 / u64::from(object.width);
+    let mut indices = Vec::new();
+    for &dimension in object.dimensions.iter().rev() {
+        let dimension = u64::from(dimension.max(1));
+        indices.push(index % dimension);
+        index /= dimension;
+    }
+    indices.reverse();
+    let indices: String = indices.iter().map(|index| format!("[{index}]")).collect();
+    format!("{}{indices}", object.name)
+}
+
+/// Decimal, with the hexadecimal form for large numbers.
+pub fn number(value: u128) -> String {
+    if value < 1 << 16 { value.to_string() } else { format!("{value} ({value:#x})") }
+}
+
+/// `data races` and so on.
+pub fn property(property: Property) -> &'static str {
+    match property {
+        Property::Race => "data races",
+        Property::Assert => "assertions",
+        Property::Bounds => "array bounds",
+        Property::Reachable => "reachability",
+    }
+}
+
+/// What a proof of the property says.
+pub fn proved(property: Property) -> &'static str {
+    match property {
+        Property::Race => "no data race",
+        Property::Assert => "no failed assertion",
+        Property::Bounds => "no out-of-bounds access",
+        Property::Reachable => "every thread can finish",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{element, number};
+    use fencepost_dsl::kernel::program::{Object, StorageId};
+    use fencepost_dsl::vocabulary::Space;
+    use fencepost_dsl::{FileId, Span};
+
+    #[test]
+    fn elements_are_named_by_their_indices() {
+        let object = Object {
+            name: "a".into(),
+            space: Space::Global,
+            width: 32,
+            dimensions: vec![2, 4],
+            storage: StorageId(0),
+            offset_bytes: 0,
+            mapping: 0,
+            span: Span::new(FileId(0), 0, 0),
+        };
+        assert_eq!(element(&object, 0), "a[0][0]");
+        assert_eq!(element(&object, 24), "a[1][2]");
+    }
+
+    #[test]
+    fn large_numbers_show_their_bits() {
+        assert_eq!(number(12), "12");
+        assert_eq!(number(0x1_0000), "65536 (0x10000)");
+    }
+}
