@@ -98,7 +98,8 @@ fn blocks(page: &str, text: &str) -> Vec<Block> {
                     let mut words = info.split(',').map(|word| word.trim().to_owned());
                     let language = words.next().unwrap_or_default();
                     let start = at + line.len();
-                    open = Some(Block { line: index + 1, body: start..start, language, words: words.collect() });
+                    open =
+                        Some(Block { line: index + 1, body: start..start, language, words: words.collect() });
                 }
             }
         }
@@ -170,8 +171,10 @@ fn check_verdict(folder: &Path, file: &str, expect: &str) -> Result<(), String> 
     let others: Vec<&String> = found.iter().filter(|verdict| *verdict != "proved").collect();
     let holds = match expect {
         "proved" => others.is_empty(),
-        expect => others.iter().any(|verdict| *verdict == expect)
-            && others.iter().all(|verdict| verdict.split(':').next() == expect.split(':').next()),
+        expect => {
+            others.iter().any(|verdict| *verdict == expect)
+                && others.iter().all(|verdict| verdict.split(':').next() == expect.split(':').next())
+        }
     };
     if holds { Ok(()) } else { Err(format!("expected {expect}, found {}", found.join(", "))) }
 }
@@ -342,7 +345,8 @@ fn the_example_of_every_finding_has_it() {
         }
         let text = fencepost(&folder, &["explain", code]).stdout;
         let (_, example) = text.split_once("\nExample\n").expect("every finding has an example");
-        let (example, _) = example.split_once("\nHow to fix\n").expect("an example is followed by the repair");
+        let (example, _) =
+            example.split_once("\nHow to fix\n").expect("an example is followed by the repair");
         // Text between indented parts belongs to none of them.
         let kernel: String = example
             .lines()
@@ -377,11 +381,73 @@ fn every_subcommand_is_on_the_page_of_the_command_line() {
     let folder = folder("help", "help");
     let help = fencepost(&folder, &["--help"]).stdout;
     let (_, rest) = help.split_once("Commands:\n").expect("the help lists the subcommands");
-    let names = rest.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let names =
+        rest.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
     let pages = pages();
     let page = pages.iter().find(|page| page.name == "reference/command-line.md").expect("it has a page");
     let missing: Vec<&str> = names
         .filter(|name| *name != "help" && !page.text.contains(&format!("$ fencepost {name} --help\n")))
         .collect();
     assert!(missing.is_empty(), "book/src/reference/command-line.md does not show the help of {missing:?}");
+}
+
+/// Codes are spelled in the book as the program spells them.
+#[test]
+fn every_code_in_the_book_exists() {
+    const FAMILIES: [&str; 11] = [
+        "syntax",
+        "resolve",
+        "validate",
+        "limit",
+        "unsupported",
+        "cat",
+        "race",
+        "assert",
+        "bounds",
+        "vacuity",
+        "bound",
+    ];
+    let folder = folder("mentions", "mentions");
+    let list = fencepost(&folder, &["explain"]).stdout;
+    let known: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let (mut unknown, mut n_mentions) = (Vec::new(), 0);
+    for page in pages() {
+        for word in page.text.split(|c: char| !(c.is_alphanumeric() || matches!(c, ':' | '-' | '_' | '…')))
+        {
+            let Some((family, name)) = word.split_once("::") else { continue };
+            // `race::…` stands for a family.
+            if FAMILIES.contains(&family) && !name.ends_with('…') {
+                n_mentions += 1;
+                let code = word.trim_end_matches(':');
+                if !known.contains(&code) {
+                    unknown.push(format!("{}: there is no code `{code}`", page.name));
+                }
+            }
+        }
+    }
+    assert!(n_mentions > 100, "{n_mentions} codes are mentioned");
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
+/// The page of limits gives the same defaults as the help.
+#[test]
+fn the_defaults_of_limits_are_those_of_the_command_line() {
+    let folder = folder("limits", "limits");
+    let help = fencepost(&folder, &["check", "--help"]).stdout;
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "explanation/limits.md").expect("limits have a page");
+    let mut n_knobs = 0;
+    for row in page.text.lines().filter(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let Some(knob) = cells.get(3).and_then(|cell| cell.strip_prefix('`')?.strip_suffix('`')) else {
+            continue;
+        };
+        n_knobs += 1;
+        let stated: String = cells[2].chars().filter(char::is_ascii_digit).collect();
+        let (_, rest) = help.split_once(&format!("{knob} <")).expect("a knob is an option of `check`");
+        let (_, rest) = rest.split_once("[default: ").expect("a knob has a default");
+        let default = rest.split(']').next().unwrap_or_default();
+        assert_eq!(stated, default, "the default of {knob}, in book/src/{}", page.name);
+    }
+    assert!(n_knobs >= 5, "{n_knobs} knobs were found");
 }

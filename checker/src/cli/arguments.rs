@@ -76,7 +76,6 @@ pub struct CheckOptions {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment would become the help text of the group")]
     pub program: ProgramOptions,
     /// Only these: race, assert, bounds, reachable.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
@@ -140,7 +139,6 @@ pub struct EmitOptions {
     /// The file; for `model` a `.cat` file or the name of a model.
     pub file: PathBuf,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment would become the help text of the group")]
     pub program: ProgramOptions,
 }
 

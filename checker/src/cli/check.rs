@@ -273,8 +273,9 @@ fn decide(
     let work = move || {
         let kernel = &program.kernels[kernel];
         let result = catch_unwind(AssertUnwindSafe(|| {
+            let start = clock();
             let outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
-            let explanations = explain_all(&outcome, &model, &own_config)?;
+            let explanations = explain_all(&outcome, &model, &own_config, clock() - start)?;
             Ok((outcome, explanations))
         }));
         let result = result.unwrap_or_else(|panic| {
@@ -319,11 +320,16 @@ fn config(options: &CheckOptions, deadline_us: u64) -> Config {
     }
 }
 
+/// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
 fn explain_all(
     outcome: &Outcome,
     model: &MemoryModel,
     config: &Config,
+    check_us: u64,
 ) -> Result<Vec<Explanation>, CheckError> {
+    let now = clock();
+    let allowed_us = (config.deadline_us.saturating_sub(now) / 2).min(8 * check_us + 2_000_000);
+    let config = &Config { deadline_us: now + allowed_us, ..config.clone() };
     let mut explanations = Vec::new();
     for (i, finding) in outcome.findings.iter().enumerate() {
         let mut explanation = explain::explain(&outcome.graph, model, finding);

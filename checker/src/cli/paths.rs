@@ -60,7 +60,8 @@ fn search(folder: &Path, files: &mut Vec<String>, bad: &mut Vec<BadPath>) {
         if is_folder {
             search(&path, files, bad);
         } else if path.extension().is_some_and(|extension| extension == "fence") {
-            files.push(path.to_string_lossy().into_owned());
+            let name = path.to_string_lossy();
+            files.push(name.strip_prefix("./").unwrap_or(&name).to_owned());
         }
     }
 }

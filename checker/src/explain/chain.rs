@@ -196,6 +196,11 @@ impl Reason {
     }
 }
 
+/// What an attempt costs, compared with 1 for a step that orders.
+const ATTEMPT_COST: u32 = 1000;
+/// … of two weak accesses: data that is passed on, hardly meant as a signal.
+const DATA_COST: u32 = 5 * ATTEMPT_COST;
+
 /// The relations of an execution that chains are made of.
 pub struct Links<'a> {
     graph: &'a EventGraph,
@@ -239,7 +244,6 @@ impl<'a> Links<'a> {
 
     /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
     pub fn chain(&self, earlier: EventId, later: EventId) -> Option<Chain> {
-        const ATTEMPT_COST: u32 = 1000;
         let n = self.graph.events.len();
         let mut best: Vec<Option<(u32, Step)>> = vec![None; n];
         let mut heap = BinaryHeap::from([Reverse((0, earlier))]);
@@ -250,7 +254,7 @@ impl<'a> Links<'a> {
             if at != earlier && best[at.index()].is_some_and(|(known, _)| known < cost) {
                 continue;
             }
-            for (step, step_cost) in self.steps_from(at, ATTEMPT_COST) {
+            for (step, step_cost) in self.steps_from(at) {
                 let direct = step.kind == StepKind::Attempt && (step.from, step.to) == (earlier, later);
                 let total = cost + step_cost;
                 let known = best[step.to.index()].map_or(u32::MAX, |(known, _)| known);
@@ -273,17 +277,20 @@ impl<'a> Links<'a> {
         Some(Chain { steps, broken, release_heads: Vec::new(), acquire_tails: Vec::new() })
     }
 
-    fn steps_from(&self, from: EventId, attempt_cost: u32) -> Vec<(Step, u32)> {
+    fn steps_from(&self, from: EventId) -> Vec<(Step, u32)> {
         let relations = &self.basis.relations;
         let kinds = [
             (StepKind::ProgramOrder, &relations[&BaseRelation::ProgramOrder], 1),
             (StepKind::Barrier, &relations[&BaseRelation::BarrierSynchronization], 1),
             (StepKind::Synchronizes, &self.synchronizes, 1),
-            (StepKind::Attempt, &self.attempts, attempt_cost),
+            (StepKind::Attempt, &self.attempts, ATTEMPT_COST),
         ];
         let mut steps = Vec::new();
         for (kind, relation, cost) in kinds {
-            steps.extend(relation.successors(from).map(|to| (Step { from, to, kind }, cost)));
+            steps.extend(relation.successors(from).map(|to| {
+                let is_data = kind == StepKind::Attempt && self.is_weak(from) && self.is_weak(to);
+                (Step { from, to, kind }, if is_data { DATA_COST } else { cost })
+            }));
         }
         steps
     }

@@ -79,7 +79,7 @@ pub fn find(
     let start = (config.clock)();
     let time_left = config.deadline_us.saturating_sub(start);
     let mut tried: Vec<Vec<Change>> = Vec::new();
-    for (edits, only_strengthens_ends) in candidates(graph, explanation, ends) {
+    for edits in candidates(graph, explanation, ends) {
         let mut changed = graph.clone();
         let changes = apply(&mut changed, &edits);
         if changes.is_empty() || tried.contains(&changes) {
@@ -95,6 +95,7 @@ pub fn find(
             ..config.clone()
         };
         if is_proved(changed, model, &config)? {
+            let only_strengthens_ends = ends.is_some_and(|ends| only_strengthens(graph, &changes, ends));
             return Ok(Some(Repair { changes, checked: properties, only_strengthens_ends }));
         }
         tried.push(changes);
@@ -102,15 +103,28 @@ pub fn find(
     Ok(None)
 }
 
-/// Edits to try, the least invasive first; and whether they only touch the racing accesses.
+/// Whether the changes only make weak accesses of the racing bytes relaxed, and no fence makes more of that.
+fn only_strengthens(graph: &EventGraph, changes: &[Change], (earlier, _): (EventId, EventId)) -> bool {
+    let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let has_fence = graph.events.iter().any(|event| matches!(event.kind, EventKind::Fence { .. }));
+    !has_fence
+        && changes.iter().all(|change| {
+            let racing = |event: EventId| {
+                graph.events[event].site == Some(change.site) && location(event) == location(earlier)
+            };
+            change.after.contains(".relaxed.") && graph.events.ids().any(racing)
+        })
+}
+
+/// Edits to try, the least invasive first.
 fn candidates(
     graph: &EventGraph,
     explanation: &Explanation,
     ends: Option<(EventId, EventId)>,
-) -> Vec<(Vec<Edit>, bool)> {
+) -> Vec<Vec<Edit>> {
     let mut candidates = Vec::new();
     if let Some(chain) = &explanation.chain {
-        candidates.extend(link_candidates(graph, chain).into_iter().map(|edits| (edits, false)));
+        candidates.extend(link_candidates(graph, chain));
     }
     let named = explanation.reasons.iter().find_map(|reason| match *reason {
         Reason::OutOfScope { event, other, needed, .. } => Some((event, other, needed)),
@@ -118,8 +132,7 @@ fn candidates(
     });
     if let Some((event, other, needed)) = named {
         let scope = usual(graph, needed);
-        candidates
-            .push(([event, other].map(|event| Edit { event, goal: Goal::Widen, scope }).to_vec(), false));
+        candidates.push([event, other].map(|event| Edit { event, goal: Goal::Widen, scope }).to_vec());
     }
     let Some((earlier, later)) = ends else { return candidates };
     if let (Some(a), Some(b)) = (graph.events[earlier].agent, graph.events[later].agent) {
@@ -127,8 +140,8 @@ fn candidates(
         let both = |first: Goal, second: Goal| {
             vec![Edit { event: earlier, goal: first, scope }, Edit { event: later, goal: second, scope }]
         };
-        candidates.push((both(Goal::Strong, Goal::Strong), true));
-        candidates.push((both(Goal::Release, Goal::Acquire), false));
+        candidates.push(both(Goal::Strong, Goal::Strong));
+        candidates.push(both(Goal::Release, Goal::Acquire));
     }
     candidates
 }

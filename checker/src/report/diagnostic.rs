@@ -61,8 +61,14 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
             };
             match (words.span(*earlier), words.span(*later)) {
                 (Some(first), Some(second)) if first == second => {
+                    let tail = |event: EventId| {
+                        format!("{} here: `{}`{}", words.verb(event), words.instruction(event), at(event))
+                    };
                     let both = if earlier == later {
                         end(*earlier)
+                    } else if tail(*earlier) == tail(*later) {
+                        let (first, second) = (words.thread(*earlier), words.thread(*later));
+                        format!("(1) {first} and (2) {second}: each {}", tail(*earlier))
                     } else {
                         format!("(1) {}; (2) {}", end(*earlier), end(*later))
                     };

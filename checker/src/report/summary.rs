@@ -1,6 +1,6 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
-use super::{Case, Style, wording};
+use super::{Case, Style, wording, wrap};
 use crate::verdict::{Limit, Property, Vacuity, Verdict};
 use fencepost_dsl::{SourceMap, Span};
 
@@ -17,9 +17,12 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     }
     if !outcome.open_loops.is_empty() {
         text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
+        text += "  more: fencepost explain bound::loop-cut\n";
     }
     for vacuity in &outcome.vacuity {
-        text += &format!("  {}\n", vacuous(case.sources, vacuity, !outcome.open_loops.is_empty()));
+        let (what, code) = vacuous(case.sources, vacuity, !outcome.open_loops.is_empty());
+        text +=
+            &format!("  {}\n  more: fencepost explain {code}\n", wrap(&what, style.width - 2).join("\n  "));
     }
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
@@ -91,19 +94,23 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
     }
 }
 
-fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
+fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> (String, &'static str) {
     let within = if bounded { " within the bound" } else { "" };
     match vacuity {
-        Vacuity::NothingCompletes => format!(
-            "no execution{within} runs every thread to its end, so what is proved says little; look for a wait that \
-             nothing ends, or an `assume` that is never true"
+        Vacuity::NothingCompletes => (
+            format!(
+                "no execution{within} runs every thread to its end, so what is proved says little; look for a wait \
+                 that nothing ends, or an `assume` that is never true"
+            ),
+            "vacuity::nothing-completes",
         ),
-        Vacuity::Unreachable(span) => {
+        Vacuity::Unreachable(span) => (
             format!(
                 "no execution{within} reaches the `reachable` at {} with its condition true",
                 place(sources, *span)
-            )
-        }
+            ),
+            "vacuity::unreachable",
+        ),
     }
 }
 

@@ -121,7 +121,12 @@ impl Words<'_> {
         match &explanation.subject {
             Subject::Race { earlier, later } => {
                 let object = self.object_instance(*earlier).unwrap_or_default();
-                format!("data race on {object} between {} and {}", self.thread(*earlier), self.thread(*later))
+                let (first, second) = (self.thread(*earlier), self.thread(*later));
+                if first == second {
+                    format!("data race on {object} within {first}")
+                } else {
+                    format!("data race on {object} between {first} and {second}")
+                }
             }
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
@@ -238,7 +243,7 @@ impl Words<'_> {
                 "{} passes the signal on, but nothing releases {} before it: a release pattern is a release write, or a \
                  release fence and then a strong write, both in {}{}",
                 self.end(*write, explanation),
-                self.end(*after, explanation),
+                self.released(*after, explanation),
                 self.thread(*write),
                 nearby.map_or_else(String::new, |nearby| self.nearby(
                     nearby,
@@ -283,6 +288,19 @@ impl Words<'_> {
                  the same bytes, and no `fence.proxy.alias` lies between them"
                     .to_owned()
             }
+        }
+    }
+
+    /// What a release must cover: an access of the thread, or all that came to it through another thread.
+    fn released(&self, event: EventId, explanation: &Explanation) -> String {
+        match &self.graph().events[event].kind {
+            EventKind::BarrierWait => format!("what reached that thread through {}", self.quoted(event)),
+            EventKind::Init(_)
+            | EventKind::Read(_)
+            | EventKind::Write(_)
+            | EventKind::Fence { .. }
+            | EventKind::AliasFence
+            | EventKind::BarrierArrive => self.end(event, explanation),
         }
     }
 
@@ -336,7 +354,7 @@ impl Words<'_> {
         let assertions =
             if repair.checked.contains(&Property::Assert) { " and no failed assertion" } else { "" };
         let caveat = if repair.only_strengthens_ends {
-            "; it makes these accesses strong and orders nothing else"
+            "; it only makes these accesses strong: a read-modify-write needs `atom` or `red`"
         } else {
             ""
         };

@@ -1,0 +1,240 @@
+//! Reports of small kernels, pinned; and the example of every page, checked.
+
+use fencepost::check::{Config, Limits, check};
+use fencepost::codes;
+use fencepost::encode::Treatment;
+use fencepost::explain::{explain, repair};
+use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
+use fencepost::verdict::Property;
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::{SourceMap, cat};
+
+/// What is said of all launches of a kernel file.
+struct Reports {
+    pretty: String,
+    traces: String,
+    json: String,
+}
+
+impl Reports {
+    /// Without line breaks, to look for sentences in.
+    fn flat(&self) -> String {
+        self.pretty.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn reports(text: &str) -> Reports {
+    let model_text = include_str!("../models/ptx.cat");
+    let mut read = |_: &str| Ok(model_text.to_owned());
+    let model = cat::load(&mut SourceMap::default(), "ptx.cat", &mut read, &[]).expect("the model is fine");
+    let mut sources = SourceMap::default();
+    let program = load(&mut sources, "k.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let config = Config {
+        properties: Property::ALL.to_vec(),
+        unroll: 2,
+        unroll_max: 4,
+        limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16 },
+        treatment: Treatment::DEFAULT,
+        clock: || 0,
+        deadline_us: u64::MAX,
+    };
+    let mut reports = Reports { pretty: String::new(), traces: String::new(), json: String::new() };
+    for kernel in &program.kernels {
+        for launch in &kernel.launches {
+            let outcome =
+                check(&program, kernel, launch, &model, &config).expect("the kernel can be checked");
+            let mut explanations = Vec::new();
+            for finding in &outcome.findings {
+                let mut explanation = explain(&outcome.graph, &model, finding);
+                explanation.repair =
+                    repair::find(&outcome.graph, &model, &explanation, &config).expect("no self check fails");
+                explanations.push(explanation);
+            }
+            let (variants, file) = (&[][..], "k.fence");
+            let case = Case {
+                sources: &sources,
+                file,
+                kernel,
+                model: "ptx",
+                variants,
+                outcome: &outcome,
+                explanations: &explanations,
+            };
+            reports.pretty += &summary::summary(&case, Style::PLAIN);
+            for (finding, explanation) in outcome.findings.iter().zip(&explanations) {
+                reports.pretty += &diagnostic::finding(&case, &finding.witness, explanation, Style::PLAIN);
+                reports.traces += &trace::trace(&case, &finding.witness, explanation);
+            }
+            reports.json += &format!("{}\n", json::report(&case));
+        }
+    }
+    reports
+}
+
+/// A writer and a reader in different CTAs, and how they pass the flag.
+fn message(store: &str, load: &str) -> String {
+    format!(
+        "kernel message {{
+    launch {{ ctas: 2 }}
+    global data: u32 = 0;
+    global flag: u32 = 0;
+    if ctaid == 0 {{
+        st.weak [data], 42;
+        {store}
+    }} else {{
+        {load}
+        let v = ld.weak [data];
+    }}
+}}
+"
+    )
+}
+
+const ACQUIRE: &str = "await ld.acquire.gpu [flag] == 1;";
+const RELEASE: &str = "st.release.gpu [flag], 1;";
+
+#[test]
+fn proved() {
+    insta::assert_snapshot!(reports(&message(RELEASE, ACQUIRE)).pretty);
+}
+
+#[test]
+fn store_without_release() {
+    let reports = reports(&message("st.relaxed.gpu [flag], 1;", ACQUIRE));
+    insta::assert_snapshot!(reports.pretty + "\n" + &reports.traces);
+}
+
+#[test]
+fn load_without_acquire() {
+    insta::assert_snapshot!(reports(&message(RELEASE, "await ld.relaxed.gpu [flag] == 1;")).pretty);
+}
+
+#[test]
+fn fence_too_late() {
+    let reports = reports(&message("st.relaxed.gpu [flag], 1; fence.acq_rel.gpu;", ACQUIRE));
+    assert!(
+        reports.flat().contains("`fence.acq_rel.gpu` (line 7) comes after that write"),
+        "{}",
+        reports.pretty
+    );
+}
+
+#[test]
+fn scope_too_narrow() {
+    insta::assert_snapshot!(reports(&message("st.release.cta [flag], 1;", ACQUIRE)).pretty);
+}
+
+#[test]
+fn narrow_fence() {
+    let reports = reports(&message("fence.acq_rel.cta; st.relaxed.gpu [flag], 1;", ACQUIRE));
+    for sentence in [
+        "race::scope-too-narrow",
+        "`fence.acq_rel.cta` (line 7): tid 0 of cta 1 is not in its scope",
+        "into `fence.acq_rel.gpu` (checked:",
+    ] {
+        assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
+    }
+}
+
+/// A release pattern is made by one thread: a fence of another does not cover the store of the flag.
+#[test]
+fn fence_of_another_thread() {
+    let text = "kernel publish {
+    launch { ctas: 2, warps: 2 }
+    global data: u32 = 0;
+    global flag: u32 = 0;
+    if ctaid == 0 {
+        if warpid == 1 { st.weak [data], 42; fence.acq_rel.gpu; }
+        bar.sync 0;
+        if warpid == 0 { st.relaxed.gpu [flag], 1; }
+    } else {
+        if warpid == 0 {
+            await ld.acquire.gpu [flag] == 1;
+            let v = ld.weak [data];
+        }
+    }
+}
+";
+    let reports = reports(text);
+    assert!(reports.flat().contains("covers only later writes of its own thread"), "{}", reports.pretty);
+    insta::assert_snapshot!(reports.pretty + "\n" + &reports.traces);
+}
+
+#[test]
+fn counter_without_acquire() {
+    let text = "kernel arrive {
+    launch { ctas: 2 }
+    global data: u32 = 0;
+    global count: u32 = 0;
+    if ctaid == 0 {
+        st.weak [data], 42;
+        atom.release.gpu.add.u32 _, [count], 1;
+    } else {
+        let old = atom.relaxed.gpu.add.u32 [count], 1;
+        if old == 1 { let v = ld.weak [data]; }
+    }
+}
+";
+    let reports = reports(text);
+    for sentence in
+        ["but nothing acquires between it and (2)", "into `atom.acquire.gpu.global.add.u32` (checked:"]
+    {
+        assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
+    }
+}
+
+#[test]
+fn same_place_in_two_threads() {
+    let text = "kernel lost {
+    launch { ctas: 2 }
+    global n: u32 = 0;
+    let old = ld.weak [n];
+    st.weak [n], old + 1;
+}
+";
+    insta::assert_snapshot!(reports(text).pretty);
+}
+
+#[test]
+fn bounds_and_parameters() {
+    let text = "kernel ring(N in 0..=4) {
+    global slot[2][2]: u32 = 0;
+    for i in 0..N {
+        st.weak [slot[i][i % 2]], 1;
+    }
+    assert N != 1;
+}
+";
+    insta::assert_snapshot!(reports(text).pretty);
+}
+
+/// On the test's clock every time is 0.
+#[test]
+fn json_lines() {
+    insta::assert_snapshot!(reports(&message("st.release.cta [flag], 1;", ACQUIRE)).json);
+}
+
+#[test]
+fn reports_are_deterministic() {
+    let text = message("st.relaxed.gpu [flag], 1;", ACQUIRE);
+    let (first, second) = (reports(&text), reports(&text));
+    assert_eq!((first.json, first.traces, first.pretty), (second.json, second.traces, second.pretty));
+}
+
+#[test]
+fn the_example_of_every_page_shows_what_it_is_about() {
+    let mut n_examples = 0;
+    for code in codes::all() {
+        let page = codes::page(code);
+        let Some((_, example)) = page.split_once("\nExample\n") else { continue };
+        let example = example.split("\nHow to fix\n").next().unwrap_or(example);
+        let kernel: Vec<&str> = example.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+        if kernel.iter().any(|line| line.starts_with("kernel ")) {
+            n_examples += 1;
+            let report = reports(&kernel.join("\n")).pretty;
+            assert!(report.contains(code.name), "{}:\n{report}", code.name);
+        }
+    }
+    assert!(n_examples >= 10, "only {n_examples} pages have a kernel");
+}
