@@ -51,7 +51,8 @@ fn kernel(row: &Row) -> String {
     for name in ["d", "x", "y", "f", "r0", "r1", "r2", "r3"] {
         text += &format!("  global {name}: u32 = 0;\n");
     }
-    text += "  global x2: u32 alias x;\n  global w: u64 = 0;\n  view wl: u32 of w;\n  view wh: u32 of w + 4;\n";
+    text +=
+        "  global x2: u32 alias x;\n  global w: u64 = 0;\n  view wl: u32 of w;\n  view wh: u32 of w + 4;\n";
     for (index, thread) in row.threads.iter().enumerate() {
         text += &format!("  if {} == {index} {{ {thread} }}\n", selector(row.launch));
     }

@@ -23,7 +23,8 @@ const KERNELS: &[(&str, &str)] = &[
 
 fn model() -> MemoryModel {
     let text = include_str!("../models/ptx.cat");
-    cat::load(&mut SourceMap::default(), "ptx.cat", &mut |_| Ok(text.into()), &[]).expect("the shipped model loads")
+    cat::load(&mut SourceMap::default(), "ptx.cat", &mut |_| Ok(text.into()), &[])
+        .expect("the shipped model loads")
 }
 
 fn program(text: &str) -> Program {
@@ -58,7 +59,8 @@ fn passes(criterion: &mut Criterion) {
         let program = program(text);
         let kernel = &program.kernels[0];
         whole.bench_function(name, |bencher| {
-            bencher.iter(|| check(&program, kernel, &kernel.launches[0], &model, &config(Treatment::DEFAULT)));
+            bencher
+                .iter(|| check(&program, kernel, &kernel.launches[0], &model, &config(Treatment::DEFAULT)));
         });
     }
     whole.finish();

@@ -87,13 +87,23 @@ pub fn check(
     loop {
         let mut statistics = Statistics::default();
         // After unrolling: no loops, no control flow, only guards.
-        let options = UnrollOptions { bound: n_iterations, max_events: config.limits.events_max, ..UnrollOptions::default() };
+        let options = UnrollOptions {
+            bound: n_iterations,
+            max_events: config.limits.events_max,
+            ..UnrollOptions::default()
+        };
         let start = (config.clock)();
         let graph = match unroll(program, kernel, launch, &options) {
             Ok(graph) => graph,
-            Err(UnrollError::Unsupported(diagnostic)) => return Err(CheckError::Unsupported(Box::new(diagnostic))),
+            Err(UnrollError::Unsupported(diagnostic)) => {
+                return Err(CheckError::Unsupported(Box::new(diagnostic)));
+            }
             Err(UnrollError::TooLarge { limit, value, .. }) => {
-                let limit = if limit == "events" { Limit::Events { limit: value } } else { Limit::Steps { limit: value } };
+                let limit = if limit == "events" {
+                    Limit::Events { limit: value }
+                } else {
+                    Limit::Steps { limit: value }
+                };
                 return Ok(stopped(launch, limit, config, n_iterations));
             }
         };
@@ -122,7 +132,8 @@ pub fn is_proved(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 
 /// An outcome without a graph worth showing.
 fn stopped(launch: &Launch, limit: Limit, config: &Config, n_iterations: u32) -> Outcome {
-    let decision = Decision { limit: Some(limit), ..Decision::new(EventGraph::empty(launch), Statistics::default()) };
+    let decision =
+        Decision { limit: Some(limit), ..Decision::new(EventGraph::empty(launch), Statistics::default()) };
     decision.into_outcome(launch, config, n_iterations)
 }
 
@@ -219,8 +230,9 @@ impl<'a> Decider<'a> {
         let treatment = self.config.treatment;
         let deadline = self.config.deadline_us;
         let stop = || clock() > deadline;
-        let bounds =
-            |graph: &EventGraph| bound(Basis::new(graph, &cells), self.model, &roots, treatment.tighten, &stop);
+        let bounds = |graph: &EventGraph| {
+            bound(Basis::new(graph, &cells), self.model, &roots, treatment.tighten, &stop)
+        };
         let Ok(mut table) = bounds(&self.decision.graph) else { return Ok(self.stopped()) };
         let flags = self.flag_terms();
         if treatment.prune_spins && prune_spins(&mut self.decision.graph, &table, &flags) {
@@ -295,6 +307,10 @@ impl<'a> Decider<'a> {
             self.decision.findings.push(finding);
             open.retain(|goal| finding_key(problem, &goal.kind) != key);
         }
+        // Synchronization that is right but too narrow is the likely cause of what else there is: it comes first.
+        self.decision.findings.sort_by_key(|finding| {
+            !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
+        });
         if self.decision.limit.is_none() {
             self.ask_bound(problem, encoding)?;
         }
@@ -429,7 +445,9 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
             Some(crate::relation::algebra::Value::Relation(relation)) => {
                 needed.extend(relation.may.domain().union(&relation.may.range()).iter().filter_map(spin_of));
             }
-            Some(crate::relation::algebra::Value::Set(set)) => needed.extend(set.may.iter().filter_map(spin_of)),
+            Some(crate::relation::algebra::Value::Set(set)) => {
+                needed.extend(set.may.iter().filter_map(spin_of))
+            }
             None => {}
         }
     }
@@ -438,7 +456,9 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
         _ => None,
     };
     for obligation in &graph.obligations {
-        needed.extend(graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)));
+        needed.extend(
+            graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)),
+        );
     }
     let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
     for event in graph.events.ids() {

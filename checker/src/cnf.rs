@@ -137,7 +137,9 @@ impl Formula {
             return;
         }
         self.literals.extend(literals.iter().filter(|&&literal| literal != Literal::FALSE));
-        self.ends.push(u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"));
+        self.ends.push(
+            u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
+        );
     }
     /// States that `a` implies `b`.
     pub fn imply(&mut self, a: Literal, b: Literal) {
@@ -153,7 +155,8 @@ impl Formula {
 
     /// Conjunction.
     pub fn and(&mut self, direction: Direction, inputs: &[Literal]) -> Literal {
-        let mut inputs: Vec<Literal> = inputs.iter().copied().filter(|&input| input != Literal::TRUE).collect();
+        let mut inputs: Vec<Literal> =
+            inputs.iter().copied().filter(|&input| input != Literal::TRUE).collect();
         inputs.sort_unstable();
         inputs.dedup();
         // A literal and its negation are neighbours once sorted.

@@ -237,7 +237,8 @@ impl Encoder<'_> {
             let constant = |value: u128| -> Vec<Literal> {
                 (0..description.width).map(|bit| Literal::constant(value >> bit & 1 == 1)).collect()
             };
-            for (low, high) in [(constant(description.min), bits.clone()), (bits, constant(description.max))] {
+            for (low, high) in [(constant(description.min), bits.clone()), (bits, constant(description.max))]
+            {
                 let ordered = value::at_most(&mut self.formula, &low, &high);
                 self.formula.clause(&[ordered]);
             }

@@ -145,7 +145,9 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
                     _ => parts.push(top),
                 }
             }
-            parts.iter().all(|&part| is_symmetric(model, part) || parts.iter().any(|&other| converse(part, other)))
+            parts
+                .iter()
+                .all(|&part| is_symmetric(model, part) || parts.iter().any(|&other| converse(part, other)))
         }
         Some(RelationKind::Intersection(a, b) | RelationKind::Difference(a, b)) => {
             is_symmetric(model, a) && is_symmetric(model, b)
@@ -158,8 +160,12 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
         Some(RelationKind::Sequence(a, b)) => {
             // `[S] ; r ; [S]` with r symmetric.
             match (relation(a), relation(b)) {
-                (Some(RelationKind::Sequence(s, r)), _) => s == b && is_symmetric(model, r) && is_symmetric(model, s),
-                (_, Some(RelationKind::Sequence(r, s))) => s == a && is_symmetric(model, r) && is_symmetric(model, s),
+                (Some(RelationKind::Sequence(s, r)), _) => {
+                    s == b && is_symmetric(model, r) && is_symmetric(model, s)
+                }
+                (_, Some(RelationKind::Sequence(r, s))) => {
+                    s == a && is_symmetric(model, r) && is_symmetric(model, s)
+                }
                 _ => false,
             }
         }
@@ -295,7 +301,10 @@ impl Algebra for Bounds<'_> {
         if self.is_stopped() {
             return self.empty();
         }
-        self.coexisting(MayMust { may: a.may.sequence(&b.may), must: self.certain_sequence(&a.must, &b.must) })
+        self.coexisting(MayMust {
+            may: a.may.sequence(&b.may),
+            must: self.certain_sequence(&a.must, &b.must),
+        })
     }
     fn inverse(&self, a: &MayMust) -> MayMust {
         MayMust { may: a.may.inverse(), must: a.must.inverse() }

@@ -86,9 +86,11 @@ fn run(
     let mut clause = Vec::new();
     for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
         clause.clear();
-        clause.extend(literals.iter().map(|literal| {
-            varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
-        }));
+        clause.extend(
+            literals.iter().map(|literal| {
+                varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
+            }),
+        );
         solver.add_clause(&clause);
     }
     match solver.solve() {

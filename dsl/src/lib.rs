@@ -8,13 +8,13 @@
 //!  .cat text   ─ cat::parse ────> Ast ─ cat::resolve ────> MemoryModel  (a DAG of sets and relations, and its axioms)
 //! ```
 
-pub mod index;
-pub mod span;
-pub mod source;
-pub mod diagnostic;
-pub mod vocabulary;
-pub mod kernel;
 pub mod cat;
+pub mod diagnostic;
+pub mod index;
+pub mod kernel;
+pub mod source;
+pub mod span;
+pub mod vocabulary;
 
 pub use diagnostic::{Diagnostic, Label};
 pub use index::IndexVec;

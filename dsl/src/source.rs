@@ -49,6 +49,9 @@ impl SourceMap {
         }
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        LineColumn { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+        LineColumn {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
     }
 }

@@ -70,7 +70,12 @@ impl Port {
 }
 
 /// The ports a certain stretch from `event` leads to: an open pair may also start at the event itself, a joint may not.
-fn ports(event: EventId, certain: &BitMatrix, is_joint: &[bool], is_end: impl Fn(EventId) -> bool) -> Vec<Port> {
+fn ports(
+    event: EventId,
+    certain: &BitMatrix,
+    is_joint: &[bool],
+    is_end: impl Fn(EventId) -> bool,
+) -> Vec<Port> {
     let mut ports: Vec<Port> = Vec::new();
     if is_end(event) {
         ports.push(Port::Pair(event));
@@ -178,7 +183,8 @@ impl Encoder<'_> {
                 let subset = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(&a, &b)| a & !b == 0);
                 let implied_by = basis.implied_by.row(event);
                 let always = subset(back.row(event), implied_by) || subset(certain.row(event), implied_by);
-                !always && back.successors(event).any(|before| !subset(certain.row(event), certain.row(before)))
+                !always
+                    && back.successors(event).any(|before| !subset(certain.row(event), certain.row(before)))
             })
             .collect()
     }
@@ -200,14 +206,16 @@ impl Encoder<'_> {
         let (ends, representative) = table.target_classes[to.index()].clone();
         let may = &self.problem.table.values.relation(term).may;
         // Nearest classes first: the larger ones among those contained in this one.
-        let mut inner: Vec<ClassId> = members.iter().map(|port| table.source_class[port.event().index()]).collect();
+        let mut inner: Vec<ClassId> =
+            members.iter().map(|port| table.source_class[port.event().index()]).collect();
         inner.sort_unstable_by_key(|class| (usize::MAX - table.source_classes[class.index()].len(), *class));
         inner.dedup();
         let mut own = members.clone();
         let mut handed_on = Vec::new();
         for class in inner {
             let contained = &table.source_classes[class.index()];
-            let proper = contained.len() < members.len() && contained.iter().all(|s| members.binary_search(s).is_ok());
+            let proper =
+                contained.len() < members.len() && contained.iter().all(|s| members.binary_search(s).is_ok());
             if proper && contained.iter().any(|s| own.contains(s)) {
                 own.retain(|s| !contained.contains(s));
                 handed_on.push(class);
@@ -250,7 +258,13 @@ impl Encoder<'_> {
     }
 
     /// All triples: "step implies path" and "step, then path, implies path". The oracle for the frontier encoding.
-    fn triple(&mut self, term: TermId, inner: TermId, a: EventId, b: EventId) -> Result<Literal, EncodeError> {
+    fn triple(
+        &mut self,
+        term: TermId,
+        inner: TermId,
+        a: EventId,
+        b: EventId,
+    ) -> Result<Literal, EncodeError> {
         let literal = self.formula.fresh();
         self.edges.insert((term, a, b, Direction::Up), literal);
         let step = self.edge(inner, a, b, Direction::Up)?;

@@ -16,7 +16,12 @@ use fencepost_dsl::cat::memory_model::{RelationKind, SetKind, TermId, TermKind};
 
 impl Encoder<'_> {
     /// Whether `event` happens and is in the set `term`.
-    pub(super) fn member(&mut self, term: TermId, event: EventId, direction: Direction) -> Result<Literal, EncodeError> {
+    pub(super) fn member(
+        &mut self,
+        term: TermId,
+        event: EventId,
+        direction: Direction,
+    ) -> Result<Literal, EncodeError> {
         let bounds = self.problem.table.values.set(term);
         if !bounds.may.contains(event) {
             return Ok(Literal::FALSE);
@@ -47,7 +52,8 @@ impl Encoder<'_> {
                 Ok(self.formula.and(direction, &[self.executed[event], outside]))
             }
             SetKind::Domain(a) => {
-                let others: Vec<EventId> = self.problem.table.values.relation(a).may.successors(event).collect();
+                let others: Vec<EventId> =
+                    self.problem.table.values.relation(a).may.successors(event).collect();
                 let mut ways = Vec::new();
                 for other in others {
                     ways.push(self.edge(a, event, other, direction)?);
@@ -88,7 +94,13 @@ impl Encoder<'_> {
         Ok(literal)
     }
 
-    fn open_edge(&mut self, term: TermId, a: EventId, b: EventId, direction: Direction) -> Result<Literal, EncodeError> {
+    fn open_edge(
+        &mut self,
+        term: TermId,
+        a: EventId,
+        b: EventId,
+        direction: Direction,
+    ) -> Result<Literal, EncodeError> {
         let TermKind::Relation(kind) = &self.problem.model.terms[term].kind else {
             unreachable!("the resolver checked that this term is a relation")
         };
@@ -129,7 +141,9 @@ impl Encoder<'_> {
             RelationKind::Optional(inner) => self.edge(inner, a, b, direction),
             RelationKind::TransitiveClosure(inner) => self.closure_edge(term, inner, a, b, direction),
             // Not reflexive: those pairs are certain.
-            RelationKind::ReflexiveTransitiveClosure(inner) => self.closure_edge(term, inner, a, b, direction),
+            RelationKind::ReflexiveTransitiveClosure(inner) => {
+                self.closure_edge(term, inner, a, b, direction)
+            }
             RelationKind::Product(from, to) => {
                 let parts = [self.member(from, a, direction)?, self.member(to, b, direction)?];
                 Ok(self.formula.and(direction, &parts))

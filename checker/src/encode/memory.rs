@@ -148,7 +148,11 @@ impl Encoder<'_> {
         let bits = (self.problem.cells.grain_bytes[access.location] * 8) as usize;
         let (into, out) = (self.bits(access.value), self.bits(written.value));
         for bit in 0..bits {
-            self.formula.equal_if(condition, into[piece as usize * bits + bit], out[from as usize * bits + bit]);
+            self.formula.equal_if(
+                condition,
+                into[piece as usize * bits + bit],
+                out[from as usize * bits + bit],
+            );
         }
     }
 
@@ -227,7 +231,12 @@ impl Encoder<'_> {
     }
 
     /// A base relation's pair, exact in both directions.
-    pub(super) fn base_edge(&mut self, base: BaseRelation, a: EventId, b: EventId) -> Result<Literal, EncodeError> {
+    pub(super) fn base_edge(
+        &mut self,
+        base: BaseRelation,
+        a: EventId,
+        b: EventId,
+    ) -> Result<Literal, EncodeError> {
         let bounds = self.problem.table.basis.bounds(base);
         if !bounds.may.contains(a, b) {
             return Ok(Literal::FALSE);
@@ -247,8 +256,10 @@ impl Encoder<'_> {
             }
             BaseRelation::Coherence => self.coherence[&(a, b)],
             BaseRelation::FenceSc => self.fence_order[&(a, b)],
-            BaseRelation::FromReads => self.from_reads(a, b)?,
-            BaseRelation::SameLocation | BaseRelation::SameVirtualLocation | BaseRelation::CompleteOverlap => {
+            BaseRelation::FromReads => self.reads_before(a, b)?,
+            BaseRelation::SameLocation
+            | BaseRelation::SameVirtualLocation
+            | BaseRelation::CompleteOverlap => {
                 let (first, second) = (self.access(a), self.access(b));
                 let meets = crate::relation::overlap::overlap_term(&mut self.terms, &first, &second);
                 let meets = self.truth(meets);
@@ -280,7 +291,7 @@ impl Encoder<'_> {
     }
 
     /// For some common byte the read took the value of a write that is coherence-before `write` (§1.15).
-    fn from_reads(&mut self, read: EventId, write: EventId) -> Result<Literal, EncodeError> {
+    fn reads_before(&mut self, read: EventId, write: EventId) -> Result<Literal, EncodeError> {
         let (access, written) = (self.access(read), self.access(write));
         let sources = self.sources[&read].clone();
         let mut ways = Vec::new();
@@ -306,7 +317,8 @@ impl Encoder<'_> {
         let graph = self.problem.graph;
         for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
             if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind {
-                let bits = self.blaster.unknown(&mut self.formula, id, unknown.width, &self.known.unknowns[id]);
+                let bits =
+                    self.blaster.unknown(&mut self.formula, id, unknown.width, &self.known.unknowns[id]);
                 let grain = self.problem.cells.grain_bytes[location];
                 for (at, cell) in (offset_bytes / grain..(offset_bytes + width_bytes) / grain).enumerate() {
                     let n = (grain * 8) as usize;
@@ -328,7 +340,8 @@ impl Encoder<'_> {
             }
             for piece in 0..access.width_bytes / grain {
                 let distance = self.terms.constant(u128::from(piece * grain), 32);
-                let at = self.terms.binary(fencepost_dsl::kernel::program::BinaryOp::Add, access.offset, distance);
+                let at =
+                    self.terms.binary(fencepost_dsl::kernel::program::BinaryOp::Add, access.offset, distance);
                 let here = self.same_offset(at, start);
                 let covers = self.formula.and(Direction::Both, &[here, self.executed[id]]);
                 if covers != Literal::FALSE {

@@ -115,7 +115,8 @@ impl Encoder<'_> {
                 }
             }
             for &from in &before {
-                let Some(step) = graph.get_mut(&from).and_then(|successors| successors.remove(&vertex)) else {
+                let Some(step) = graph.get_mut(&from).and_then(|successors| successors.remove(&vertex))
+                else {
                     continue;
                 };
                 for (&to, &onward) in &after {

@@ -40,7 +40,11 @@ impl Known {
     fn from_values(mut values: Vec<u128>) -> Self {
         values.sort_unstable();
         values.dedup();
-        if values.len() <= SET_MAX { Self::Set(values) } else { Self::Interval(values[0], values[values.len() - 1]) }
+        if values.len() <= SET_MAX {
+            Self::Set(values)
+        } else {
+            Self::Interval(values[0], values[values.len() - 1])
+        }
     }
     /// Smallest and largest value.
     pub fn bounds(&self) -> (u128, u128) {
@@ -63,7 +67,8 @@ impl Known {
             Self::Interval(min, max) => {
                 let differing = min ^ max;
                 let n_low = 128 - differing.leading_zeros();
-                let known = all & !mask(u8::try_from(n_low).unwrap_or(128)) | if n_low == 0 { all } else { 0 };
+                let known =
+                    all & !mask(u8::try_from(n_low).unwrap_or(128)) | if n_low == 0 { all } else { 0 };
                 (min & known, known)
             }
         }
@@ -171,7 +176,13 @@ impl BitBlaster {
     }
 
     /// The bits of an unknown: constants where `known` says so, fresh variables elsewhere.
-    pub fn unknown(&mut self, formula: &mut Formula, unknown: UnknownId, width: u8, known: &Known) -> Vec<Literal> {
+    pub fn unknown(
+        &mut self,
+        formula: &mut Formula,
+        unknown: UnknownId,
+        width: u8,
+        known: &Known,
+    ) -> Vec<Literal> {
         self.unknown_bits
             .entry(unknown)
             .or_insert_with(|| {
@@ -187,7 +198,13 @@ impl BitBlaster {
     }
 
     /// The bits of a term.
-    pub fn bits(&mut self, formula: &mut Formula, terms: &TermPool, known: &KnownValues, term: TermRef) -> Vec<Literal> {
+    pub fn bits(
+        &mut self,
+        formula: &mut Formula,
+        terms: &TermPool,
+        known: &KnownValues,
+        term: TermRef,
+    ) -> Vec<Literal> {
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {
             if self.bits.contains_key(&top) {
@@ -195,7 +212,8 @@ impl BitBlaster {
                 continue;
             }
             let operands = terms.operands(top);
-            let missing: Vec<TermRef> = operands.iter().copied().filter(|o| !self.bits.contains_key(o)).collect();
+            let missing: Vec<TermRef> =
+                operands.iter().copied().filter(|o| !self.bits.contains_key(o)).collect();
             if !missing.is_empty() {
                 stack.extend(missing);
                 continue;
@@ -224,7 +242,9 @@ fn blast(formula: &mut Formula, terms: &TermPool, term: TermRef, inputs: &[Vec<L
     const BOTH: Direction = Direction::Both;
     let width = usize::from(terms.width(term));
     match (terms.kind(term), inputs) {
-        (TermKind::Constant(value), _) => (0..width).map(|bit| Literal::constant(value >> bit & 1 == 1)).collect(),
+        (TermKind::Constant(value), _) => {
+            (0..width).map(|bit| Literal::constant(value >> bit & 1 == 1)).collect()
+        }
         (TermKind::Not(_), [a]) => a.iter().map(|&bit| !bit).collect(),
         (TermKind::And(_), all) => vec![formula.and(BOTH, &all.concat())],
         (TermKind::Or(_), all) => vec![formula.or(BOTH, &all.concat())],

@@ -4,7 +4,9 @@
 //! every access covers whole cells of `g` bytes. Locations accessed at one size have one cell per element; overlapping
 //! views make an access span several.
 
-use super::{Access, AtomicClass, Event, EventGraph, EventId, EventKind, LocationId, Role, TermPool, UnknownKind};
+use super::{
+    Access, AtomicClass, Event, EventGraph, EventId, EventKind, LocationId, Role, TermPool, UnknownKind,
+};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::kernel::program::{InitialBytes, Width};
 use fencepost_dsl::vocabulary::{Scope, Sem};
@@ -56,12 +58,16 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
         if n_cells > CELLS_MAX as u64 {
             return Err(TooManyCells { location: location.name.clone(), n_cells });
         }
-        wanted.extend((starts.start() / grain..(starts.end() + access.width_bytes) / grain).map(|c| (access.location, c)));
+        wanted.extend(
+            (starts.start() / grain..(starts.end() + access.width_bytes) / grain)
+                .map(|c| (access.location, c)),
+        );
     }
     for unknown in graph.terms.unknowns().iter() {
         if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind {
             let grain = grain_bytes[location];
-            wanted.extend((offset_bytes / grain..(offset_bytes + width_bytes) / grain).map(|c| (location, c)));
+            wanted
+                .extend((offset_bytes / grain..(offset_bytes + width_bytes) / grain).map(|c| (location, c)));
         }
     }
     let mut initial = BTreeMap::new();
@@ -91,7 +97,8 @@ fn initial_write(graph: &mut EventGraph, location: LocationId, offset_bytes: u32
         InitialBytes::Known(bytes) => {
             let mut value = 0u128;
             for at in (0..width_bytes).rev() {
-                value = value << 8 | u128::from(bytes.get((offset_bytes + at) as usize).copied().unwrap_or(0));
+                value =
+                    value << 8 | u128::from(bytes.get((offset_bytes + at) as usize).copied().unwrap_or(0));
             }
             graph.terms.constant(value, width)
         }
@@ -125,8 +132,6 @@ impl Cells {
     }
     /// The cells with an initial write, of one location.
     pub fn of_location(&self, location: LocationId) -> impl Iterator<Item = (u32, EventId)> + '_ {
-        self.initial
-            .range((location, 0)..=(location, u32::MAX))
-            .map(|(&(_, cell), &event)| (cell, event))
+        self.initial.range((location, 0)..=(location, u32::MAX)).map(|(&(_, cell), &event)| (cell, event))
     }
 }

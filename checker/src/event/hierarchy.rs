@@ -139,6 +139,10 @@ impl Hierarchy {
 
 impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "gpu {} cluster {} cta {} warp {} lane {}", self.gpu, self.cluster, self.cta, self.warp, self.lane)
+        write!(
+            f,
+            "gpu {} cluster {} cta {} warp {} lane {}",
+            self.gpu, self.cluster, self.cta, self.warp, self.lane
+        )
     }
 }

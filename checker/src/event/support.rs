@@ -20,12 +20,14 @@ impl Supports {
                 continue;
             }
             let operands = terms.operands(top);
-            let missing: Vec<TermRef> = operands.iter().copied().filter(|o| !self.memo.contains_key(o)).collect();
+            let missing: Vec<TermRef> =
+                operands.iter().copied().filter(|o| !self.memo.contains_key(o)).collect();
             if !missing.is_empty() {
                 stack.extend(missing);
                 continue;
             }
-            let mut reads: BTreeSet<EventId> = operands.iter().flat_map(|o| self.memo[o].iter().copied()).collect();
+            let mut reads: BTreeSet<EventId> =
+                operands.iter().flat_map(|o| self.memo[o].iter().copied()).collect();
             if let TermKind::Unknown(unknown) = terms.kind(top)
                 && let UnknownKind::Read(event) = terms.unknown(*unknown).kind
             {

@@ -131,7 +131,8 @@ impl Default for TermPool {
 impl TermPool {
     /// A pool with nothing but the truth values.
     pub fn new() -> Self {
-        let mut pool = Self { terms: IndexVec::new(), unknowns: IndexVec::new(), known: FxHashMap::default() };
+        let mut pool =
+            Self { terms: IndexVec::new(), unknowns: IndexVec::new(), known: FxHashMap::default() };
         pool.intern(1, TermKind::Constant(0));
         pool.intern(1, TermKind::Constant(1));
         pool
@@ -208,7 +209,13 @@ impl TermPool {
         self.fresh_in_range(width, 0, mask(width), kind)
     }
     /// A fresh unknown known to lie in `min..=max` (the caller states that as a constraint where it is not by construction).
-    pub fn fresh_in_range(&mut self, width: Width, min: u128, max: u128, kind: UnknownKind) -> (UnknownId, TermRef) {
+    pub fn fresh_in_range(
+        &mut self,
+        width: Width,
+        min: u128,
+        max: u128,
+        kind: UnknownKind,
+    ) -> (UnknownId, TermRef) {
         let id = self.unknowns.push(Unknown { width, min, max, kind });
         (id, self.intern(width, TermKind::Unknown(id)))
     }
@@ -265,8 +272,9 @@ impl TermPool {
         }
         flat.sort_unstable();
         flat.dedup();
-        let has_complement =
-            flat.iter().any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
+        let has_complement = flat
+            .iter()
+            .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
         if has_complement || self.has_two_values(&flat) {
             return Self::FALSE;
         }
@@ -318,8 +326,9 @@ impl TermPool {
         }
         flat.sort_unstable();
         flat.dedup();
-        let has_complement =
-            flat.iter().any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
+        let has_complement = flat
+            .iter()
+            .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
         if has_complement {
             return Self::TRUE;
         }
@@ -571,7 +580,11 @@ impl TermPool {
         let probe = make(a, b);
         let commutes = matches!(
             probe,
-            TermKind::Add(..) | TermKind::Multiply(..) | TermKind::BitAnd(..) | TermKind::BitOr(..) | TermKind::BitXor(..)
+            TermKind::Add(..)
+                | TermKind::Multiply(..)
+                | TermKind::BitAnd(..)
+                | TermKind::BitOr(..)
+                | TermKind::BitXor(..)
         );
         let (x, y) = (self.constant_value(a), self.constant_value(b));
         if let (Some(x), Some(y)) = (x, y) {
@@ -583,8 +596,12 @@ impl TermPool {
         if let Some(y) = y {
             let all = mask(width);
             match probe {
-                TermKind::Add(..) | TermKind::BitOr(..) | TermKind::BitXor(..) | TermKind::ShiftLeft(..)
-                | TermKind::ShiftRight(..) | TermKind::Subtract(..)
+                TermKind::Add(..)
+                | TermKind::BitOr(..)
+                | TermKind::BitXor(..)
+                | TermKind::ShiftLeft(..)
+                | TermKind::ShiftRight(..)
+                | TermKind::Subtract(..)
                     if y == 0 =>
                 {
                     return a;

@@ -81,9 +81,14 @@ impl<S, R> Values<S, R> {
 }
 
 /// Evaluates `roots`. Relations of a `let rec` are least fixpoints, reached by iteration from the empty relation.
-pub fn evaluate<A: Algebra>(model: &MemoryModel, algebra: &A, roots: &[TermId]) -> Values<A::Set, A::Relation> {
+pub fn evaluate<A: Algebra>(
+    model: &MemoryModel,
+    algebra: &A,
+    roots: &[TermId],
+) -> Values<A::Set, A::Relation> {
     let needed = needed(model, roots);
-    let mut recursive: IndexVec<RecursiveId, A::Relation> = IndexVec::repeat(algebra.empty(), model.recursive.len());
+    let mut recursive: IndexVec<RecursiveId, A::Relation> =
+        IndexVec::repeat(algebra.empty(), model.recursive.len());
     loop {
         let values = one_pass(model, algebra, &needed, &recursive);
         let mut changed = false;

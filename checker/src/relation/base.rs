@@ -6,7 +6,8 @@ use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool,
+    TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
@@ -64,9 +65,10 @@ impl Basis {
             rmw.insert(read, write);
         }
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
-        for (base, edges) in
-            [(BaseRelation::BarrierSynchronization, &graph.barrier_edges), (BaseRelation::ExitRelease, &graph.exit_edges)]
-        {
+        for (base, edges) in [
+            (BaseRelation::BarrierSynchronization, &graph.barrier_edges),
+            (BaseRelation::ExitRelease, &graph.exit_edges),
+        ] {
             let mut bounds = MayMust::empty(n);
             for edge in edges {
                 bounds.may.insert(edge.from, edge.wait);
@@ -135,7 +137,8 @@ impl Basis {
         fr.may = rf.may.inverse().sequence(&co.may).intersection(&location.may);
         let sources = rf.may.inverse();
         for (read, write) in fr.may.pairs() {
-            let single = |event: EventId| graph.events[event].kind.access().is_some_and(|a| cells.n_pieces(a) == 1);
+            let single =
+                |event: EventId| graph.events[event].kind.access().is_some_and(|a| cells.n_pieces(a) == 1);
             let certain = single(read)
                 && location.must.contains(read, write)
                 && sources.successors(read).all(|source| co.must.contains(source, write));
@@ -262,7 +265,12 @@ impl Propagation {
 
     /// The last member that can still be true, if all others are known false; `None` if all are.
     #[expect(clippy::option_option, reason = "contradiction, nothing new and a new fact are three outcomes")]
-    fn unit(&self, terms: &TermPool, clause: &[TermRef], known: &BTreeSet<TermRef>) -> Option<Option<TermRef>> {
+    fn unit(
+        &self,
+        terms: &TermPool,
+        clause: &[TermRef],
+        known: &BTreeSet<TermRef>,
+    ) -> Option<Option<TermRef>> {
         let mut open = clause.iter().copied().filter(|&member| !self.is_false(terms, member, known));
         match (open.next(), open.next()) {
             (None, _) => None,
@@ -316,12 +324,8 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
-        BaseSet::Acquire => {
-            sem == Some(Sem::Acquire) || matches!(fence, Some((FenceSem::Acquire, _)))
-        }
-        BaseSet::Release => {
-            sem == Some(Sem::Release) || matches!(fence, Some((FenceSem::Release, _)))
-        }
+        BaseSet::Acquire => sem == Some(Sem::Acquire) || matches!(fence, Some((FenceSem::Acquire, _))),
+        BaseSet::Release => sem == Some(Sem::Release) || matches!(fence, Some((FenceSem::Release, _))),
         BaseSet::AcquireRelease => matches!(fence, Some((FenceSem::AcqRel, _))),
         BaseSet::SequentiallyConsistent => matches!(fence, Some((FenceSem::Sc, _))),
         BaseSet::Weak => !init && sem == Some(Sem::Weak),
@@ -400,7 +404,8 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
 /// Relations that follow from addresses.
 fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
     let n = graph.events.len();
-    let (mut location, mut virtually, mut complete) = (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
+    let (mut location, mut virtually, mut complete) =
+        (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
     let record = |relation: &mut MayMust, overlap: Overlap, a, b| {
         if overlap != Overlap::Never {
             relation.may.insert(a, b);
@@ -423,7 +428,8 @@ fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
                 if first.mapping == second.mapping {
                     record(&mut virtually, meets, a, b);
                 }
-                let complete_meets = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
+                let complete_meets =
+                    if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
                 record(&mut complete, complete_meets, a, b);
             }
         }
@@ -439,7 +445,8 @@ fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
 pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
     let mut supports = Supports::default();
-    let (mut address, mut data, mut control) = (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
+    let (mut address, mut data, mut control) =
+        (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
     for (id, event) in graph.events.iter_enumerated() {
         for &source in supports.reads(&graph.terms, event.guard) {
             control.insert(source, id);

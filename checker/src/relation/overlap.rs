@@ -24,7 +24,8 @@ pub fn overlap(graph: &EventGraph, a: &Access, b: &Access) -> Overlap {
     }
     let terms = &graph.terms;
     if let (Some(a_start), Some(b_start)) = (terms.constant_value(a.offset), terms.constant_value(b.offset)) {
-        let meets = a_start < b_start + u128::from(b.width_bytes) && b_start < a_start + u128::from(a.width_bytes);
+        let meets =
+            a_start < b_start + u128::from(b.width_bytes) && b_start < a_start + u128::from(a.width_bytes);
         return if meets { Overlap::Always } else { Overlap::Never };
     }
     if a.offset == b.offset {
@@ -32,8 +33,8 @@ pub fn overlap(graph: &EventGraph, a: &Access, b: &Access) -> Overlap {
     }
     let size = graph.locations[a.location].size_bytes;
     let (a_range, b_range) = (possible_offsets(terms, a, size), possible_offsets(terms, b, size));
-    let apart =
-        a_range.end() + a.width_bytes <= *b_range.start() || b_range.end() + b.width_bytes <= *a_range.start();
+    let apart = a_range.end() + a.width_bytes <= *b_range.start()
+        || b_range.end() + b.width_bytes <= *a_range.start();
     if apart { Overlap::Never } else { Overlap::Sometimes }
 }
 

@@ -9,7 +9,9 @@ use super::base::Basis;
 use super::{MayMust, MayMustSet, certain_closure};
 use crate::bits::BitMatrix;
 use crate::event::EventId;
-use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind};
+use fencepost_dsl::cat::memory_model::{
+    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind,
+};
 
 /// Rounds of tightening and re-evaluation at most; later ones rarely find anything.
 pub const ROUNDS_MAX: usize = 4;

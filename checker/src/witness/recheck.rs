@@ -109,7 +109,9 @@ fn check_reads(
             ensure(same_bytes && execution.executed.contains(write), || {
                 format!("read {read:?} takes a value from other bytes or from a write that does not happen")
             })?;
-            let slice = |value: u128, piece: u128| value >> (piece * grain * 8) & crate::event::term::mask(bits(grain));
+            let slice = |value: u128, piece: u128| {
+                value >> (piece * grain * 8) & crate::event::term::mask(bits(grain))
+            };
             ensure(slice(values[access.value], piece) == slice(values[written.value], from), || {
                 format!("read {read:?} and write {write:?} differ in value")
             })?;
@@ -123,15 +125,20 @@ fn bits(bytes: u128) -> u8 {
 }
 
 fn check_orders(graph: &EventGraph, execution: &Execution) -> Result<(), Disagreement> {
-    let is_write = |event: EventId| matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_));
+    let is_write =
+        |event: EventId| matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_));
     for (a, b) in execution.coherence.pairs() {
         let both = execution.executed.contains(a) && execution.executed.contains(b);
         ensure(both && is_write(a) && is_write(b), || format!("coherence relates {a:?} and {b:?}"))?;
     }
-    ensure(execution.coherence.transitive_closure().reflexive_event().is_none(), || "coherence has a cycle".into())?;
+    ensure(execution.coherence.transitive_closure().reflexive_event().is_none(), || {
+        "coherence has a cycle".into()
+    })?;
     for (a, b) in execution.fence_order.pairs() {
         let both = execution.executed.contains(a) && execution.executed.contains(b);
-        ensure(both && !execution.fence_order.contains(b, a), || format!("Fence-SC order relates {a:?} and {b:?}"))?;
+        ensure(both && !execution.fence_order.contains(b, a), || {
+            format!("Fence-SC order relates {a:?} and {b:?}")
+        })?;
     }
     Ok(())
 }
@@ -160,7 +167,10 @@ fn check_final_values(
             };
             let last = graph.events.ids().any(|write| {
                 covers(write)
-                    && !graph.events.ids().any(|later| covers(later) && execution.coherence.contains(write, later))
+                    && !graph
+                        .events
+                        .ids()
+                        .any(|later| covers(later) && execution.coherence.contains(write, later))
                     && access(graph, write).is_some_and(|access| {
                         values[access.value] >> ((byte - start(access, values)) * 8) & mask == expected
                     })
@@ -197,9 +207,10 @@ fn exact_basis(
     for &(read, write) in &graph.rmw {
         insert(BaseRelation::ReadModifyWrite, read, write);
     }
-    for (base, edges) in
-        [(BaseRelation::BarrierSynchronization, &graph.barrier_edges), (BaseRelation::ExitRelease, &graph.exit_edges)]
-    {
+    for (base, edges) in [
+        (BaseRelation::BarrierSynchronization, &graph.barrier_edges),
+        (BaseRelation::ExitRelease, &graph.exit_edges),
+    ] {
         for edge in edges.iter().filter(|edge| values[edge.condition] == 1) {
             insert(base, edge.from, edge.wait);
         }
@@ -271,7 +282,9 @@ fn check_axioms(model: &MemoryModel, basis: &ExactBasis) -> Result<(), Disagreem
             }
             (AxiomKind::Irreflexive | AxiomKind::Acyclic, Some(Value::Set(_))) | (_, None) => true,
         };
-        ensure(holds, || format!("axiom `{}` of the model does not hold of the execution found", axiom.name))?;
+        ensure(holds, || {
+            format!("axiom `{}` of the model does not hold of the execution found", axiom.name)
+        })?;
     }
     Ok(())
 }

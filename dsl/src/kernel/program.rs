@@ -339,6 +339,27 @@ pub enum Coordinate {
     Ngpuid,
 }
 
+impl Coordinate {
+    /// Whether it is a dimension of the launch, the same for all its threads.
+    pub fn is_dimension(self) -> bool {
+        match self {
+            Self::Ntid
+            | Self::Nwarpid
+            | Self::Nctaid
+            | Self::Nclusterid
+            | Self::ClusterNctarank
+            | Self::Ngpuid => true,
+            Self::Tid
+            | Self::Laneid
+            | Self::Warpid
+            | Self::Ctaid
+            | Self::Clusterid
+            | Self::ClusterCtarank
+            | Self::Gpuid => false,
+        }
+    }
+}
+
 /// Unary operators.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum UnaryOp {

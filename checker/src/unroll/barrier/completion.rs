@@ -78,18 +78,24 @@ impl Unroller<'_> {
         Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
     }
 
-    /// `red` does not mix with the others (UB-B5).
+    /// `red` does not mix with the others while the barrier is active (UB-B5), that is in one generation.
     fn check_forms(&self, id: u32, executions: &[usize]) -> Result<(), UnrollError> {
-        let find = |reduces: bool| {
-            executions
-                .iter()
-                .map(|&index| self.execution(index))
-                .find(|execution| matches!(execution.form, Form::Reduce { .. }) == reduces)
+        let may_meet = |a: &Execution, b: &Execution| match (a.generation, b.generation) {
+            (Generation::Static(a), Generation::Static(b)) => a == b,
+            (Generation::Dynamic(_), _) | (_, Generation::Dynamic(_)) => true,
         };
-        let (Some(reduce), Some(other)) = (find(true), find(false)) else { return Ok(()) };
+        let forms = executions.iter().map(|&index| self.execution(index));
+        let (reductions, others): (Vec<Execution>, Vec<Execution>) =
+            forms.partition(|execution| matches!(execution.form, Form::Reduce { .. }));
+        let mixed = reductions
+            .iter()
+            .find_map(|reduce| Some((reduce, others.iter().find(|other| may_meet(reduce, other))?)));
+        let Some((reduce, other)) = mixed else { return Ok(()) };
         let diagnostic = Diagnostic::new(
             "unsupported::barrier-mixed-red",
-            format!("barrier {id} is used both by `red` and by `sync` or `arrive`, which is unpredictable"),
+            format!(
+                "barrier {id} is used by `red` and by `sync` or `arrive`, possibly at the same time, which is unpredictable"
+            ),
             reduce.span,
             "`red` here",
         );
@@ -310,7 +316,11 @@ impl Unroller<'_> {
                 let other = self.execution(other);
                 let same_instance = self.same_generation(other.generation, execution.generation);
                 if same_instance != TermPool::FALSE {
-                    self.graph.barrier_edges.push(BarrierEdge { from: other.arrive, wait, condition: same_instance });
+                    self.graph.barrier_edges.push(BarrierEdge {
+                        from: other.arrive,
+                        wait,
+                        condition: same_instance,
+                    });
                 }
             }
         }

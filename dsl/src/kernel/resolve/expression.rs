@@ -143,7 +143,7 @@ impl Body<'_> {
                 }
                 self.read(register, span)
             }
-            Binding::Coordinate(_) if self.in_final => {
+            Binding::Coordinate(coordinate) if self.in_final && !coordinate.is_dimension() => {
                 let message = format!("`{name}` belongs to a thread and is gone at the end");
                 Err(self.report(Diagnostic::new(
                     "resolve::final-register",
