@@ -99,12 +99,8 @@ pub fn check(
                 return Err(CheckError::Unsupported(Box::new(diagnostic)));
             }
             Err(UnrollError::TooLarge { limit, value, .. }) => {
-                let limit = if limit == "events" {
-                    Limit::Events { limit: value }
-                } else {
-                    Limit::Steps { limit: value }
-                };
-                return Ok(stopped(launch, limit, config, n_iterations));
+                let limit = Limit::Unroll { what: limit, limit: value };
+                return Ok(stopped(launch, limit, model, config, n_iterations));
             }
         };
         statistics.microseconds.push(("unroll", (config.clock)() - start));
@@ -114,27 +110,35 @@ pub fn check(
             && !decision.open_loops.is_empty()
             && n_iterations < config.unroll_max;
         if !raise {
-            return Ok(decision.into_outcome(launch, config, n_iterations));
+            return Ok(decision.into_outcome(launch, model, config, n_iterations));
         }
         n_iterations = (n_iterations * 2).min(config.unroll_max);
     }
 }
 
-/// Whether a graph (say, one with a proposed repair) has no violation within its bound, and still completes.
+/// Whether a graph (say, one with a proposed repair) has no violation of the properties asked for: `Proved`,
+/// `ProvedUpToBound`, or anything else.
 ///
 /// # Errors
 /// See [`CheckError`].
-pub fn is_proved(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<bool, CheckError> {
+pub fn recheck_graph(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Verdict, CheckError> {
     let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
     let decision = Decider::new(graph, model, &config, Statistics::default()).decide()?;
-    Ok(decision.findings.is_empty() && decision.limit.is_none() && decision.vacuity.is_empty())
+    let launch = decision.graph.hierarchy.launch.clone();
+    Ok(decision.into_outcome(&launch, model, &config, config.unroll).verdict)
 }
 
 /// An outcome without a graph worth showing.
-fn stopped(launch: &Launch, limit: Limit, config: &Config, n_iterations: u32) -> Outcome {
+fn stopped(
+    launch: &Launch,
+    limit: Limit,
+    model: &MemoryModel,
+    config: &Config,
+    n_iterations: u32,
+) -> Outcome {
     let decision =
         Decision { limit: Some(limit), ..Decision::new(EventGraph::empty(launch), Statistics::default()) };
-    decision.into_outcome(launch, config, n_iterations)
+    decision.into_outcome(launch, model, config, n_iterations)
 }
 
 /// What is known of one graph.
@@ -161,7 +165,7 @@ impl Decision {
         }
     }
 
-    fn into_outcome(self, launch: &Launch, config: &Config, unroll: u32) -> Outcome {
+    fn into_outcome(self, launch: &Launch, model: &MemoryModel, config: &Config, unroll: u32) -> Outcome {
         let of_property = |property: Property| {
             if self.findings.iter().any(|finding| finding.property == property) {
                 return Verdict::Violated;
@@ -174,8 +178,14 @@ impl Decision {
             }
             if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
         };
-        let properties: Vec<(Property, Verdict)> =
-            config.properties.iter().map(|&property| (property, of_property(property))).collect();
+        // A model without flags states no race, so nothing can be claimed of races.
+        let stated = |property: Property| property != Property::Race || !model.flags.is_empty();
+        let properties: Vec<(Property, Verdict)> = config
+            .properties
+            .iter()
+            .filter(|&&property| stated(property))
+            .map(|&property| (property, of_property(property)))
+            .collect();
         Outcome {
             launch: launch.clone(),
             verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Proved),

@@ -73,18 +73,15 @@ impl Verdict {
 pub enum Limit {
     /// `--timeout`.
     Deadline,
-    /// `--max-events`: threads × unrolled instructions.
-    Events {
+    /// A size of the unrolled launch: `events`, `steps`, `threads` or `barrier edges`.
+    Unroll {
+        /// Of what there are too many.
+        what: &'static str,
         /// The limit.
         limit: u64,
     },
     /// `--max-clauses`.
     Clauses {
-        /// The limit.
-        limit: u64,
-    },
-    /// Statements executed while unrolling.
-    Steps {
         /// The limit.
         limit: u64,
     },

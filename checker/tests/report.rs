@@ -62,8 +62,10 @@ fn reports(text: &str) -> Reports {
                 explanations: &explanations,
             };
             reports.pretty += &summary::summary(&case, Style::PLAIN);
+            let mut told = Vec::new();
             for (finding, explanation) in outcome.findings.iter().zip(&explanations) {
-                reports.pretty += &diagnostic::finding(&case, &finding.witness, explanation, Style::PLAIN);
+                reports.pretty +=
+                    &diagnostic::finding(&case, &finding.witness, explanation, &mut told, Style::PLAIN);
                 reports.traces += &trace::trace(&case, &finding.witness, explanation);
             }
             reports.json += &format!("{}\n", json::report(&case));

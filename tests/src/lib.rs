@@ -1,3 +1,5 @@
-//! Shared by the suites.
+//! Shared by the suites: how to run the checker, a dull second opinion on small programs, and a source of them.
 
+pub mod generate;
+pub mod reference;
 pub mod run;

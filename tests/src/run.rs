@@ -5,7 +5,9 @@ use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
+use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{SourceMap, cat, kernel};
+use std::path::Path;
 
 /// The text of the default model.
 pub const PTX: &str = include_str!("../../checker/models/ptx.cat");
@@ -42,11 +44,30 @@ pub fn outcomes(text: &str, model: &MemoryModel, config: &Config) -> Vec<Outcome
     let options = LoadOptions { defines: Vec::new(), target: None };
     let program = kernel::load(&mut sources, "test.fence", &mut |_| Ok(text.into()), &options)
         .unwrap_or_else(|errors| panic!("the text is rejected: {errors:#?}\n{text}"));
+    outcomes_of(&program, model, config)
+}
+
+/// The program of a file.
+///
+/// # Panics
+/// If the file cannot be read or is rejected.
+pub fn load(path: &Path) -> Program {
+    let mut read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let options = LoadOptions { defines: Vec::new(), target: None };
+    kernel::load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &options)
+        .unwrap_or_else(|errors| panic!("{} is rejected: {errors:#?}", path.display()))
+}
+
+/// The outcome of each kernel and launch of a program, in order.
+///
+/// # Panics
+/// If an internal check fails or something is not supported.
+pub fn outcomes_of(program: &Program, model: &MemoryModel, config: &Config) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let outcome = check(&program, kernel, launch, model, config);
-            outcomes.push(outcome.unwrap_or_else(|error| panic!("{error}\n{text}")));
+            let outcome = check(program, kernel, launch, model, config);
+            outcomes.push(outcome.unwrap_or_else(|error| panic!("{}: {error}", kernel.name)));
         }
     }
     outcomes

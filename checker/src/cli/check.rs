@@ -244,8 +244,9 @@ fn status(verdict: Verdict, allow_bounded: bool) -> Status {
 
 fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
     let mut text = summary::summary(case, style);
+    let mut told = Vec::new();
     for (finding, explanation) in case.outcome.findings.iter().zip(case.explanations) {
-        text += &format!("\n{}", diagnostic::finding(case, &finding.witness, explanation, style));
+        text += &format!("\n{}", diagnostic::finding(case, &finding.witness, explanation, &mut told, style));
         if with_trace {
             text += &format!("\n{}", trace::trace(case, &finding.witness, explanation));
         }

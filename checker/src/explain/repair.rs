@@ -5,9 +5,9 @@
 
 use super::chain::{Chain, scope_of};
 use super::{Explanation, Reason, Subject};
-use crate::check::{CheckError, Config, is_proved};
+use crate::check::{CheckError, Config, recheck_graph};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, SiteId};
-use crate::verdict::Property;
+use crate::verdict::{Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ pub struct Repair {
     pub changes: Vec<Change>,
     /// What was checked of the result.
     pub checked: Vec<Property>,
+    /// Only for executions within the loop bound.
+    pub within_bound: bool,
     /// It makes the racing accesses themselves strong, and orders nothing else.
     pub only_strengthens_ends: bool,
 }
@@ -62,7 +64,7 @@ enum Goal {
 /// Each try may take a share of the time left; tries stop when half of it is gone.
 ///
 /// # Errors
-/// See [`is_proved`].
+/// See [`recheck_graph`].
 pub fn find(
     graph: &EventGraph,
     model: &MemoryModel,
@@ -73,9 +75,9 @@ pub fn find(
         Subject::Race { earlier, later } => Some((earlier, later)),
         _ => None,
     };
-    let wanted = [Property::Race, Property::Assert];
-    let properties: Vec<Property> =
-        config.properties.iter().copied().filter(|property| wanted.contains(property)).collect();
+    // Races are checked even if they were not asked for: a repair that leaves one is none.
+    let mut properties = vec![Property::Race];
+    properties.extend(config.properties.iter().filter(|&&property| property == Property::Assert));
     let start = (config.clock)();
     let time_left = config.deadline_us.saturating_sub(start);
     let mut tried: Vec<Vec<Change>> = Vec::new();
@@ -94,9 +96,11 @@ pub fn find(
             deadline_us: now + time_left / (2 * CANDIDATES_MAX as u64),
             ..config.clone()
         };
-        if is_proved(changed, model, &config)? {
+        let verdict = recheck_graph(changed, model, &config)?;
+        if matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound) {
+            let within_bound = verdict == Verdict::ProvedUpToBound;
             let only_strengthens_ends = ends.is_some_and(|ends| only_strengthens(graph, &changes, ends));
-            return Ok(Some(Repair { changes, checked: properties, only_strengthens_ends }));
+            return Ok(Some(Repair { changes, checked: properties, within_bound, only_strengthens_ends }));
         }
         tried.push(changes);
     }

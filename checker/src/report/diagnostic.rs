@@ -3,6 +3,7 @@
 use super::wording::Words;
 use super::{Case, Style, wrap};
 use crate::event::EventId;
+use crate::explain::repair::Repair;
 use crate::explain::{Explanation, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::span::FileId;
@@ -11,7 +12,15 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 
 /// A finding, drawn.
-pub fn finding(case: &Case<'_>, witness: &Witness, explanation: &Explanation, style: Style) -> String {
+///
+/// `told` are the repairs of the findings before it: one cause often shows in several findings.
+pub fn finding(
+    case: &Case<'_>,
+    witness: &Witness,
+    explanation: &Explanation,
+    told: &mut Vec<Repair>,
+    style: Style,
+) -> String {
     let words = Words { case, witness };
     let labels = labels(&words, explanation);
     let mut text = draw(case.sources, explanation.code, &words.headline(explanation), labels, style);
@@ -25,7 +34,9 @@ pub fn finding(case: &Case<'_>, witness: &Witness, explanation: &Explanation, st
         note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
     }
     if let Some(repair) = &explanation.repair {
-        note(&mut text, "help", "1;32", &words.repair(repair), style);
+        let help = if told.contains(repair) { words.repair_again(repair) } else { words.repair(repair) };
+        note(&mut text, "help", "1;32", &help, style);
+        told.push(repair.clone());
     }
     note(&mut text, "more", "1;36", &format!("fencepost explain {}", explanation.code), style);
     text

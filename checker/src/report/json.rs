@@ -238,9 +238,9 @@ fn limit_report(limit: &Limit) -> LimitReport {
     let (message, help) = stopped(limit);
     let name = match limit {
         Limit::Deadline => "timeout",
-        Limit::Events { .. } => "max-events",
+        Limit::Unroll { what: "events", .. } => "max-events",
+        Limit::Unroll { what, .. } => what,
         Limit::Clauses { .. } => "max-clauses",
-        Limit::Steps { .. } => "steps",
         Limit::Cells { .. } => "cells",
     };
     LimitReport { name, message, help }

@@ -120,17 +120,20 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
         Limit::Deadline => {
             ("the time is up".to_owned(), "raise --timeout, lower --unroll, or choose a smaller launch")
         }
-        Limit::Events { limit } => (
+        Limit::Unroll { what: "events", limit } => (
             format!("the launch has more than {limit} events"),
             "raise --max-events, lower --unroll, or choose a smaller launch",
         ),
+        Limit::Unroll { what: "steps", limit } => (
+            format!("unrolling takes more than {limit} steps"),
+            "shorten constant loops, lower --unroll, or choose a smaller launch",
+        ),
+        Limit::Unroll { what, limit } => {
+            (format!("the launch has more than {limit} {what}"), "choose a smaller launch")
+        }
         Limit::Clauses { limit } => (
             format!("the formula has more than {limit} clauses"),
             "raise --max-clauses, lower --unroll, or choose a smaller launch",
-        ),
-        Limit::Steps { limit } => (
-            format!("unrolling takes more than {limit} steps"),
-            "shorten constant loops, lower --unroll, or choose a smaller launch",
         ),
         Limit::Cells { location, limit } => (
             format!("a symbolic index can reach more than {limit} cells of `{location}`"),

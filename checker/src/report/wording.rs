@@ -7,6 +7,7 @@ use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::Object;
+use fencepost_dsl::vocabulary::Sem;
 
 /// Says things about one finding.
 #[derive(Clone, Copy, Debug)]
@@ -169,9 +170,22 @@ impl Words<'_> {
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
         if is_unexplained {
-            sentences.push("the model orders the two accesses in neither direction".to_owned());
+            sentences.push(self.unordered(explanation).to_owned());
         }
         sentences
+    }
+
+    /// When nothing more particular can be said.
+    fn unordered(&self, explanation: &Explanation) -> &'static str {
+        let Subject::Race { earlier, later } = explanation.subject else { return "" };
+        let is_weak = |event: EventId| {
+            self.graph().events[event].kind.access().is_some_and(|access| access.sem == Sem::Weak)
+        };
+        if is_weak(earlier) && is_weak(later) {
+            "both accesses are weak: weak accesses never synchronize, and nothing else orders them"
+        } else {
+            "the model orders the two accesses in neither direction"
+        }
     }
 
     fn read(&self, fact: &ReadFact) -> String {
@@ -228,7 +242,7 @@ impl Words<'_> {
                 let scope = crate::explain::chain::scope_of(self.graph(), *event)
                     .map_or_else(String::new, |scope| format!(" `.{scope}`"));
                 format!(
-                    "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` is the narrowest scope that holds both",
+                    "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` or wider holds both",
                     self.named(*event, explanation),
                     self.agent(*thread),
                     self.named(*other, explanation),
@@ -240,7 +254,7 @@ impl Words<'_> {
                 self.end(*read, explanation),
             ),
             Reason::NoRelease { write, after, nearby } => format!(
-                "{} passes the signal on, but nothing releases {} before it: a release pattern is a release write, or a \
+                "{} passes the signal on, but nothing before it releases {}: a release pattern is a release write, or a \
                  release fence and then a strong write, both in {}{}",
                 self.end(*write, explanation),
                 self.released(*after, explanation),
@@ -294,7 +308,7 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait => format!("what reached that thread through {}", self.quoted(event)),
+            EventKind::BarrierWait => format!("what came to that thread through {}", self.quoted(event)),
             EventKind::Init(_)
             | EventKind::Read(_)
             | EventKind::Write(_)
@@ -341,6 +355,13 @@ impl Words<'_> {
         if all.is_empty() { None } else { Some(all.join(", ")) }
     }
 
+    /// The help line of a repair that an earlier finding has told already.
+    pub fn repair_again(&self, repair: &Repair) -> String {
+        let lines: Vec<String> =
+            repair.changes.iter().map(|change| self.line(self.graph().sites[change.site].span)).collect();
+        format!("the change to {} that is given above mends this too", lines.join(" and "))
+    }
+
     /// The help line of a checked repair.
     pub fn repair(&self, repair: &Repair) -> String {
         let changes: Vec<String> = repair
@@ -353,13 +374,14 @@ impl Words<'_> {
             .collect();
         let assertions =
             if repair.checked.contains(&Property::Assert) { " and no failed assertion" } else { "" };
+        let bound = if repair.within_bound { " within the loop bound" } else { "" };
         let caveat = if repair.only_strengthens_ends {
             "; it only makes these accesses strong: a read-modify-write needs `atom` or `red`"
         } else {
             ""
         };
         format!(
-            "change {} (checked: with this change no race{assertions} is left{caveat})",
+            "change {} (checked: with this change no race{assertions} is left{bound}{caveat})",
             changes.join(" and ")
         )
     }

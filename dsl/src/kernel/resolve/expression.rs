@@ -302,11 +302,26 @@ impl Body<'_> {
                 span,
                 format!("{} and {} bits", left.width, right.width),
             );
-            return Err(self.report(if left.width.min(right.width) == 1 {
-                error.with_help("a condition is not a number; use `c ? 1 : 0`")
-            } else {
-                error.with_help(format!("convert the narrower side: `… as u{}`", left.width.max(right.width)))
-            }));
+            let is_comparison =
+                |side: &Expression| side.width == 1 && matches!(side.kind, ExpressionKind::Binary(..));
+            return Err(self.report(
+                if matches!(op, AstBinary::And | AstBinary::Or | AstBinary::Xor)
+                    && (is_comparison(&left) || is_comparison(&right))
+                {
+                    error.with_help(format!(
+                        "comparisons bind tighter than `{}`, as in C: write `(a {} b) == c`",
+                        op.symbol(),
+                        op.symbol()
+                    ))
+                } else if left.width.min(right.width) == 1 {
+                    error.with_help("a condition is not a number; use `c ? 1 : 0`")
+                } else {
+                    error.with_help(format!(
+                        "convert the narrower side: `… as u{}`",
+                        left.width.max(right.width)
+                    ))
+                },
+            ));
         }
         let width = if op.is_comparison() { 1 } else { left.width };
         let kind = ExpressionKind::Binary(binary_op(op), Box::new(left), Box::new(right));

@@ -1,0 +1,117 @@
+//! The dull twin: decides tiny programs by plain enumeration of their executions.
+//!
+//! It exists so that "proved" can be doubted. It shares no semantic code with the checker, takes only the resolved
+//! program from the front end, and spells PTX's memory model out as nested loops over a list of events, rule by rule
+//! (the ids in comments are those of the specification's §1). Nothing here is meant to be fast.
+//!
+//! What it cannot do: loops other than `await`, calls, asynchronous operations, vectors, barriers for part of a CTA, symbolic
+//! parameters and memory without initialiser. It panics on them. Programs that are too large to enumerate are an error.
+
+mod event;
+mod execution;
+mod expression;
+mod interpreter;
+mod memory;
+mod model;
+mod race;
+mod relation;
+
+use event::Event;
+use fencepost_dsl::kernel::program::{Kernel, Launch};
+use interpreter::{Control, Run, Thread};
+use memory::Memory;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything the twin finds out about one kernel and launch.
+#[derive(Clone, Default, Debug)]
+pub struct Reference {
+    /// The final values of all global scalars by name, of every execution in which every thread finished.
+    pub outcomes: BTreeSet<BTreeMap<String, u64>>,
+    /// Whether some execution, prefixes included, has a data race (MM-19).
+    pub races: bool,
+    /// Whether some race is between accesses that overlap partially, so that outcomes mean nothing (MM-20).
+    pub mixed_size_races: bool,
+    /// Executions the axioms allow.
+    pub n_executions: usize,
+}
+
+/// The program has more executions than are enumerated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge;
+
+/// How much is enumerated at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Runs of one thread.
+    pub runs_max: usize,
+    /// Choices of one run per thread.
+    pub combinations_max: usize,
+    /// Candidate executions.
+    pub candidates_max: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { runs_max: 1_500, combinations_max: 2_000_000, candidates_max: 100_000 }
+    }
+}
+
+/// Enumerates all executions of `kernel` for `launch`.
+///
+/// # Errors
+/// If there are too many.
+///
+/// # Panics
+/// On programs that use more of the language than the twin knows.
+pub fn decide(kernel: &Kernel, launch: &Launch, effort: Effort) -> Result<Reference, TooLarge> {
+    assert!(kernel.parameters.is_empty(), "symbolic parameters are unsupported by the twin");
+    let threads = interpreter::threads(launch);
+    let memory = Memory::new(kernel, launch);
+    let runs = all_runs(kernel, &threads, &memory, effort)?;
+    execution::enumerate(kernel, &memory, &threads, &runs, effort)
+}
+
+/// Every thread's runs, for reads that return any value that some run may have written.
+///
+/// A written value is either a constant or computed from reads. How often it was computed on is its depth; as no chain of
+/// values goes in a circle (AX-4), no depth exceeds the number of computed writes in a run of every thread.
+fn all_runs(
+    kernel: &Kernel,
+    threads: &[Thread],
+    memory: &Memory,
+    effort: Effort,
+) -> Result<Vec<Vec<Run>>, TooLarge> {
+    let mut depths: Vec<BTreeMap<u64, usize>> =
+        memory.initial.iter().map(|&value| BTreeMap::from([(value, 0)])).collect();
+    loop {
+        let of_all = |control| -> Result<Vec<Vec<Run>>, TooLarge> {
+            let of_one = |t| interpreter::runs(kernel, t, memory, &depths, control, effort.runs_max);
+            threads.iter().map(of_one).collect()
+        };
+        let runs = of_all(Control::Ignored)?;
+        let longest = |runs: &Vec<Run>| runs.iter().map(Run::n_computed_writes).max().unwrap_or(0);
+        let depth_max: usize = runs.iter().map(longest).sum();
+        let mut grown = depths.clone();
+        for run in runs.iter().flatten() {
+            for write in run.events.iter().filter(|event| event.is_write()) {
+                let reads = write.dependencies.iter().map(|&read| &run.events[read]);
+                let of_read = |read: &Event| {
+                    let parts = read.granules.iter().zip(&read.values);
+                    parts.map(|(&granule, value)| depths[granule][value] + 1).max().unwrap_or(0)
+                };
+                let depth = reads.map(of_read).max().unwrap_or(0);
+                if depth > depth_max {
+                    continue;
+                }
+                for (&granule, &value) in write.granules.iter().zip(&write.values) {
+                    let known = grown[granule].entry(value).or_insert(depth);
+                    *known = depth.min(*known);
+                }
+            }
+        }
+        if grown == depths {
+            return of_all(Control::Obeyed);
+        }
+        depths = grown;
+    }
+}

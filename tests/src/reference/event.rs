@@ -1,0 +1,132 @@
+//! What happens in one run of a thread, as a flat record: the twin's loops look at its fields directly.
+
+use fencepost_dsl::vocabulary::Scope;
+use std::collections::BTreeSet;
+
+/// Which barrier: a named barrier of a CTA, or the lanes of a mask of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum BarrierKey {
+    /// `bar.sync id`.
+    Cta {
+        /// CTA counted over the launch.
+        cta: u32,
+        /// Barrier number.
+        id: u64,
+    },
+    /// `bar.warp.sync mask`.
+    Warp {
+        /// CTA counted over the launch.
+        cta: u32,
+        /// Warp of the CTA.
+        warp: u32,
+        /// Lanes.
+        mask: u64,
+    },
+}
+
+/// What an event is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Also the read part of an atomic.
+    Read,
+    /// Also the write part of an atomic, and initial writes.
+    Write,
+    /// A thread fence; `acquire` and `release` say which.
+    Fence {
+        /// `fence.sc` or `membar`.
+        sc: bool,
+    },
+    /// `fence.proxy.alias`.
+    AliasFence,
+    /// The thread's n-th arrival at a barrier.
+    Arrive(BarrierKey, u32),
+    /// The thread got through its n-th generation of a barrier.
+    Wait(BarrierKey, u32),
+    /// The thread finished.
+    Exit,
+}
+
+/// Where an access goes: storage, instance (CTA, or 0), first byte, size in bytes. Aliases share it.
+pub type Location = (u32, u32, u32, u32);
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What it is.
+    pub kind: Kind,
+    /// `None` for an initial write.
+    pub thread: Option<usize>,
+    /// Physical place of an access.
+    pub location: Location,
+    /// Virtual mapping of an access.
+    pub mapping: u32,
+    /// The granules an access covers, ascending; empty for others.
+    pub granules: Vec<usize>,
+    /// Value per granule.
+    pub values: Vec<u64>,
+    /// Strong (§8.4).
+    pub strong: bool,
+    /// Scope of a strong event.
+    pub scope: Scope,
+    /// Acquire operation, or a fence that takes part in acquire patterns.
+    pub acquire: bool,
+    /// Release operation, or a fence that takes part in release patterns.
+    pub release: bool,
+    /// The read of a `red`, or of an `atom` with sink: in no acquire pattern (MM-24, A-7).
+    pub never_acquires: bool,
+    /// For the write part of an atomic: the event just before is its read part.
+    pub of_atomic: bool,
+    /// For a write: positions of the reads in this run whose values flow into it.
+    pub dependencies: BTreeSet<usize>,
+    /// The read of the try at which an `await` got through.
+    pub unblocks: bool,
+    /// A read whose value decided whether the thread came to a barrier, or to its end.
+    pub decides: bool,
+}
+
+impl Event {
+    /// An event without memory access.
+    pub fn new(kind: Kind, thread: Option<usize>) -> Self {
+        Self {
+            kind,
+            thread,
+            location: (0, 0, 0, 0),
+            mapping: 0,
+            granules: Vec::new(),
+            values: Vec::new(),
+            strong: false,
+            scope: Scope::Cta,
+            acquire: false,
+            release: false,
+            never_acquires: false,
+            of_atomic: false,
+            dependencies: BTreeSet::new(),
+            unblocks: false,
+            decides: false,
+        }
+    }
+    /// A read, or the read part of an atomic.
+    pub fn is_read(&self) -> bool {
+        self.kind == Kind::Read
+    }
+    /// A write, the write part of an atomic, or an initial write.
+    pub fn is_write(&self) -> bool {
+        self.kind == Kind::Write
+    }
+    /// A memory operation.
+    pub fn is_memory(&self) -> bool {
+        self.is_read() || self.is_write()
+    }
+    /// A thread fence.
+    pub fn is_fence(&self) -> bool {
+        matches!(self.kind, Kind::Fence { .. })
+    }
+    /// A `fence.sc`.
+    pub fn is_fence_sc(&self) -> bool {
+        self.kind == Kind::Fence { sc: true }
+    }
+    /// Whether both are memory operations that share a byte.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.granules.iter().any(|granule| other.granules.contains(granule))
+    }
+}

@@ -1,0 +1,257 @@
+//! Candidate executions: one run per thread, then every reads-from, Fence-SC order and coherence order.
+
+use super::event::{BarrierKey, Event, Kind};
+use super::interpreter::{Run, Thread};
+use super::memory::Memory;
+use super::model::Model;
+use super::relation::Relation;
+use super::{Effort, Reference, TooLarge, race};
+use fencepost_dsl::kernel::program::{Kernel, Object};
+use fencepost_dsl::vocabulary::{Scope, Space};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One run of every thread, and the initial writes.
+pub struct Combination {
+    /// Initial writes first, then each thread's events in program order.
+    pub events: Vec<Event>,
+    /// Initial writes, one per granule.
+    pub n_initial: usize,
+    /// Program order.
+    pub po: Relation,
+    /// Whether every thread finished.
+    pub complete: bool,
+    /// From what lets a thread through a barrier to its getting through: arrivals, and exits.
+    pub releases_wait: Relation,
+    /// The part of it that synchronizes (MM-34, MM-37).
+    pub barrier_sw: Relation,
+}
+
+impl Combination {
+    /// Whether `b`'s thread is in `scope` as seen from `a`'s thread.
+    pub fn in_scope(threads: &[Thread], a: usize, scope: Scope, b: usize) -> bool {
+        let (a, b) = (&threads[a], &threads[b]);
+        match scope {
+            Scope::Cta => a.cta() == b.cta(),
+            Scope::Cluster => a.gpu == b.gpu && a.cluster == b.cluster,
+            Scope::Gpu => a.gpu == b.gpu,
+            Scope::Sys => true,
+        }
+    }
+
+    /// Puts runs together; `None` where somebody got through a barrier at which somebody else never arrives.
+    fn new(memory: &Memory, threads: &[Thread], runs: &[&Run]) -> Option<Self> {
+        let mut events = Vec::new();
+        for (granule, &value) in memory.initial.iter().enumerate() {
+            let mut event = Event::new(Kind::Write, None);
+            event.granules = vec![granule];
+            event.values = vec![value];
+            events.push(event);
+        }
+        let n_initial = events.len();
+        for run in runs {
+            let base = events.len();
+            for event in &run.events {
+                let mut event = event.clone();
+                event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
+                events.push(event);
+            }
+        }
+        let n = events.len();
+        let mut po = Relation::new(n);
+        for a in n_initial..n {
+            for b in a + 1..n {
+                if events[a].thread == events[b].thread {
+                    po.insert(a, b);
+                }
+            }
+        }
+        let complete = runs.iter().all(|run| run.complete);
+        let (releases_wait, barrier_sw) = barriers(threads, &events)?;
+        Some(Self { events, n_initial, po, complete, releases_wait, barrier_sw })
+    }
+}
+
+/// What lets threads through barriers, and which of it synchronizes.
+fn barriers(threads: &[Thread], events: &[Event]) -> Option<(Relation, Relation)> {
+    let (mut releases, mut synchronizes) = (Relation::new(events.len()), Relation::new(events.len()));
+    for (wait, event) in events.iter().enumerate() {
+        let Kind::Wait(key, generation) = event.kind else { continue };
+        for thread in threads {
+            let takes_part = match key {
+                BarrierKey::Cta { cta, .. } => thread.cta() == cta,
+                BarrierKey::Warp { cta, warp, mask } => {
+                    thread.cta() == cta && thread.warp == warp && mask >> thread.lane & 1 == 1
+                }
+            };
+            if !takes_part {
+                continue;
+            }
+            let find = |kind| events.iter().position(|e| e.thread == Some(thread.index) && e.kind == kind);
+            if let Some(arrival) = find(Kind::Arrive(key, generation)) {
+                releases.insert(arrival, wait);
+                synchronizes.insert(arrival, wait);
+                continue;
+            }
+            // BR-7, A-22: without a count, exited threads are not waited for; BR-8 has no such exception.
+            let exit = find(Kind::Exit).filter(|_| matches!(key, BarrierKey::Cta { .. }))?;
+            releases.insert(exit, wait);
+        }
+    }
+    Some((releases, synchronizes))
+}
+
+/// Where each read gets each of its granules: a write, by event and position in [`Event::granules`].
+pub type ReadsFrom = BTreeMap<usize, Vec<usize>>;
+
+/// Enumerates all executions.
+pub fn enumerate(
+    kernel: &Kernel,
+    memory: &Memory,
+    threads: &[Thread],
+    runs: &[Vec<Run>],
+    effort: Effort,
+) -> Result<Reference, TooLarge> {
+    let n_combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()));
+    if n_combinations.is_none_or(|n| n > effort.combinations_max) {
+        return Err(TooLarge);
+    }
+    let mut search =
+        Search { kernel, memory, threads, budget: effort.candidates_max, reference: Reference::default() };
+    search.combine(runs, &mut Vec::new())?;
+    Ok(search.reference)
+}
+
+struct Search<'a> {
+    kernel: &'a Kernel,
+    memory: &'a Memory,
+    threads: &'a [Thread],
+    budget: usize,
+    reference: Reference,
+}
+
+impl Search<'_> {
+    fn combine<'r>(&mut self, runs: &'r [Vec<Run>], chosen: &mut Vec<&'r Run>) -> Result<(), TooLarge> {
+        if chosen.len() < runs.len() {
+            for run in &runs[chosen.len()] {
+                chosen.push(run);
+                self.combine(runs, chosen)?;
+                chosen.pop();
+            }
+            return Ok(());
+        }
+        if !self.every_value_is_written(chosen) {
+            return Ok(());
+        }
+        if chosen.iter().map(|run| run.events.len()).sum::<usize>() + self.memory.initial.len() > 64 {
+            return Err(TooLarge);
+        }
+        let Some(combination) = Combination::new(self.memory, self.threads, chosen) else { return Ok(()) };
+        let model = Model::new(&combination, self.threads);
+        self.choose_reads_from(&model, &mut ReadsFrom::new())
+    }
+
+    /// Whether each value that is read is initial or written by somebody.
+    fn every_value_is_written(&self, runs: &[&Run]) -> bool {
+        let parts = |event: &Event, granule: usize, value: u64| {
+            event.granules.iter().zip(&event.values).any(|(&g, &v)| g == granule && v == value)
+        };
+        runs.iter().flat_map(|run| &run.events).filter(|event| event.is_read()).all(|read| {
+            read.granules.iter().zip(&read.values).all(|(&granule, &value)| {
+                self.memory.initial[granule] == value
+                    || runs
+                        .iter()
+                        .flat_map(|run| &run.events)
+                        .any(|event| event.is_write() && parts(event, granule, value))
+            })
+        })
+    }
+
+    fn choose_reads_from(&mut self, model: &Model<'_>, rf: &mut ReadsFrom) -> Result<(), TooLarge> {
+        let events = &model.combination.events;
+        let open = |read: &usize| {
+            events[*read].is_read() && rf.get(read).is_none_or(|s| s.len() < events[*read].granules.len())
+        };
+        let Some(read) = (0..events.len()).find(open) else { return self.choose_fence_order(model, rf) };
+        let position = rf.get(&read).map_or(0, Vec::len);
+        let (granule, value) = (events[read].granules[position], events[read].values[position]);
+        for (write, event) in events.iter().enumerate() {
+            let at = event.granules.iter().position(|&g| g == granule).filter(|_| event.is_write());
+            if at.is_some_and(|at| event.values[at] == value) {
+                rf.entry(read).or_default().push(write);
+                self.choose_reads_from(model, rf)?;
+                rf.get_mut(&read).expect("just used").pop();
+            }
+        }
+        Ok(())
+    }
+
+    fn choose_fence_order(&mut self, model: &Model<'_>, rf: &ReadsFrom) -> Result<(), TooLarge> {
+        if !model.no_thin_air(rf) || !model.waits_are_justified(rf) {
+            return self.spend();
+        }
+        for sc in choices(&model.fence_pairs(), &Relation::new(model.combination.events.len())) {
+            self.spend()?;
+            let Some(causality) = model.causality(rf, &sc) else { continue };
+            for co in choices(&model.write_pairs(&causality), &model.forced_coherence(&causality)) {
+                self.spend()?;
+                if model.allows(rf, &causality, &co) {
+                    self.record(model, &causality.cause, &co);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self) -> Result<(), TooLarge> {
+        self.budget = self.budget.checked_sub(1).ok_or(TooLarge)?;
+        Ok(())
+    }
+
+    fn record(&mut self, model: &Model<'_>, cause: &Relation, co: &Relation) {
+        self.reference.n_executions += 1;
+        let races = race::races(model, cause);
+        self.reference.races |= !races.is_empty();
+        self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
+        if !model.combination.complete {
+            return;
+        }
+        // One value for each granule of global memory, then what each object makes of them.
+        let globals = || self.kernel.objects.iter().filter(|object| object.space == Space::Global);
+        let granules: BTreeSet<usize> = globals().flat_map(|object| self.memory.of_object(object)).collect();
+        let mut memories: Vec<BTreeMap<usize, u64>> = vec![BTreeMap::new()];
+        for granule in granules {
+            let mut longer = Vec::new();
+            for memory in &memories {
+                for value in race::final_values(model, co, granule) {
+                    let mut memory = memory.clone();
+                    memory.insert(granule, value);
+                    longer.push(memory);
+                }
+            }
+            memories = longer;
+        }
+        for memory in memories {
+            let value_of = |object: &Object| {
+                let parts: Vec<u64> = self.memory.of_object(object).iter().map(|g| memory[g]).collect();
+                (object.name.clone(), self.memory.join(object.storage.0, &parts))
+            };
+            self.reference.outcomes.insert(globals().map(value_of).collect());
+        }
+    }
+}
+
+/// All transitive orders around `forced` in which each of `pairs` is related one way or the other.
+fn choices(pairs: &[(usize, usize)], forced: &Relation) -> Vec<Relation> {
+    let closed = forced.closure();
+    if !closed.is_irreflexive() {
+        return Vec::new();
+    }
+    let Some((&(a, b), rest)) = pairs.split_first() else { return vec![closed] };
+    let mut result = Vec::new();
+    for (from, to) in [(a, b), (b, a)] {
+        let mut with = closed.clone();
+        with.insert(from, to);
+        result.extend(choices(rest, &with));
+    }
+    result
+}

@@ -1,0 +1,113 @@
+//! Concrete evaluation of expressions, with the reads their values come from.
+
+use super::interpreter::Thread;
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A value, and the positions of the reads it was computed from.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Datum {
+    /// At most 64 bits.
+    pub value: u64,
+    /// Reads of the run.
+    pub reads: BTreeSet<usize>,
+}
+
+/// Registers by index.
+pub type Registers = BTreeMap<usize, Datum>;
+
+/// Keeps the low `width` bits.
+pub fn truncate(value: u64, width: u8) -> u64 {
+    if width >= 64 { value } else { value & ((1 << width) - 1) }
+}
+
+/// Evaluates an expression.
+pub fn evaluate(expression: &Expression, registers: &Registers, thread: &Thread) -> Datum {
+    let eval = |inner: &Expression| evaluate(inner, registers, thread);
+    let mut datum = match &expression.kind {
+        ExpressionKind::Constant(value) => {
+            Datum { value: u64::try_from(*value).expect("at most 64 bits"), reads: BTreeSet::new() }
+        }
+        ExpressionKind::Register(register) => {
+            registers.get(&register.index()).expect("assigned before it is read").clone()
+        }
+        ExpressionKind::Coordinate(which) => {
+            Datum { value: u64::from(coordinate(*which, thread)), reads: BTreeSet::new() }
+        }
+        ExpressionKind::Unary(op, inner) => {
+            let inner = eval(inner);
+            let value = match op {
+                UnaryOp::Not => !inner.value,
+                UnaryOp::Negate => inner.value.wrapping_neg(),
+            };
+            Datum { value, reads: inner.reads }
+        }
+        ExpressionKind::Binary(op, left, right) => {
+            let (left_datum, right_datum) = (eval(left), eval(right));
+            let value = binary(*op, left_datum.value, right_datum.value, left.width);
+            Datum { value, reads: left_datum.reads.union(&right_datum.reads).copied().collect() }
+        }
+        ExpressionKind::Select(condition, then, otherwise) => {
+            let condition = eval(condition);
+            assert!(condition.reads.is_empty(), "selects on read values are unsupported by the twin");
+            eval(if condition.value == 1 { then } else { otherwise })
+        }
+        ExpressionKind::Convert(inner) => eval(inner),
+        ExpressionKind::FinalValue(_) => panic!("final values are unsupported by the twin"),
+    };
+    datum.value = truncate(datum.value, expression.width);
+    datum
+}
+
+fn binary(op: BinaryOp, a: u64, b: u64, width: u8) -> u64 {
+    match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Subtract => a.wrapping_sub(b),
+        BinaryOp::Multiply => a.wrapping_mul(b),
+        BinaryOp::Divide => a.checked_div(b).unwrap_or(u64::MAX),
+        BinaryOp::Remainder => a.checked_rem(b).unwrap_or(a),
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        BinaryOp::ShiftLeft => {
+            if b >= u64::from(width) {
+                0
+            } else {
+                a << b
+            }
+        }
+        BinaryOp::ShiftRight => {
+            if b >= u64::from(width) {
+                0
+            } else {
+                a >> b
+            }
+        }
+        BinaryOp::Equal => u64::from(a == b),
+        BinaryOp::NotEqual => u64::from(a != b),
+        BinaryOp::Less => u64::from(a < b),
+        BinaryOp::LessEqual => u64::from(a <= b),
+        BinaryOp::Greater => u64::from(a > b),
+        BinaryOp::GreaterEqual => u64::from(a >= b),
+    }
+}
+
+fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
+    let launch = &thread.launch;
+    match which {
+        Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
+        Coordinate::Ntid => launch.warps * launch.lanes,
+        Coordinate::Laneid => thread.lane,
+        Coordinate::Warpid => thread.warp,
+        Coordinate::Nwarpid => launch.warps,
+        Coordinate::Ctaid => thread.cluster * launch.ctas + thread.rank,
+        Coordinate::Nctaid => launch.clusters * launch.ctas,
+        Coordinate::Clusterid => thread.cluster,
+        Coordinate::Nclusterid => launch.clusters,
+        Coordinate::ClusterCtarank => thread.rank,
+        Coordinate::ClusterNctarank => launch.ctas,
+        Coordinate::Gpuid => thread.gpu,
+        Coordinate::Ngpuid => launch.gpus,
+    }
+}

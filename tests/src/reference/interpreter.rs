@@ -1,0 +1,397 @@
+//! All runs of one thread, by replay: run the body with a script of choices, and where the script ends, try every option.
+
+use super::TooLarge;
+use super::event::{BarrierKey, Event, Kind};
+use super::expression::{Datum, Registers, evaluate, truncate};
+use super::memory::Memory;
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{
+    Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Statement,
+    StatementKind,
+};
+use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem, Space};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run of one thread, to its end or to an instruction where it blocks for good.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// In program order.
+    pub events: Vec<Event>,
+    /// Whether it got to its end.
+    pub complete: bool,
+}
+
+impl Run {
+    /// Writes whose value comes from a read.
+    pub fn n_computed_writes(&self) -> usize {
+        self.events.iter().filter(|event| event.is_write() && !event.dependencies.is_empty()).count()
+    }
+}
+
+/// A thread's place.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Position in the list of threads.
+    pub index: usize,
+    /// Device.
+    pub gpu: u32,
+    /// Cluster on the device.
+    pub cluster: u32,
+    /// CTA in the cluster.
+    pub rank: u32,
+    /// Warp in the CTA.
+    pub warp: u32,
+    /// Lane in the warp.
+    pub lane: u32,
+    /// The launch.
+    pub launch: Launch,
+}
+
+impl Thread {
+    /// The CTA, counted over the whole launch.
+    pub fn cta(&self) -> u32 {
+        (self.gpu * self.launch.clusters + self.cluster) * self.launch.ctas + self.rank
+    }
+}
+
+/// All threads of a launch.
+pub fn threads(launch: &Launch) -> Vec<Thread> {
+    let mut threads = Vec::new();
+    for gpu in 0..launch.gpus {
+        for cluster in 0..launch.clusters {
+            for rank in 0..launch.ctas {
+                for warp in 0..launch.warps {
+                    for lane in 0..launch.lanes {
+                        let index = threads.len();
+                        threads.push(Thread {
+                            index,
+                            gpu,
+                            cluster,
+                            rank,
+                            warp,
+                            lane,
+                            launch: launch.clone(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    threads
+}
+
+/// How far branches are believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// A branch is taken when its condition holds.
+    Obeyed,
+    /// Every branch on a read value is taken both ways. Control is no dependency, so a value may be written
+    /// because it was read; to find all values that may be read, no read may rule out a write.
+    Ignored,
+}
+
+/// All runs of `thread` in which each granule is read with one of its `values`.
+pub fn runs(
+    kernel: &Kernel,
+    thread: &Thread,
+    memory: &Memory,
+    values: &[BTreeMap<u64, usize>],
+    control: Control,
+    runs_max: usize,
+) -> Result<Vec<Run>, TooLarge> {
+    let mut scripts: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut runs = Vec::new();
+    let mut n_replays = 0;
+    while let Some(script) = scripts.pop() {
+        n_replays += 1;
+        if n_replays > 20 * runs_max || runs.len() > runs_max {
+            return Err(TooLarge);
+        }
+        let mut interpreter = Interpreter {
+            kernel,
+            thread,
+            memory,
+            values,
+            control,
+            script: &script,
+            position: 0,
+            registers: Registers::new(),
+            events: Vec::new(),
+            arrivals: BTreeMap::new(),
+        };
+        match interpreter.statements(&kernel.body) {
+            Err(Stop::Need { n_options }) => {
+                for option in 0..n_options {
+                    let mut longer = script.clone();
+                    longer.push(option);
+                    scripts.push(longer);
+                }
+            }
+            Err(Stop::Impossible) => {}
+            Err(Stop::Blocked) => runs.push(Run { events: interpreter.events, complete: false }),
+            Ok(()) | Err(Stop::Exit) => {
+                interpreter.push(Event::new(Kind::Exit, Some(thread.index)));
+                runs.push(Run { events: interpreter.events, complete: true });
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// Whether taking or not taking this statement can change which barriers the thread comes to, or whether it exits.
+fn may_miss_barrier(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::If { then, otherwise, .. } => then.iter().chain(otherwise).any(may_miss_barrier),
+        StatementKind::Instruction(instruction) => {
+            matches!(instruction.kind, InstructionKind::Barrier { .. } | InstructionKind::WarpSync { .. })
+        }
+        StatementKind::Exit | StatementKind::Await { .. } => true,
+        _ => false,
+    }
+}
+
+/// Why interpretation does not go on.
+enum Stop {
+    /// The script is too short: a choice among so many options is due.
+    Need { n_options: usize },
+    /// The script contradicts itself.
+    Impossible,
+    /// The thread stays here for good.
+    Blocked,
+    /// `exit`.
+    Exit,
+}
+
+struct Interpreter<'a> {
+    kernel: &'a Kernel,
+    thread: &'a Thread,
+    memory: &'a Memory,
+    values: &'a [BTreeMap<u64, usize>],
+    control: Control,
+    script: &'a [usize],
+    position: usize,
+    registers: Registers,
+    events: Vec<Event>,
+    arrivals: BTreeMap<BarrierKey, u32>,
+}
+
+impl Interpreter<'_> {
+    fn choose(&mut self, n_options: usize) -> Result<usize, Stop> {
+        let choice = self.script.get(self.position).copied().ok_or(Stop::Need { n_options })?;
+        self.position += 1;
+        Ok(choice)
+    }
+
+    fn push(&mut self, event: Event) -> usize {
+        self.events.push(event);
+        self.events.len() - 1
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> Result<(), Stop> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Stop> {
+        match &statement.kind {
+            StatementKind::Assign { register, value } => {
+                let datum = evaluate(value, &self.registers, self.thread);
+                self.registers.insert(register.index(), datum);
+                Ok(())
+            }
+            StatementKind::Instruction(instruction) => self.instruction(instruction),
+            StatementKind::If { condition, then, otherwise } => {
+                let condition = evaluate(condition, &self.registers, self.thread);
+                if then.iter().chain(otherwise).any(may_miss_barrier) {
+                    for &read in &condition.reads {
+                        self.events[read].decides = true;
+                    }
+                }
+                let taken = if self.control == Control::Ignored && !condition.reads.is_empty() {
+                    self.choose(2)? == 1
+                } else {
+                    condition.value == 1
+                };
+                self.statements(if taken { then } else { otherwise })
+            }
+            StatementKind::Await { prelude, condition, .. } => {
+                // Stop, get through, fail and stop, fail and get through: more failing tries add nothing but order.
+                let choice = self.choose(4)?;
+                let tries: &[bool] = [&[][..], &[true][..], &[false][..], &[false, true][..]][choice];
+                for &success in tries {
+                    let start = self.events.len();
+                    self.statements(prelude)?;
+                    let holds = evaluate(condition, &self.registers, self.thread).value == 1;
+                    if holds != success && self.control == Control::Obeyed {
+                        return Err(Stop::Impossible);
+                    }
+                    for event in &mut self.events[start..] {
+                        event.unblocks = success && event.is_read();
+                    }
+                }
+                if choice % 2 == 1 { Ok(()) } else { Err(Stop::Blocked) }
+            }
+            StatementKind::Exit => Err(Stop::Exit),
+            other => panic!("unsupported by the twin: {other:?}"),
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) -> Result<(), Stop> {
+        match &instruction.kind {
+            InstructionKind::Load { destinations, address, sem, scope } => {
+                let [destination] = destinations[..] else { panic!("vectors are unsupported by the twin") };
+                let datum = self.read(address, (*sem, *scope), false)?;
+                if let Some(register) = destination {
+                    self.registers.insert(register.index(), datum);
+                }
+            }
+            InstructionKind::Store { values, address, sem, scope } => {
+                let [value] = &values[..] else { panic!("vectors are unsupported by the twin") };
+                let datum = evaluate(value, &self.registers, self.thread);
+                self.write(address, (*sem, *scope), datum, false);
+            }
+            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+                let operands: Vec<Datum> =
+                    operands.iter().map(|o| evaluate(o, &self.registers, self.thread)).collect();
+                let old = self.atomic(*op, &operands, address, (*sem, *scope), destination.is_none())?;
+                if let Some(register) = destination {
+                    self.registers.insert(register.index(), old);
+                }
+            }
+            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+                let operand = evaluate(operand, &self.registers, self.thread);
+                self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
+            }
+            InstructionKind::Fence { sem, scope } => {
+                let mut event = Event::new(Kind::Fence { sc: *sem == FenceSem::Sc }, Some(self.thread.index));
+                event.strong = true;
+                event.scope = *scope;
+                event.acquire = *sem != FenceSem::Release;
+                event.release = *sem != FenceSem::Acquire;
+                self.push(event);
+            }
+            InstructionKind::AliasFence => {
+                self.push(Event::new(Kind::AliasFence, Some(self.thread.index)));
+            }
+            InstructionKind::Barrier { kind: BarrierKind::Sync, id, count: None, .. } => {
+                let id = evaluate(id, &self.registers, self.thread).value;
+                self.synchronize(BarrierKey::Cta { cta: self.thread.cta(), id })?;
+            }
+            InstructionKind::WarpSync { mask } => {
+                let mask = evaluate(mask, &self.registers, self.thread).value;
+                self.synchronize(BarrierKey::Warp { cta: self.thread.cta(), warp: self.thread.warp, mask })?;
+            }
+            InstructionKind::Barrier { .. } => panic!("{}: unsupported by the twin", instruction.text),
+        }
+        Ok(())
+    }
+
+    fn synchronize(&mut self, key: BarrierKey) -> Result<(), Stop> {
+        let count = self.arrivals.entry(key).or_insert(0);
+        let generation = *count;
+        *count += 1;
+        self.push(Event::new(Kind::Arrive(key, generation), Some(self.thread.index)));
+        if self.choose(2)? == 0 {
+            return Err(Stop::Blocked);
+        }
+        self.push(Event::new(Kind::Wait(key, generation), Some(self.thread.index)));
+        Ok(())
+    }
+
+    /// An access without its values.
+    fn access(&self, kind: Kind, address: &Address, sem: Sem, scope: Scope) -> Event {
+        let AddressBase::Object(object) = address.base else {
+            panic!("functions are unsupported by the twin")
+        };
+        let object = &self.kernel.objects[object];
+        let mut element = 0;
+        for (index, n) in address.indices.iter().zip(&object.dimensions) {
+            let index = evaluate(index, &self.registers, self.thread);
+            assert!(index.value < u64::from(*n), "indices out of bounds are unsupported by the twin");
+            assert!(index.reads.is_empty(), "indices that were read are unsupported by the twin");
+            element = element * n + u32::try_from(index.value).expect("below a dimension");
+        }
+        let size = u32::from(object.width) / 8;
+        let offset = object.offset_bytes + element * size;
+        let instance = if object.space == Space::Shared { self.thread.cta() } else { 0 };
+        let mut event = Event::new(kind, Some(self.thread.index));
+        event.location = (object.storage.0, instance, offset, size);
+        event.mapping = object.mapping;
+        event.granules = self.memory.covered(object.storage.0, instance, offset, size);
+        event.strong = sem != Sem::Weak;
+        // MM-12, MM-13: volatile and mmio are relaxed at system scope.
+        event.scope = if matches!(sem, Sem::Volatile | Sem::Mmio) { Scope::Sys } else { scope };
+        event
+    }
+
+    fn read(
+        &mut self,
+        address: &Address,
+        (sem, scope): (Sem, Scope),
+        never_acquires: bool,
+    ) -> Result<Datum, Stop> {
+        let mut event = self.access(Kind::Read, address, sem, scope);
+        event.acquire = matches!(sem, Sem::Acquire | Sem::AcqRel);
+        event.never_acquires = never_acquires;
+        for granule in event.granules.clone() {
+            let options = &self.values[granule];
+            let choice = self.choose(options.len())?;
+            event.values.push(*options.keys().nth(choice).expect("chosen among the options"));
+        }
+        let value = self.memory.join(event.location.0, &event.values);
+        let position = self.push(event);
+        Ok(Datum { value, reads: BTreeSet::from([position]) })
+    }
+
+    fn write(&mut self, address: &Address, (sem, scope): (Sem, Scope), datum: Datum, of_atomic: bool) {
+        let mut event = self.access(Kind::Write, address, sem, scope);
+        event.release = matches!(sem, Sem::Release | Sem::AcqRel);
+        event.of_atomic = of_atomic;
+        event.values = self.memory.split(event.location.0, datum.value, event.granules.len());
+        event.dependencies = datum.reads;
+        self.push(event);
+    }
+
+    /// Read part and write part; a failed compare-and-swap has no write.
+    fn atomic(
+        &mut self,
+        op: AtomicOp,
+        operands: &[Datum],
+        address: &Address,
+        sem: (Sem, Scope),
+        sink: bool,
+    ) -> Result<Datum, Stop> {
+        let AddressBase::Object(object) = address.base else {
+            panic!("functions are unsupported by the twin")
+        };
+        let width = self.kernel.objects[object].width;
+        let old = self.read(address, sem, sink)?;
+        let operand = &operands[0];
+        let (a, b) = (old.value, operand.value);
+        let signed = |value: u64| ((value << (64 - u32::from(width))) as i64) >> (64 - u32::from(width));
+        let computed = |value: u64| {
+            let reads = old.reads.union(&operand.reads).copied().collect();
+            Some(Datum { value: truncate(value, width), reads })
+        };
+        let new = match op {
+            AtomicOp::Add => computed(a.wrapping_add(b)),
+            AtomicOp::Inc => computed(if a >= b { 0 } else { a + 1 }),
+            AtomicOp::Dec => computed(if a == 0 || a > b { b } else { a - 1 }),
+            AtomicOp::Min => computed(a.min(b)),
+            AtomicOp::Max => computed(a.max(b)),
+            AtomicOp::SignedMin => computed(if signed(a) < signed(b) { a } else { b }),
+            AtomicOp::SignedMax => computed(if signed(a) > signed(b) { a } else { b }),
+            AtomicOp::And => computed(a & b),
+            AtomicOp::Or => computed(a | b),
+            AtomicOp::Xor => computed(a ^ b),
+            AtomicOp::Exchange => Some(operand.clone()),
+            AtomicOp::CompareAndSwap => {
+                let swaps = if self.control == Control::Ignored { self.choose(2)? == 1 } else { a == b };
+                swaps.then(|| operands[1].clone())
+            }
+        };
+        if let Some(new) = new {
+            self.write(address, sem, new, true);
+        }
+        Ok(old)
+    }
+}

@@ -1,0 +1,77 @@
+//! Bytes, at the grain the program's objects have: no access ever splits a granule.
+//!
+//! A torn value inside a granule would need a race; it is not told apart here (nor by the checker).
+
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{InitialBytes, Kernel, Launch, Object};
+use fencepost_dsl::vocabulary::Space;
+use std::collections::BTreeMap;
+
+/// All granules of a launch.
+pub struct Memory {
+    /// Bytes per granule, by storage.
+    pub grain: Vec<u32>,
+    /// The granule at a storage, instance and offset.
+    pub granules: BTreeMap<(u32, u32, u32), usize>,
+    /// Initial value, by granule.
+    pub initial: Vec<u64>,
+}
+
+impl Memory {
+    /// Lays the kernel's storages out.
+    pub fn new(kernel: &Kernel, launch: &Launch) -> Self {
+        let mut memory = Self { grain: Vec::new(), granules: BTreeMap::new(), initial: Vec::new() };
+        for (id, storage) in kernel.storages.iter_enumerated() {
+            let widths = kernel.objects.iter().filter(|o| o.storage == id).map(|o| u32::from(o.width) / 8);
+            let grain = widths.min().expect("a storage is declared by an object");
+            assert!(grain <= 8, "16-byte objects are unsupported by the twin");
+            memory.grain.push(grain);
+            let InitialBytes::Known(bytes) = &storage.initial else {
+                panic!("memory without initialiser is unsupported by the twin")
+            };
+            let n_instances = match storage.space {
+                Space::Global => 1,
+                Space::Shared => launch.gpus * launch.clusters * launch.ctas,
+            };
+            for instance in 0..n_instances {
+                for offset in (0..storage.size_bytes).step_by(grain as usize) {
+                    let at = (id.0, instance, offset);
+                    memory.granules.insert(at, memory.initial.len());
+                    let bytes = &bytes[offset as usize..(offset + grain) as usize];
+                    memory
+                        .initial
+                        .push(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)));
+                }
+            }
+        }
+        memory
+    }
+    /// The granules of an access, lowest address first.
+    pub fn covered(&self, storage: u32, instance: u32, offset: u32, size: u32) -> Vec<usize> {
+        let grain = self.grain[storage as usize] as usize;
+        (offset..offset + size).step_by(grain).map(|at| self.granules[&(storage, instance, at)]).collect()
+    }
+    /// Bits per granule of a storage.
+    pub fn granule_bits(&self, storage: u32) -> u32 {
+        self.grain[storage as usize] * 8
+    }
+    /// The scalar made of granules, lowest address first.
+    pub fn join(&self, storage: u32, values: &[u64]) -> u64 {
+        let bits = self.granule_bits(storage);
+        values.iter().rev().fold(0, |value, &part| if bits == 64 { part } else { value << bits | part })
+    }
+    /// The `n` granules of a scalar, lowest address first.
+    pub fn split(&self, storage: u32, value: u64, n: usize) -> Vec<u64> {
+        let bits = self.granule_bits(storage);
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        (0..n)
+            .map(|part| if part == 0 { value & mask } else { value >> (bits as usize * part) & mask })
+            .collect()
+    }
+    /// The granules of a global scalar.
+    pub fn of_object(&self, object: &Object) -> Vec<usize> {
+        assert!(object.dimensions.is_empty(), "arrays are unsupported in the twin's outcomes");
+        let storage = object.storage.index() as u32;
+        self.covered(storage, 0, object.offset_bytes, u32::from(object.width) / 8)
+    }
+}

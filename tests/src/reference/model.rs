@@ -1,0 +1,377 @@
+//! PTX's memory model over one combination of runs, in the words of the specification's §1.
+//!
+//! Readings: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5, A-6, A-7, A-8, A-10, A-12, A-13, A-14,
+//! A-38 (no control dependencies), A-46.
+
+use super::event::{Event, Kind};
+use super::execution::{Combination, ReadsFrom};
+use super::interpreter::Thread;
+use super::relation::Relation;
+
+/// A combination with everything that does not depend on who reads from whom.
+pub struct Model<'a> {
+    /// The events.
+    pub combination: &'a Combination,
+    /// Morally strong pairs (MM-18).
+    pub ms: Relation,
+    /// Release patterns: first operation, and the strong write (§1.8).
+    release_patterns: Vec<(usize, usize)>,
+    /// Acquire patterns: the strong read, and last operation (§1.8).
+    acquire_patterns: Vec<(usize, usize)>,
+}
+
+/// What follows from a choice of reads-from and Fence-SC order.
+pub struct Causality {
+    /// Causality order (MM-42), initial writes first (MM-10).
+    pub cause: Relation,
+}
+
+impl<'a> Model<'a> {
+    /// Prepares a combination.
+    pub fn new(combination: &'a Combination, threads: &[Thread]) -> Self {
+        let n = combination.events.len();
+        let mut model = Self {
+            combination,
+            ms: Relation::new(n),
+            release_patterns: Vec::new(),
+            acquire_patterns: Vec::new(),
+        };
+        for a in combination.n_initial..n {
+            for b in combination.n_initial..n {
+                if a != b && model.is_morally_strong(threads, a, b) {
+                    model.ms.insert(a, b);
+                }
+            }
+        }
+        model.release_patterns = model.find_release_patterns();
+        model.acquire_patterns = model.find_acquire_patterns();
+        model
+    }
+
+    fn event(&self, event: usize) -> &'a Event {
+        &self.combination.events[event]
+    }
+
+    fn po(&self, a: usize, b: usize) -> bool {
+        self.combination.po.contains(a, b)
+    }
+
+    fn all(&self) -> std::ops::Range<usize> {
+        0..self.combination.events.len()
+    }
+
+    /// MM-5: both cover the same bytes.
+    pub fn overlaps_completely(&self, a: usize, b: usize) -> bool {
+        self.event(a).granules == self.event(b).granules
+    }
+
+    fn is_initial(&self, event: usize) -> bool {
+        event < self.combination.n_initial
+    }
+
+    /// MM-18.
+    fn is_morally_strong(&self, threads: &[Thread], a: usize, b: usize) -> bool {
+        let (ea, eb) = (self.event(a), self.event(b));
+        let (Some(ta), Some(tb)) = (ea.thread, eb.thread) else { return false };
+        let mutual = ea.strong
+            && eb.strong
+            && Combination::in_scope(threads, ta, ea.scope, tb)
+            && Combination::in_scope(threads, tb, eb.scope, ta);
+        if !(self.po(a, b) || self.po(b, a) || mutual) {
+            return false;
+        }
+        if ea.is_memory() && eb.is_memory() {
+            return ea.mapping == eb.mapping && self.overlaps_completely(a, b);
+        }
+        true
+    }
+
+    /// §1.8. "On M" is a location: the same bytes, whatever the address.
+    fn find_release_patterns(&self) -> Vec<(usize, usize)> {
+        let mut patterns = Vec::new();
+        for write in self.all().filter(|&e| !self.is_initial(e) && self.event(e).is_write()) {
+            let w = self.event(write);
+            if !w.strong {
+                continue;
+            }
+            if w.release {
+                patterns.push((write, write));
+            }
+            for first in self.all().filter(|&first| self.po(first, write)) {
+                let f = self.event(first);
+                let on_m = f.is_write() && f.location == w.location;
+                if f.release && (f.is_fence() || on_m) {
+                    patterns.push((first, write));
+                }
+            }
+        }
+        patterns
+    }
+
+    fn find_acquire_patterns(&self) -> Vec<(usize, usize)> {
+        let mut patterns = Vec::new();
+        for read in self.all().filter(|&e| self.event(e).is_read()) {
+            let r = self.event(read);
+            if !r.strong || r.never_acquires {
+                continue;
+            }
+            if r.acquire {
+                patterns.push((read, read));
+            }
+            for last in self.all().filter(|&last| self.po(read, last)) {
+                let l = self.event(last);
+                let on_m = l.is_read() && !l.never_acquires && l.location == r.location;
+                if l.acquire && (l.is_fence() || on_m) {
+                    patterns.push((read, last));
+                }
+            }
+        }
+        patterns
+    }
+
+    fn reads_any_byte(&self, rf: &ReadsFrom, write: usize, read: usize) -> bool {
+        rf.get(&read).is_some_and(|sources| sources.contains(&write))
+    }
+
+    fn rf_relation(&self, rf: &ReadsFrom) -> Relation {
+        let mut relation = Relation::new(self.combination.events.len());
+        for (&read, sources) in rf {
+            for &write in sources {
+                relation.insert(write, read);
+            }
+        }
+        relation
+    }
+
+    /// The write part of the atomic whose read part this is.
+    fn write_part(&self, read: usize) -> Option<usize> {
+        let next = self.combination.events.get(read + 1)?;
+        (self.event(read).is_read() && next.of_atomic).then_some(read + 1)
+    }
+
+    /// AX-4 with A-38: values do not justify themselves.
+    pub fn no_thin_air(&self, rf: &ReadsFrom) -> bool {
+        let mut flow = self.rf_relation(rf);
+        for write in self.all() {
+            for &read in &self.event(write).dependencies {
+                flow.insert(read, write);
+            }
+        }
+        flow.is_acyclic()
+    }
+
+    /// What lets a blocked thread go on has happened, by a well-founded order over program order and unblocking.
+    pub fn waits_are_justified(&self, rf: &ReadsFrom) -> bool {
+        let mut order = self.combination.po.clone();
+        order.add(&self.combination.releases_wait);
+        for (&read, sources) in rf {
+            if self.event(read).unblocks {
+                for &write in sources {
+                    order.insert(write, read);
+                }
+            }
+        }
+        // An exit that lets somebody through has happened, hence also the writes that decided that it would.
+        for (&read, sources) in rf.iter().filter(|(read, _)| self.event(**read).decides) {
+            for exit in self.all().filter(|&exit| self.event(exit).kind == Kind::Exit && self.po(read, exit))
+            {
+                for wait in self.all().filter(|&wait| self.combination.releases_wait.contains(exit, wait)) {
+                    for &write in sources {
+                        order.insert(write, wait);
+                    }
+                }
+            }
+        }
+        order.is_acyclic()
+    }
+
+    /// Morally strong pairs of `fence.sc` (MM-32).
+    pub fn fence_pairs(&self) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for a in self.all() {
+            for b in a + 1..self.all().end {
+                if self.event(a).is_fence_sc() && self.event(b).is_fence_sc() && self.ms.contains(a, b) {
+                    pairs.push((a, b));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Observation order (MM-31).
+    fn observation(&self, rf: &ReadsFrom) -> Relation {
+        let mut obs = Relation::new(self.combination.events.len());
+        for (&read, sources) in rf {
+            for &write in sources {
+                if self.ms.contains(write, read) {
+                    obs.insert(write, read);
+                }
+            }
+        }
+        loop {
+            let mut grown = obs.clone();
+            for read in self.all() {
+                let Some(part) = self.write_part(read) else { continue };
+                for write in self.all().filter(|&write| obs.contains(write, read)) {
+                    for last in self.all().filter(|&last| obs.contains(part, last)) {
+                        grown.insert(write, last);
+                    }
+                }
+            }
+            if grown == obs {
+                return obs;
+            }
+            obs = grown;
+        }
+    }
+
+    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
+    pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
+        let n = self.combination.events.len();
+        let obs = self.observation(rf);
+        let mut bc = self.combination.po.clone();
+        bc.add(&self.combination.barrier_sw);
+        bc.add(sc);
+        for &(first, write) in &self.release_patterns {
+            for &(read, last) in &self.acquire_patterns {
+                if obs.contains(write, read) && self.ms.contains(first, last) {
+                    bc.insert(first, last);
+                }
+            }
+        }
+        let bc = bc.closure();
+        let mut before = bc.clone();
+        before.add(&obs.then(&bc));
+        if !sc.then(&before).is_irreflexive() {
+            return None;
+        }
+        let mut ppbc = Relation::new(n);
+        for a in self.all() {
+            for b in self.all() {
+                let (ea, eb) = (self.event(a), self.event(b));
+                if !bc.contains(a, b) || !ea.overlaps(eb) {
+                    continue;
+                }
+                // MM-41: the same address, or an alias fence along the path.
+                let fence_between = || {
+                    self.all().any(|fence| {
+                        self.event(fence).kind == Kind::AliasFence
+                            && bc.contains(a, fence)
+                            && bc.contains(fence, b)
+                    })
+                };
+                if ea.mapping == eb.mapping || fence_between() {
+                    ppbc.insert(a, b);
+                }
+            }
+        }
+        let mut cause = obs.then(&ppbc);
+        cause.add(&ppbc);
+        for initial in 0..self.combination.n_initial {
+            for event in self.combination.n_initial..n {
+                if self.event(event).is_memory() {
+                    cause.insert(initial, event);
+                }
+            }
+        }
+        Some(Causality { cause })
+    }
+
+    fn overlapping_writes(&self, a: usize, b: usize) -> bool {
+        let (ea, eb) = (self.event(a), self.event(b));
+        a != b && ea.is_write() && eb.is_write() && ea.overlaps(eb)
+    }
+
+    /// Coherence that follows from causality (AX-1).
+    pub fn forced_coherence(&self, causality: &Causality) -> Relation {
+        let mut co = Relation::new(self.combination.events.len());
+        for a in self.all() {
+            for b in self.all() {
+                if self.overlapping_writes(a, b) && causality.cause.contains(a, b) {
+                    co.insert(a, b);
+                }
+            }
+        }
+        co
+    }
+
+    /// Morally strong pairs of overlapping writes that causality leaves open (MM-43).
+    pub fn write_pairs(&self, causality: &Causality) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for a in self.all() {
+            for b in a + 1..self.all().end {
+                let open = !causality.cause.contains(a, b) && !causality.cause.contains(b, a);
+                if self.overlapping_writes(a, b) && self.ms.contains(a, b) && open {
+                    pairs.push((a, b));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// AX-3, AX-5 and AX-6, for every read and write.
+    pub fn allows(&self, rf: &ReadsFrom, causality: &Causality, co: &Relation) -> bool {
+        let mut per_location = Relation::new(self.combination.events.len());
+        for a in self.all() {
+            for b in self.all() {
+                let (ea, eb) = (self.event(a), self.event(b));
+                let communicates = (self.overlapping_writes(a, b) && co.contains(a, b))
+                    || self.reads_any_byte(rf, a, b)
+                    || self.reads_before(rf, co, a, b);
+                // AX-5 with A-13: program order of one location and address, and morally strong communication.
+                let po_loc = self.po(a, b) && ea.overlaps(eb) && ea.mapping == eb.mapping;
+                if po_loc || (self.ms.contains(a, b) && communicates) {
+                    per_location.insert(a, b);
+                }
+                if ea.is_read()
+                    && eb.is_write()
+                    && ea.overlaps(eb)
+                    && !self.read_allows(rf, causality, co, a, b)
+                {
+                    return false;
+                }
+            }
+        }
+        per_location.is_acyclic()
+    }
+
+    /// Communication from a read to a write that overwrites a byte it read (§1.15).
+    fn reads_before(&self, rf: &ReadsFrom, co: &Relation, read: usize, write: usize) -> bool {
+        let (r, w) = (self.event(read), self.event(write));
+        let Some(sources) = rf.get(&read) else { return false };
+        w.is_write()
+            && r.granules.iter().zip(sources).any(|(granule, &source)| {
+                w.granules.contains(granule) && source != write && co.contains(source, write)
+            })
+    }
+
+    fn read_allows(
+        &self,
+        rf: &ReadsFrom,
+        causality: &Causality,
+        co: &Relation,
+        read: usize,
+        write: usize,
+    ) -> bool {
+        let reads_it = self.reads_any_byte(rf, write, read);
+        let reads_older = self.reads_before(rf, co, read, write);
+        let is_ms = self.ms.contains(read, write);
+        // AX-3 (i): no part of it and a part of something older on their common bytes.
+        if is_ms && reads_it && reads_older {
+            return false;
+        }
+        // AX-3 (ii): nothing morally strong between an atomic's read and its write.
+        if let Some(part) = self.write_part(read)
+            && part != write
+            && is_ms
+            && reads_older
+            && co.contains(write, part)
+        {
+            return false;
+        }
+        // AX-6.
+        let reads_later = causality.cause.contains(read, write) && reads_it;
+        let reads_overwritten = causality.cause.contains(write, read) && reads_older;
+        !reads_later && !reads_overwritten
+    }
+}

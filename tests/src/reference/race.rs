@@ -1,0 +1,38 @@
+//! What is asked of an execution: its data races, and what memory holds at its end.
+
+use super::model::Model;
+use super::relation::Relation;
+
+/// Pairs in a data race (MM-19): overlapping, one of them a write, not causally ordered, not morally strong.
+pub fn races(model: &Model<'_>, cause: &Relation) -> Vec<(usize, usize)> {
+    let events = &model.combination.events;
+    let mut pairs = Vec::new();
+    for a in model.combination.n_initial..events.len() {
+        for b in a + 1..events.len() {
+            let conflict = events[a].overlaps(&events[b]) && (events[a].is_write() || events[b].is_write());
+            let ordered = cause.contains(a, b) || cause.contains(b, a);
+            if conflict && !ordered && !model.ms.contains(a, b) {
+                pairs.push((a, b));
+            }
+        }
+    }
+    pairs
+}
+
+/// The values that coherence-last writes leave in a granule.
+pub fn final_values(model: &Model<'_>, co: &Relation, granule: usize) -> Vec<u64> {
+    let events = &model.combination.events;
+    let writes: Vec<(usize, u64)> = (0..events.len())
+        .filter(|&event| events[event].is_write())
+        .filter_map(|event| {
+            let at = events[event].granules.iter().position(|&g| g == granule)?;
+            Some((event, events[event].values[at]))
+        })
+        .collect();
+    let is_last = |write: usize| writes.iter().all(|&(other, _)| !co.contains(write, other));
+    let mut values: Vec<u64> =
+        writes.iter().filter(|&&(write, _)| is_last(write)).map(|&(_, value)| value).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
