@@ -6,7 +6,7 @@
 
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
-use crate::event::cell::add_initial_writes;
+use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, ObligationKind, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound};
@@ -226,35 +226,25 @@ impl<'a> Decider<'a> {
 
     fn decide(mut self) -> Result<Decision, CheckError> {
         let clock = self.config.clock;
+        let deadline = self.config.deadline_us;
+        let stop = || clock() > deadline;
         let start = clock();
-        let cells = match add_initial_writes(&mut self.decision.graph) {
-            Ok(cells) => cells,
-            Err(too_many) => {
-                let limit = crate::event::cell::CELLS_MAX as u64;
-                self.decision.limit = Some(Limit::Cells { location: too_many.location, limit });
+        let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
+        let roots = roots(self.model);
+        let (graph, prepared) = prepare(graph, self.model, &roots, self.config.treatment, &stop);
+        let (cells, table) = match prepared {
+            Ok(prepared) => prepared,
+            Err(limit) => {
+                self.decision.graph = graph;
+                self.decision.limit = Some(limit);
                 return Ok(self.decision);
             }
         };
-        // After bounds: every pair of every relation is impossible, certain or open.
-        let roots = self.roots();
-        let treatment = self.config.treatment;
-        let deadline = self.config.deadline_us;
-        let stop = || clock() > deadline;
-        let bounds = |graph: &EventGraph| {
-            bound(Basis::new(graph, &cells), self.model, &roots, treatment.tighten, &stop)
-        };
-        let Ok(mut table) = bounds(&self.decision.graph) else { return Ok(self.stopped()) };
-        let flags = self.flag_terms();
-        if treatment.prune_spins && prune_spins(&mut self.decision.graph, &table, &flags) {
-            let Ok(again) = bounds(&self.decision.graph) else { return Ok(self.stopped()) };
-            table = again;
-        }
         self.decision.statistics.microseconds.push(("bound", clock() - start));
         // After encoding: no events, only literals and the maps that lead back.
         let start = clock();
-        let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
-        let encoded = encode(problem, treatment, self.config.limits.clauses_max, &stop);
+        let encoded = encode(problem, self.config.treatment, self.config.limits.clauses_max, &stop);
         self.decision.statistics.microseconds.push(("encode", clock() - start));
         self.decision.statistics.events = graph.events.len();
         match encoded {
@@ -277,20 +267,6 @@ impl<'a> Decider<'a> {
         }
         self.decision.graph = graph;
         Ok(self.decision)
-    }
-
-    fn stopped(mut self) -> Decision {
-        self.decision.limit = Some(Limit::Deadline);
-        self.decision
-    }
-
-    /// Terms whose bounds are needed: axioms, and flags that are asked for.
-    fn roots(&self) -> Vec<TermId> {
-        self.model.axioms.iter().map(|axiom| axiom.term).chain(self.flag_terms()).collect()
-    }
-
-    fn flag_terms(&self) -> Vec<TermId> {
-        self.model.flags.iter().filter(|flag| !flag.name.contains('.')).map(|flag| flag.term).collect()
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
@@ -407,6 +383,73 @@ impl<'a> Decider<'a> {
                 None
             }
         })
+    }
+}
+
+/// Terms whose bounds are needed: axioms, and flags that are no refinements.
+fn roots(model: &MemoryModel) -> Vec<TermId> {
+    model.axioms.iter().map(|axiom| axiom.term).chain(flag_terms(model)).collect()
+}
+
+fn flag_terms(model: &MemoryModel) -> Vec<TermId> {
+    model.flags.iter().filter(|flag| !flag.name.contains('.')).map(|flag| flag.term).collect()
+}
+
+/// Initial writes and bounds. After this pass every pair of every relation is impossible, certain or open.
+fn prepare(
+    mut graph: EventGraph,
+    model: &MemoryModel,
+    roots: &[TermId],
+    treatment: Treatment,
+    stop: &dyn Fn() -> bool,
+) -> (EventGraph, Result<(Cells, RelationTable), Limit>) {
+    let cells = match add_initial_writes(&mut graph) {
+        Ok(cells) => cells,
+        Err(too_many) => {
+            let limit = crate::event::cell::CELLS_MAX as u64;
+            return (graph, Err(Limit::Cells { location: too_many.location, limit }));
+        }
+    };
+    let bounds = |graph: &EventGraph| {
+        bound(Basis::new(graph, &cells), model, roots, treatment.tighten, stop).map_err(|_| Limit::Deadline)
+    };
+    let mut table = bounds(&graph);
+    if let Ok(first) = &table
+        && treatment.prune_spins
+        && prune_spins(&mut graph, first, &flag_terms(model))
+    {
+        table = bounds(&graph);
+    }
+    (graph, table.map(|table| (cells, table)))
+}
+
+/// What [`fencepost emit`](crate::cli) shows of the passes after unrolling.
+#[derive(Clone, Debug)]
+pub struct Artefacts {
+    /// Per named relation of the model, its certain and its open pairs.
+    pub bounds: String,
+    /// The formula in DIMACS: executions of the launch, without a goal.
+    pub cnf: String,
+}
+
+/// Bounds and formula of a graph, without solving.
+///
+/// # Errors
+/// The limit that stopped it.
+pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Limit> {
+    let (clock, deadline) = (config.clock, config.deadline_us);
+    let stop = || clock() > deadline;
+    let (graph, prepared) = prepare(graph, model, &roots(model), config.treatment, &stop);
+    let (cells, table) = prepared?;
+    let problem = Problem { graph: &graph, cells: &cells, model, table: &table };
+    let bounds = crate::relation::dump(model, &table);
+    let clauses_max = config.limits.clauses_max;
+    match encode(problem, config.treatment, clauses_max, &stop) {
+        Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
+        Err(EncodeError::Deadline) => Err(Limit::Deadline),
+        Err(EncodeError::TooManyClauses { .. } | EncodeError::RecursionTooLarge { .. }) => {
+            Err(Limit::Clauses { limit: clauses_max as u64 })
+        }
     }
 }
 

@@ -109,6 +109,34 @@ pub fn certain_closure(basis: &Basis, must: &BitMatrix) -> BitMatrix {
     Bounds { basis, stop: &|| false, stopped: Cell::new(false) }.certain_closure(must)
 }
 
+/// A stable listing: per named relation, how many pairs are certain and open, and which.
+pub fn dump(model: &MemoryModel, table: &RelationTable) -> String {
+    let mut text = String::new();
+    let mut list = |name: &str, bounds: &MayMust| {
+        let open = bounds.open();
+        text += &format!(
+            "{name}: {} certain, {} open\n",
+            bounds.must.intersection(&bounds.may).len(),
+            open.len()
+        );
+        for (title, pairs) in [("certain", bounds.must.intersection(&bounds.may)), ("open", open)] {
+            let pairs: Vec<String> = pairs.pairs().map(|(a, b)| format!("e{}-e{}", a.0, b.0)).collect();
+            if !pairs.is_empty() {
+                text += &format!("  {title}: {}\n", pairs.join(" "));
+            }
+        }
+    };
+    for &(base, name) in BaseRelation::ALL {
+        list(name, table.basis.bounds(base));
+    }
+    for (name, term) in &model.definitions {
+        if let Some(algebra::Value::Relation(bounds)) = table.values.get(*term) {
+            list(name, bounds);
+        }
+    }
+    text
+}
+
 /// Whether a relation equals its converse in every execution, by the shape of its definition.
 pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
     let relation = |term: TermId| match &model.terms[term].kind {

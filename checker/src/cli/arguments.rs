@@ -153,6 +153,10 @@ pub enum Artefact {
     Events,
     /// The resolved memory model.
     Model,
+    /// What is certain and what is open of each relation, for each kernel and launch.
+    Bounds,
+    /// The formula of each kernel and launch, in DIMACS.
+    Cnf,
 }
 
 fn define(text: &str) -> Result<(String, u64), String> {

@@ -3,8 +3,12 @@
 use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
 use super::{Status, fmt, load, on_large_stack};
-use crate::report::{Style, diagnostic};
+use crate::check::{Config, Limits, artefacts};
+use crate::encode::Treatment;
+use crate::report::{Style, diagnostic, summary};
 use crate::unroll::{UnrollError, UnrollOptions, dump, unroll};
+use crate::verdict::Property;
+use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump as dump_program;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{Diagnostic, SourceMap, cat};
@@ -41,14 +45,29 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         Artefact::Program => load::program(&mut sources, &file, &options.program)
             .map(|program| dump_program(&program))
             .map_err(|errors| draw(&sources, &errors)),
-        Artefact::Events => {
+        Artefact::Events | Artefact::Bounds | Artefact::Cnf => {
             let program = load::program(&mut sources, &file, &options.program)
                 .map_err(|errors| draw(&sources, &errors))?;
-            events(options, &program).map_err(|error| match error {
+            let model = load::model(&mut sources, "ptx", &options.program.variant)
+                .map_err(|errors| draw(&sources, &errors))?;
+            graphs(options, &program, &model).map_err(|error| match error {
                 EventsError::Rejected(error) => draw(&sources, &[error]),
                 EventsError::Other(text) => (Status::Rejected, text),
             })
         }
+    }
+}
+
+/// As `check` runs by default, without a deadline.
+fn config() -> Config {
+    Config {
+        properties: Property::ALL.to_vec(),
+        unroll: 1,
+        unroll_max: 1,
+        limits: Limits::default(),
+        treatment: Treatment::DEFAULT,
+        clock: super::clock,
+        deadline_us: u64::MAX,
     }
 }
 
@@ -57,7 +76,7 @@ enum EventsError {
     Other(String),
 }
 
-fn events(options: &EmitOptions, program: &Program) -> Result<String, EventsError> {
+fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Result<String, EventsError> {
     let unrolling = UnrollOptions {
         bound: options.program.unroll,
         max_events: options.program.max_events,
@@ -74,7 +93,20 @@ fn events(options: &EmitOptions, program: &Program) -> Result<String, EventsErro
                     EventsError::Other(format!("error: {} has more than {value} {limit}", kernel.name))
                 }
             })?;
-            text += &format!("kernel {} launch {}\n{}", kernel.name, launch.name, dump(&graph));
+            let title = format!("kernel {} launch {}", kernel.name, launch.name);
+            let limit =
+                |limit| EventsError::Other(format!("error: {}: {}", kernel.name, summary::stopped(&limit).0));
+            text += &match options.artefact {
+                Artefact::Bounds => {
+                    format!("{title}\n{}", artefacts(graph, model, &config()).map_err(limit)?.bounds)
+                }
+                Artefact::Cnf => {
+                    format!("c {title}\n{}", artefacts(graph, model, &config()).map_err(limit)?.cnf)
+                }
+                Artefact::Ast | Artefact::Program | Artefact::Events | Artefact::Model => {
+                    format!("{title}\n{}", dump(&graph))
+                }
+            };
         }
     }
     Ok(text)

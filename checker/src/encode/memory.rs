@@ -10,6 +10,7 @@ use fencepost_dsl::cat::memory_model::{
     AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind as ModelKind,
 };
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Rounds of joining candidate values before what still changes is given up as unknown.
 const ROUNDS_MAX: usize = 64;
@@ -315,6 +316,7 @@ impl Encoder<'_> {
     /// A final value is that of an executed write with no coherence-later executed write of the cell.
     pub(super) fn final_values(&mut self) {
         let graph = self.problem.graph;
+        let mut known: BTreeMap<(LocationId, u32), Vec<Literal>> = BTreeMap::new();
         for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
             if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind {
                 let bits =
@@ -322,7 +324,16 @@ impl Encoder<'_> {
                 let grain = self.problem.cells.grain_bytes[location];
                 for (at, cell) in (offset_bytes / grain..(offset_bytes + width_bytes) / grain).enumerate() {
                     let n = (grain * 8) as usize;
-                    self.final_cell(location, cell * grain, &bits[at * n..(at + 1) * n]);
+                    let value = &bits[at * n..(at + 1) * n];
+                    // Memory ends with one value per cell, through whichever view it is looked at.
+                    if let Some(same) = known.get(&(location, cell)) {
+                        for (&a, &b) in value.iter().zip(same) {
+                            self.formula.equal_if(Literal::TRUE, a, b);
+                        }
+                        continue;
+                    }
+                    known.insert((location, cell), value.to_vec());
+                    self.final_cell(location, cell * grain, value);
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::{Execution, Witness};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
-use crate::event::{Access, EventGraph, EventId, EventKind, TermRef, UnknownKind};
+use crate::event::{Access, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
 use crate::relation::execution::ExactBasis;
@@ -149,6 +149,8 @@ fn check_final_values(
     execution: &Execution,
     values: &IndexVec<TermRef, u128>,
 ) -> Result<(), Disagreement> {
+    // Memory ends with one value per byte, through whichever view it is looked at.
+    let mut ends: BTreeMap<(LocationId, u128), u128> = BTreeMap::new();
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
         let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind else { continue };
         let grain = cells.grain_bytes[location];
@@ -156,6 +158,10 @@ fn check_final_values(
             let byte = u128::from(offset_bytes + piece * grain);
             let mask = crate::event::term::mask(bits(u128::from(grain)));
             let expected = execution.unknowns[id] >> (piece * grain * 8) & mask;
+            let end = *ends.entry((location, byte)).or_insert(expected);
+            ensure(end == expected, || {
+                format!("final value of unknown {id:?} differs from that of another view")
+            })?;
             let covers = |event: EventId| {
                 execution.executed.contains(event)
                     && matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_))
