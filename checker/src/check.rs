@@ -52,7 +52,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { events_max: 20_000, clauses_max: 10_000_000, findings_max: 8 }
+        Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 }
     }
 }
 

@@ -90,7 +90,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: u64,
     /// Most clauses of a formula.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
     pub max_clauses: usize,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]

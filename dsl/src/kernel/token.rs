@@ -43,9 +43,16 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
                 Some((_, Token::Bad, end)) if *end == range.start => *end = range.end,
                 _ => tokens.push((range.start, token, range.end)),
             },
-            Token::BracketOpen => {
+            Token::BracketOpen | Token::Semicolon => {
+                // A fence without its scope is an instruction too, so that it gets the error it deserves.
+                let bare: &[&str] = if token == Token::BracketOpen {
+                    &["ld", "st", "atom", "red"]
+                } else {
+                    &["fence", "membar"]
+                };
                 if let Some((_, last, _)) = tokens.last_mut()
-                    && let Token::Identifier(word @ ("ld" | "st")) = *last
+                    && let Token::Identifier(word) = *last
+                    && bare.contains(&word)
                 {
                     *last = Token::Opcode(word);
                 }
@@ -68,7 +75,7 @@ pub enum Token<'t> {
     Comment,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Identifier(&'t str),
-    /// A word with at least one `.`, or `ld` / `st` before a `[`.
+    /// A word with at least one `.`, `ld`, `st`, `atom` or `red` before a `[`, or `fence` or `membar` before a `;`.
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+")]
     Opcode(&'t str),
     #[regex(r"[0-9][A-Za-z0-9_]*")]
