@@ -1,0 +1,167 @@
+//! The command as a process: exit codes, bad input, limits, determinism.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const PROVED: &str = "kernel k { global x: u32 = 0; st [x], 1; }";
+const RACY: &str = "kernel k { launch { ctas: 2 } global x: u32 = 0; st [x], ctaid; }";
+const UNBOUNDED: &str = "kernel k(N in 0..=1000) { global x: u32 = 0; for i in 0..N { st [x], i; } }";
+const STUCK: &str = "kernel k { global x: u32 = 0; await ld.relaxed.gpu [x] == 1; }";
+
+/// A folder of its own for one test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("fencepost-cli-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        Self(path)
+    }
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).expect("the temporary folder is writable");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Left-overs in the temporary folder are not worth failing for.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn check(path: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .arg("check")
+        .arg(path)
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the command starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("the command was not killed by a signal")
+}
+
+fn all_text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn exit_codes_tell_verdicts_apart() {
+    let folder = Folder::new("codes");
+    let cases: &[(&str, &str, &[&str], i32)] = &[
+        ("proved", PROVED, &[], 0),
+        ("racy", RACY, &[], 1),
+        ("unbounded", UNBOUNDED, &[], 3),
+        ("unbounded", UNBOUNDED, &["--allow-bounded"], 0),
+        ("stuck", STUCK, &[], 3),
+        ("syntax", "kernel {", &[], 2),
+        ("events", "kernel k { global x: u32 = 0; for i in 0..90000 { st [x], i; } }", &[], 3),
+        ("proved", PROVED, &["--property", "deadlock"], 2),
+        ("proved", PROVED, &["--property", "nonsense"], 2),
+        ("proved", PROVED, &["--model", "nonsense"], 2),
+        ("proved", PROVED, &["--launch", "nonsense"], 2),
+        ("proved", PROVED, &["-D", "NONSENSE=1"], 2),
+    ];
+    for (name, text, arguments, expected) in cases {
+        let path = folder.write(&format!("{name}.fence"), text);
+        let output = check(&path, arguments);
+        assert_eq!(code(&output), *expected, "{name} {arguments:?}: {}", all_text(&output));
+    }
+    assert_eq!(code(&check(&folder.0.join("absent.fence"), &[])), 2);
+}
+
+#[test]
+fn the_worst_of_several_files_wins() {
+    let folder = Folder::new("several");
+    folder.write("a.fence", PROVED);
+    folder.write("b.fence", UNBOUNDED);
+    assert_eq!(code(&check(&folder.0, &[])), 3);
+    folder.write("c.fence", RACY);
+    assert_eq!(code(&check(&folder.0, &[])), 1);
+    folder.write("d.fence", "kernel {");
+    let output = check(&folder.0, &[]);
+    assert_eq!(code(&output), 2);
+    assert!(all_text(&output).contains("data race on `x`"), "the other files are checked all the same");
+}
+
+#[test]
+fn bad_input_gets_a_named_error_and_never_a_panic() {
+    let folder = Folder::new("bad");
+    let garbage: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let deep = format!("kernel k {{ let a = {}1{}; }}", "(".repeat(10_000), ")".repeat(10_000));
+    let chain = format!("kernel k {{ let a = 1{}; }}", "+1".repeat(100_000));
+    let cases: &[(&str, &[u8], &str)] = &[
+        ("garbage", &garbage, "unreadable-file"),
+        ("control", b"kernel \x00\x01\x02 k {}", "syntax::"),
+        ("deep", deep.as_bytes(), "limit::nesting"),
+        ("chain", chain.as_bytes(), "limit::"),
+        (
+            "loop",
+            b"kernel k { global x: u32 = 0; for i in 0..1000000 { st [x], i; } }",
+            "limit::loop-iterations",
+        ),
+        ("array", b"kernel k { global x[4000000000]: u64 = 0; st [x[0]], 1; }", "limit::object-size"),
+        ("recursion", b"fn f() { g(); } fn g() { f(); } kernel k { f(); }", "resolve::recursive-function"),
+        ("cycle", b"use \"cycle.fence\"; kernel k { }", "resolve::cyclic-use"),
+        ("unknown", b"kernel k { global x: u32; lod.weak [x]; }", "resolve::unknown-instruction"),
+        ("fence", b"kernel k { fence; }", "validate::missing-scope"),
+        ("illegal", b"kernel k { global x: u32; st.acquire.gpu [x], 1; }", "validate::illegal-sem"),
+        ("later", b"kernel k { shared m: mbarrier; }", "unsupported::"),
+        ("zero", b"kernel k { launch { ctas: 0 } }", "validate::launch-dimension"),
+        ("billion", b"kernel k { launch { gpus: 1000000000 } }", "limit::launch"),
+        ("empty", b"", "no kernel"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path = folder.write(&format!("{name}.fence"), bytes);
+        let output = check(&path, &[]);
+        let text = all_text(&output);
+        assert_eq!(code(&output), 2, "{name}: {text}");
+        assert!(text.contains(expected), "{name} should say {expected}: {text}");
+        assert!(!text.contains("panicked"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_limit_is_named_with_its_knob() {
+    let folder = Folder::new("limits");
+    let path = folder.write("k.fence", RACY);
+    for (arguments, knob) in
+        [(["--max-events", "1"], "--max-events"), (["--max-clauses", "1"], "--max-clauses")]
+    {
+        let output = check(&path, &arguments);
+        assert_eq!(code(&output), 3, "{arguments:?}: {}", all_text(&output));
+        assert!(all_text(&output).contains(knob), "{arguments:?}: {}", all_text(&output));
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let folder = Folder::new("bytes");
+    let path = folder.write("k.fence", RACY);
+    for arguments in [&["--trace"][..], &[]] {
+        assert_eq!(check(&path, arguments).stdout, check(&path, arguments).stdout, "{arguments:?}");
+    }
+}
+
+#[test]
+fn json_is_one_line_per_kernel_and_launch() {
+    let folder = Folder::new("json");
+    let text = format!("{PROVED}\nkernel two {{ launch a {{ ctas: 1 }} launch b {{ ctas: 2 }} }}");
+    let output = check(&folder.write("k.fence", text), &["--format", "json"]);
+    let lines: Vec<serde_json::Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is a JSON object"))
+        .collect();
+    let names: Vec<_> = lines.iter().map(|line| (line["kernel"].as_str(), line["launch"].as_str())).collect();
+    assert_eq!(names, [(Some("k"), Some("default")), (Some("two"), Some("a")), (Some("two"), Some("b"))]);
+    for line in &lines {
+        assert_eq!(
+            (line["schema"].as_str(), line["verdict"].as_str()),
+            (Some("fencepost/1"), Some("proved"))
+        );
+    }
+}
