@@ -291,6 +291,32 @@ fn every_block_says_what_is_true() {
 }
 
 #[test]
+fn the_readme_is_true() {
+    let text = include_str!("../../README.md");
+    let blocks = blocks("README.md", text);
+    let of = |language: &str| -> Vec<&str> {
+        let own = blocks.iter().filter(|block| block.language == language);
+        own.map(|block| &text[block.body.clone()]).collect()
+    };
+    let folder = folder("readme", "README.md");
+    let kernel = of("fence")[0];
+    fs::write(folder.join("mp.fence"), kernel).expect("writable");
+    let transcripts: Vec<&str> =
+        of("console").into_iter().filter(|body| body.starts_with("$ fencepost")).collect();
+    assert_eq!(transcripts.len(), 1, "the README shows one run");
+    for body in transcripts {
+        assert_eq!(transcript(body, &folder).as_deref(), Ok(body), "the README's output");
+    }
+    // What the README says of the narrowed scope.
+    fs::write(folder.join("mp.fence"), kernel.replace("st.release.gpu", "st.release.cta")).expect("writable");
+    check_verdict(&folder, "mp.fence", "violated:race::scope-too-narrow")
+        .expect("the narrowed scope is found");
+    let report = fencepost(&folder, &["check", "mp.fence"]).stdout;
+    assert!(report.contains("tid 0 of cta 1 is not in its scope"), "{report}");
+    assert!(report.contains("(checked: "), "{report}");
+}
+
+#[test]
 fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
     let pages = pages();
     let mut missing = Vec::new();
