@@ -29,6 +29,7 @@ fn verdicts(outcomes: &[Outcome]) -> Vec<Vec<(Property, Verdict)>> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
 fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
     let mut files = Vec::new();
     kernels(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples"), &mut files);

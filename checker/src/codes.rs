@@ -220,6 +220,7 @@ const INPUT: &[(&str, &str)] = &[
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),
     ("cat::include-cycle", "a model includes itself"),
+    ("cat::unknown-variant", "--variant names a variant that the model does not ask for"),
     ("cat::too-many-includes", "too many files are included"),
     ("cat::unknown-name", "a name that is not defined"),
     ("cat::set-or-relation", "a set where a relation is needed, or the other way round"),

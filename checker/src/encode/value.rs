@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 pub enum Known {
     /// No value yet (before the first candidate write is joined).
     Nothing,
-    /// At most [`SET_MAX`] values, ascending.
+    /// A few values, ascending.
     Set(Vec<u128>),
     /// All values from the first to the second.
     Interval(u128, u128),

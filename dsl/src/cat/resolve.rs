@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::index::{Id, IndexVec};
 use crate::source::SourceMap;
 use crate::span::Span;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// How deep inlined functions and the expressions in them may nest.
@@ -36,6 +37,8 @@ pub(super) struct Resolver<'run> {
     sources: &'run mut SourceMap,
     read: Read<'run>,
     variants: &'run [String],
+    /// The variants that the files ask for.
+    asked: BTreeSet<String>,
     diagnostics: Vec<Diagnostic>,
     terms: Terms,
     recursive: IndexVec<RecursiveId, TermId>,
@@ -62,6 +65,7 @@ impl<'run> Resolver<'run> {
             sources,
             read,
             variants,
+            asked: BTreeSet::new(),
             diagnostics: Vec::new(),
             terms: Terms::default(),
             recursive: IndexVec::new(),
@@ -81,6 +85,18 @@ impl<'run> Resolver<'run> {
     /// The model in the file `path` with the text `text`.
     pub(super) fn run(mut self, path: &str, text: String) -> Result<MemoryModel, Vec<Diagnostic>> {
         let title = self.file(path, text);
+        let unknown = self.variants.iter().find(|variant| !self.asked.contains(*variant));
+        if let (Some(variant), true) = (unknown, self.diagnostics.is_empty()) {
+            let file = self.sources.add(path, "");
+            let message = format!("the model has no variant `{variant}`");
+            let error = Diagnostic::new("cat::unknown-variant", message, Span::new(file, 0, 0), "");
+            let known: Vec<String> = self.asked.iter().map(|name| format!("`{name}`")).collect();
+            self.diagnostics.push(if known.is_empty() {
+                error.with_help("it has no variants")
+            } else {
+                error.with_help(format!("it has {}", known.join(", ")))
+            });
+        }
         if !self.diagnostics.is_empty() {
             return Err(self.diagnostics);
         }
@@ -375,6 +391,7 @@ impl<'run> Resolver<'run> {
             ExprKind::Choice(variant, yes, no) => {
                 // The branch not taken is checked too: a variant must not hide errors.
                 let (yes, no) = (self.expr(yes, scope), self.expr(no, scope));
+                self.asked.insert(variant.text.clone());
                 if self.variants.contains(&variant.text) { yes } else { no }
             }
             ExprKind::Local(bindings, body) => {
