@@ -45,7 +45,7 @@ pub struct SolveError(String);
 pub struct Effort {
     /// Calls.
     pub calls: u64,
-    /// Clauses learnt.
+    /// Clauses added to proofs: those learnt, and given ones that were simplified.
     pub learnt: u64,
 }
 

@@ -119,7 +119,8 @@ pub struct Statistics {
     pub variables: usize,
     /// Clauses.
     pub clauses: usize,
-    /// Clauses learnt by the solver, over all its calls.
+    /// Clauses the solver added to its proofs, over all its calls: those learnt, and given ones it simplified. A measure
+    /// of effort close to the number of conflicts on hard problems.
     pub conflicts: u64,
     /// Calls of the solver.
     pub solver_calls: u64,

@@ -158,7 +158,7 @@ pub fn statistics(case: &Case<'_>) -> String {
         ("open goals", statistics.open_goals as u64),
         ("variables", statistics.variables as u64),
         ("clauses", statistics.clauses as u64),
-        ("conflicts", statistics.conflicts),
+        ("proof clauses", statistics.conflicts),
         ("solver calls", statistics.solver_calls),
     ];
     for (name, count) in counts {
