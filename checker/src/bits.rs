@@ -244,6 +244,26 @@ impl BitMatrix {
         }
         result
     }
+    /// Whether it has no cycle: events without open predecessors are taken out until none is left.
+    pub fn is_acyclic(&self) -> bool {
+        let mut n_predecessors = vec![0u32; self.n];
+        for (_, b) in self.pairs() {
+            n_predecessors[b.index()] += 1;
+        }
+        let mut free: Vec<EventId> =
+            (0..self.n).map(EventId::from_index).filter(|event| n_predecessors[event.index()] == 0).collect();
+        let mut n_left = self.n;
+        while let Some(event) = free.pop() {
+            n_left -= 1;
+            for after in self.successors(event) {
+                n_predecessors[after.index()] -= 1;
+                if n_predecessors[after.index()] == 0 {
+                    free.push(after);
+                }
+            }
+        }
+        n_left == 0
+    }
     /// The events with a successor.
     pub fn domain(&self) -> EventSet {
         EventSet::from_fn(self.n, |a| self.row(a).iter().any(|&word| word != 0))
@@ -295,6 +315,8 @@ mod tests {
         assert_eq!(closure.len(), 100 * 99 / 2);
         assert!(closure.contains(EventId(0), EventId(99)) && !closure.contains(EventId(99), EventId(0)));
         assert_eq!(closure.reflexive_event(), None);
+        assert!(closure.is_acyclic());
+        assert!(!matrix(100, &[(0, 99), (99, 64), (64, 0)]).is_acyclic());
     }
 
     #[test]

@@ -236,12 +236,13 @@ impl Bounds<'_> {
         }
         result
     }
-    /// Closure of certain pairs, middle by middle until nothing changes (what may be used as a middle depends on the ends,
-    /// so that one pass need not be enough).
+    /// Closure of certain pairs, middle by middle until nothing changes: what may be used as a middle depends on the ends,
+    /// so that one pass need not be enough.
     fn certain_closure(&self, a: &BitMatrix) -> BitMatrix {
         let mut closure = a.clone();
         loop {
             let before = closure.len();
+            let mut is_lossy = false;
             for middle in (0..self.n()).map(EventId::from_index) {
                 let through = closure.row(middle).to_vec();
                 if through.iter().all(|&word| word == 0) {
@@ -258,11 +259,13 @@ impl Bounds<'_> {
                     if self.basis.implies.contains(from, middle) {
                         or_into(closure.row_mut(from), &through);
                     } else {
+                        is_lossy |= through.iter().zip(only).any(|(&row, &only)| row & !only != 0);
                         or_masked_into(closure.row_mut(from), &through, only);
                     }
                 }
             }
-            if closure.len() == before {
+            // Without losses this was Warshall's algorithm, which needs one pass.
+            if !is_lossy || closure.len() == before {
                 return closure;
             }
         }

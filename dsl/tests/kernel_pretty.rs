@@ -114,3 +114,18 @@ fn expressions_keep_their_shape() {
         "kernel k { let x = (-a) as u8; let y = (a ? b : c) ? (d ? e : f) : g; let z = ld [x] + (atom.add [x], 1); }",
     );
 }
+
+#[test]
+fn a_trailing_comment_stays_with_its_statement() {
+    let text = "kernel k {
+    launch { ctas: 2 }
+    global x: u32 = 0;  // the counter
+
+    st [x], 1;
+    st [x], 2;  // the last
+}
+";
+    let (file, errors) = parse(text, FileId(0));
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(pretty(&file).as_deref(), Some(text));
+}

@@ -22,6 +22,9 @@ impl Encoder<'_> {
     /// No execution has a cycle in `term`.
     pub(super) fn acyclic(&mut self, term: TermId) -> Result<(), EncodeError> {
         let bounds = self.problem.table.values.relation(term);
+        if bounds.may.is_acyclic() {
+            return Ok(());
+        }
         let n = self.problem.graph.events.len();
         let reach = bounds.may.transitive_closure();
         let on_cycle = bounds.may.intersection(&reach.inverse());

@@ -34,6 +34,7 @@ pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSe
                 round.forbid_against(right, &values.relation(left).must);
             }
             (AxiomKind::Irreflexive, TermKind::Relation(_)) => {}
+            (AxiomKind::Acyclic, TermKind::Relation(_)) if values.relation(axiom.term).may.is_acyclic() => {}
             (AxiomKind::Acyclic, TermKind::Relation(_)) => {
                 let certain = certain_closure(round.basis, &values.relation(axiom.term).must);
                 round.forbid_against(axiom.term, &certain);

@@ -45,6 +45,8 @@ pub struct Comment {
     pub text: String,
     /// Whether nothing stands before it on its line.
     pub own_line: bool,
+    /// The token before it.
+    pub after: Place,
 }
 
 /// A name where it is written.

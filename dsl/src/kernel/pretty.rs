@@ -24,6 +24,9 @@ pub fn pretty(file: &File) -> Option<String> {
     Some(printer.out)
 }
 
+/// Longest line that is made by joining others, in characters.
+const LINE_MAX: usize = 110;
+
 struct Printer<'a> {
     out: String,
     indent: usize,
@@ -66,6 +69,7 @@ impl Printer<'_> {
         self.comments_before(end, true);
         if let Some(next) = self.comments.first()
             && !next.own_line
+            && next.after.0.end <= end
         {
             self.comments_before(next.place.0.start + 1, true);
         }
@@ -112,6 +116,17 @@ impl Printer<'_> {
         self.line(&format!("{head} {{"));
         self.block_inside(block);
         self.line(&format!("}}{tail}"));
+    }
+
+    /// Puts a block of one short statement on one line.
+    fn join_lines_since(&mut self, start: usize) {
+        let lines: Vec<&str> = self.out[start..].lines().collect();
+        let [head, inside, end] = lines.as_slice() else { return };
+        let joined = format!("{head} {} {}", inside.trim(), end.trim());
+        if joined.chars().count() <= LINE_MAX && !joined.contains("//") {
+            self.out.truncate(start);
+            let _ = writeln!(self.out, "{joined}");
+        }
     }
 
     fn block_inside(&mut self, block: &Block) {
@@ -162,7 +177,11 @@ impl Printer<'_> {
                     view.name.text, view.ty.text, view.of.text
                 ));
             }
-            StatementKind::Final(block) => self.block("final", block, ""),
+            StatementKind::Final(block) => {
+                let start = self.out.len();
+                self.block("final", block, "");
+                self.join_lines_since(start);
+            }
             StatementKind::Let { pattern, ty: annotation, value } => {
                 self.line(&format!("let {}{} = {};", names(pattern), ty(annotation), top(value)));
             }

@@ -28,10 +28,12 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
         let gap = &text[end_of_last..range.start];
         let newlines = gap.matches('\n').count();
         let place = Place(Span::new(file, range.start, range.end));
-        let comment = |text: String, own_line| Comment { place, text, own_line };
+        let last = tokens.last().map_or((0, 0), |&(start, _, end)| (start, end));
+        let after = Place(Span::new(file, last.0, last.1));
+        let comment = |text: String, own_line| Comment { place, text, own_line, after };
         if newlines >= 2 && end_of_last > 0 {
             let place = Place(Span::new(file, end_of_last, range.start));
-            comments.push(Comment { place, text: String::new(), own_line: true });
+            comments.push(Comment { place, text: String::new(), own_line: true, after });
         }
         end_of_last = range.end;
         match token {
