@@ -3,9 +3,8 @@
 //! Sizes (events, variables, clauses) do not belong here: they are snapshots of the suite `tests/sizes.rs`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fencepost::check::{Config, Limits, check};
+use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
-use fencepost::verdict::Property;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
@@ -33,18 +32,6 @@ fn program(text: &str) -> Program {
         .expect("the benchmark kernels are well-formed")
 }
 
-fn config(treatment: Treatment) -> Config {
-    Config {
-        properties: Property::ALL.to_vec(),
-        unroll: 2,
-        unroll_max: 8,
-        limits: Limits::default(),
-        treatment,
-        clock: || 0,
-        deadline_us: u64::MAX,
-    }
-}
-
 fn passes(criterion: &mut Criterion) {
     let model = model();
     let mut front = criterion.benchmark_group("front-end");
@@ -59,8 +46,15 @@ fn passes(criterion: &mut Criterion) {
         let program = program(text);
         let kernel = &program.kernels[0];
         whole.bench_function(name, |bencher| {
-            bencher
-                .iter(|| check(&program, kernel, &kernel.launches[0], &model, &config(Treatment::DEFAULT)));
+            bencher.iter(|| {
+                check(
+                    &program,
+                    kernel,
+                    &kernel.launches[0],
+                    &model,
+                    &Config::without_deadline(Treatment::DEFAULT),
+                )
+            });
         });
     }
     whole.finish();
@@ -71,7 +65,9 @@ fn passes(criterion: &mut Criterion) {
     let kernel = &program.kernels[0];
     for &(name, treatment) in Treatment::ONE_OFF {
         treatments.bench_function(name, |bencher| {
-            bencher.iter(|| check(&program, kernel, &kernel.launches[0], &model, &config(treatment)));
+            bencher.iter(|| {
+                check(&program, kernel, &kernel.launches[0], &model, &Config::without_deadline(treatment))
+            });
         });
     }
     treatments.finish();

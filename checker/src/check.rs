@@ -39,6 +39,21 @@ pub struct Config {
     pub deadline_us: u64,
 }
 
+impl Config {
+    /// Everything on, the default bounds and limits, and no deadline: for runs that must not depend on a clock.
+    pub fn without_deadline(treatment: Treatment) -> Self {
+        Self {
+            properties: Property::ALL.to_vec(),
+            unroll: 2,
+            unroll_max: 8,
+            limits: Limits::default(),
+            treatment,
+            clock: || 0,
+            deadline_us: u64::MAX,
+        }
+    }
+}
+
 /// Sizes past which a run is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {

@@ -19,8 +19,8 @@ mod statement;
 pub use dump::dump;
 
 use crate::event::{
-    AgentId, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy, Location,
-    LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Location, LocationId, Role,
+    Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use barrier::BarrierLog;
 use env::Env;
@@ -139,23 +139,7 @@ struct Unroller<'a> {
 
 impl<'a> Unroller<'a> {
     fn new(program: &'a Program, kernel: &'a Kernel, launch: &Launch, options: &'a UnrollOptions) -> Self {
-        let graph = EventGraph {
-            hierarchy: Hierarchy::new(launch),
-            terms: TermPool::new(),
-            locations: IndexVec::new(),
-            sites: IndexVec::new(),
-            events: IndexVec::new(),
-            rmw: Vec::new(),
-            completed: IndexVec::new(),
-            constraints: Vec::new(),
-            obligations: Vec::new(),
-            cuts: Vec::new(),
-            reachables: Vec::new(),
-            finals: Vec::new(),
-            barrier_edges: Vec::new(),
-            exit_edges: Vec::new(),
-            parameters: Vec::new(),
-        };
+        let graph = EventGraph { completed: IndexVec::new(), ..EventGraph::empty(launch) };
         let mut unroller = Self {
             program,
             kernel,

@@ -1,6 +1,6 @@
 //! One kernel text through the whole pipeline, in one call.
 
-use fencepost::check::{Config, Limits, check};
+use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -24,15 +24,7 @@ pub fn model(variants: &[&str]) -> MemoryModel {
 
 /// Everything on, no deadline: the suites depend on no clock.
 pub fn config(treatment: Treatment) -> Config {
-    Config {
-        properties: Property::ALL.to_vec(),
-        unroll: 2,
-        unroll_max: 8,
-        limits: Limits::default(),
-        treatment,
-        clock: || 0,
-        deadline_us: u64::MAX,
-    }
+    Config::without_deadline(treatment)
 }
 
 /// The outcome of each kernel and launch of a text, in order.

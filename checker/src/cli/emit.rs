@@ -3,11 +3,10 @@
 use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
 use super::{Status, fmt, load, on_large_stack};
-use crate::check::{Config, Limits, artefacts};
+use crate::check::{Config, artefacts};
 use crate::encode::Treatment;
 use crate::report::{Style, diagnostic, summary};
 use crate::unroll::{UnrollError, UnrollOptions, dump, unroll};
-use crate::verdict::Property;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump as dump_program;
 use fencepost_dsl::kernel::program::Program;
@@ -58,19 +57,6 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
     }
 }
 
-/// As `check` runs by default, without a deadline.
-fn config() -> Config {
-    Config {
-        properties: Property::ALL.to_vec(),
-        unroll: 1,
-        unroll_max: 1,
-        limits: Limits::default(),
-        treatment: Treatment::DEFAULT,
-        clock: super::clock,
-        deadline_us: u64::MAX,
-    }
-}
-
 enum EventsError {
     Rejected(Diagnostic),
     Other(String),
@@ -98,10 +84,20 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
                 |limit| EventsError::Other(format!("error: {}: {}", kernel.name, summary::stopped(&limit).0));
             text += &match options.artefact {
                 Artefact::Bounds => {
-                    format!("{title}\n{}", artefacts(graph, model, &config()).map_err(limit)?.bounds)
+                    format!(
+                        "{title}\n{}",
+                        artefacts(graph, model, &Config::without_deadline(Treatment::DEFAULT))
+                            .map_err(limit)?
+                            .bounds
+                    )
                 }
                 Artefact::Cnf => {
-                    format!("c {title}\n{}", artefacts(graph, model, &config()).map_err(limit)?.cnf)
+                    format!(
+                        "c {title}\n{}",
+                        artefacts(graph, model, &Config::without_deadline(Treatment::DEFAULT))
+                            .map_err(limit)?
+                            .cnf
+                    )
                 }
                 Artefact::Ast | Artefact::Program | Artefact::Events | Artefact::Model => {
                     format!("{title}\n{}", dump(&graph))

@@ -4,11 +4,15 @@
 //! that no SAT variable is spent on them. Conjunctions and disjunctions of width 1 are flat, sorted sets, so that
 //! "guard `a` implies guard `b`" is often plain set inclusion.
 
+mod connective;
+mod value;
+
 use super::{AgentId, EventId, LocationId, UnknownId};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
 use rustc_hash::FxHashMap;
+use value::{fold, signed};
 
 define_id! {
     /// A term of a [`TermPool`].
@@ -246,170 +250,6 @@ impl TermPool {
             _ => self.intern(width, TermKind::Not(a)),
         }
     }
-    /// Conjunction of width 1.
-    pub fn and(&mut self, a: TermRef, b: TermRef) -> TermRef {
-        self.and_all([a, b])
-    }
-    /// Disjunction of width 1.
-    pub fn or(&mut self, a: TermRef, b: TermRef) -> TermRef {
-        self.or_all([a, b])
-    }
-    /// `a` implies `b`.
-    pub fn implies(&mut self, a: TermRef, b: TermRef) -> TermRef {
-        let not_a = self.not(a);
-        self.or(not_a, b)
-    }
-    /// Conjunction of all.
-    pub fn and_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
-        let mut flat = Vec::new();
-        for operand in operands {
-            match self.kind(operand) {
-                TermKind::And(inner) => flat.extend_from_slice(inner),
-                TermKind::Constant(1) => {}
-                TermKind::Constant(_) => return Self::FALSE,
-                _ => flat.push(operand),
-            }
-        }
-        flat.sort_unstable();
-        flat.dedup();
-        let has_complement = flat
-            .iter()
-            .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
-        if has_complement || self.has_two_values(&flat) {
-            return Self::FALSE;
-        }
-        // A disjunction with a member among the other conjuncts says nothing; members whose complement is there go.
-        let mut changed = false;
-        let mut kept = Vec::with_capacity(flat.len());
-        for &a in &flat {
-            if let TermKind::Or(members) = self.kind(a) {
-                if members.iter().any(|m| flat.binary_search(m).is_ok()) {
-                    changed = true;
-                    continue;
-                }
-                let members = members.clone();
-                let mut rest = Vec::new();
-                for &m in &members {
-                    let not_m = self.not(m);
-                    if flat.binary_search(&not_m).is_err() {
-                        rest.push(m);
-                    }
-                }
-                if rest.len() < members.len() {
-                    changed = true;
-                    let reduced = self.or_all(rest);
-                    kept.push(reduced);
-                    continue;
-                }
-            }
-            kept.push(a);
-        }
-        if changed {
-            return self.and_all(kept);
-        }
-        match flat.as_slice() {
-            [] => Self::TRUE,
-            [only] => *only,
-            _ => self.intern(1, TermKind::And(flat.into())),
-        }
-    }
-    /// Disjunction of all.
-    pub fn or_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
-        let mut flat = Vec::new();
-        for operand in operands {
-            match self.kind(operand) {
-                TermKind::Or(inner) => flat.extend_from_slice(inner),
-                TermKind::Constant(0) => {}
-                TermKind::Constant(_) => return Self::TRUE,
-                _ => flat.push(operand),
-            }
-        }
-        flat.sort_unstable();
-        flat.dedup();
-        let has_complement = flat
-            .iter()
-            .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if flat.binary_search(&inner).is_ok()));
-        if has_complement {
-            return Self::TRUE;
-        }
-        if let Some(joined) = self.factor_disjunction(&flat) {
-            return joined;
-        }
-        match flat.as_slice() {
-            [] => Self::FALSE,
-            [only] => *only,
-            _ => self.intern(1, TermKind::Or(flat.into())),
-        }
-    }
-
-    /// `g∧c ∨ g∧¬c` is `g`, and in general common conjuncts come to the front: what joining two branches needs.
-    fn factor_disjunction(&mut self, flat: &[TermRef]) -> Option<TermRef> {
-        if flat.len() < 2 {
-            return None;
-        }
-        let mut common: Vec<TermRef> = self.conjuncts(flat[0]).to_vec();
-        for &other in &flat[1..] {
-            let others = self.conjuncts(other);
-            common.retain(|c| others.contains(c));
-        }
-        if common.is_empty() {
-            return None;
-        }
-        let mut rests = Vec::new();
-        for &member in flat {
-            let rest: Vec<TermRef> =
-                self.conjuncts(member).iter().copied().filter(|c| !common.contains(c)).collect();
-            rests.push(self.and_all(rest));
-        }
-        let rest = self.or_all(rests);
-        common.push(rest);
-        Some(self.and_all(common))
-    }
-
-    /// Whether a conjunction asks one term to equal two different constants.
-    fn has_two_values(&self, conjuncts: &[TermRef]) -> bool {
-        let mut required: Vec<(TermRef, u128)> = Vec::new();
-        for &conjunct in conjuncts {
-            if let TermKind::Equal(a, b) = *self.kind(conjunct)
-                && let Some(value) = self.constant_value(b)
-            {
-                if required.iter().any(|&(term, other)| term == a && other != value) {
-                    return true;
-                }
-                required.push((a, value));
-            }
-        }
-        false
-    }
-
-    /// The conjuncts of a term of width 1 (itself, if it is no conjunction; none, if it is 1).
-    pub fn conjuncts(&self, term: TermRef) -> &[TermRef] {
-        match self.kind(term) {
-            TermKind::And(conjuncts) => conjuncts,
-            TermKind::Constant(1) => &[],
-            _ => std::slice::from_ref(self.self_reference(term)),
-        }
-    }
-
-    fn self_reference(&self, term: TermRef) -> &TermRef {
-        // `known` maps each node to its own id, which outlives the call.
-        self.known.get(&self.terms[term]).expect("every term is interned")
-    }
-
-    /// Whether every conjunct of `b` is a conjunct of `a`: a cheap, sufficient test for "a implies b".
-    pub fn implies_syntactically(&self, a: TermRef, b: TermRef) -> bool {
-        if a == Self::FALSE {
-            return true;
-        }
-        let have = self.conjuncts(a);
-        self.conjuncts(b).iter().all(|c| have.binary_search(c).is_ok())
-    }
-
-    /// Whether two guards visibly exclude each other.
-    pub fn excludes_syntactically(&mut self, a: TermRef, b: TermRef) -> bool {
-        self.and(a, b) == Self::FALSE
-    }
-
     /// `condition ? then : otherwise`.
     pub fn if_then_else(&mut self, condition: TermRef, then: TermRef, otherwise: TermRef) -> TermRef {
         if then == otherwise || condition == Self::TRUE {
@@ -651,63 +491,6 @@ impl TermPool {
         self.binary(BinaryOp::Subtract, zero, a)
     }
 
-    /// An interval that contains the term's value, from constants and declared ranges only (constant time per node).
-    pub fn range(&self, term: TermRef) -> (u128, u128) {
-        let width = self.width(term);
-        let all = mask(width);
-        match *self.kind(term) {
-            TermKind::Constant(value) => (value, value),
-            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
-            TermKind::Resize(a) => {
-                let (min, max) = self.shallow_range(a);
-                if max <= all { (min, max) } else { (0, all) }
-            }
-            TermKind::Add(a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                match a_max.checked_add(b_max) {
-                    Some(max) if max <= all => (a_min + b_min, max),
-                    _ => (0, all),
-                }
-            }
-            TermKind::BitAnd(a, b) => (0, self.shallow_range(a).1.min(self.shallow_range(b).1)),
-            TermKind::Remainder(a, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (0, (k - 1).min(self.shallow_range(a).1)),
-                _ => (0, all),
-            },
-            TermKind::Divide(a, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (self.shallow_range(a).0 / k, self.shallow_range(a).1 / k),
-                _ => (0, all),
-            },
-            TermKind::Multiply(a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                match a_max.checked_mul(b_max) {
-                    Some(max) if max <= all => (a_min * b_min, max),
-                    _ => (0, all),
-                }
-            }
-            TermKind::IfThenElse(_, a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                (a_min.min(b_min), a_max.max(b_max))
-            }
-            _ => (0, all),
-        }
-    }
-
-    /// Like [`range`](Self::range), looking one level deep, so that deep terms cost constant time each.
-    fn shallow_range(&self, term: TermRef) -> (u128, u128) {
-        match *self.kind(term) {
-            TermKind::Constant(value) => (value, value),
-            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
-            TermKind::Resize(a) if self.width(a) <= self.width(term) => self.shallow_range(a),
-            TermKind::Remainder(_, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (0, k - 1),
-                _ => (0, mask(self.width(term))),
-            },
-            TermKind::BitAnd(_, b) => (0, self.constant_value(b).unwrap_or(mask(self.width(term)))),
-            _ => (0, mask(self.width(term))),
-        }
-    }
-
     /// Operands of a node, in order.
     pub fn operands(&self, term: TermRef) -> Vec<TermRef> {
         match *self.kind(term) {
@@ -730,61 +513,9 @@ impl TermPool {
             TermKind::IfThenElse(a, b, c) => vec![a, b, c],
         }
     }
-
-    /// The value of a node whose operands have the values `operands`; `unknown` for an unknown.
-    pub fn apply(&self, term: TermRef, operands: &[u128], unknown: impl FnOnce(UnknownId) -> u128) -> u128 {
-        let width = self.width(term);
-        let value = match (self.kind(term), operands) {
-            (TermKind::Constant(value), _) => *value,
-            (TermKind::Unknown(id), _) => unknown(*id),
-            (TermKind::Not(_), [a]) => !a,
-            (TermKind::And(_), all) => u128::from(all.iter().all(|&v| v == 1)),
-            (TermKind::Or(_), all) => u128::from(all.contains(&1)),
-            (TermKind::Equal(..), [a, b]) => u128::from(a == b),
-            (TermKind::Less(..), [a, b]) => u128::from(a < b),
-            (TermKind::SignedLess(a_term, _), [a, b]) => {
-                let width = self.width(*a_term);
-                u128::from(signed(*a, width) < signed(*b, width))
-            }
-            (TermKind::IfThenElse(..), [c, a, b]) => {
-                if *c == 1 {
-                    *a
-                } else {
-                    *b
-                }
-            }
-            (TermKind::Resize(_), [a]) => *a,
-            (TermKind::Extract(_, low), [a]) => a >> low,
-            (kind, [a, b]) => fold(kind, *a, *b, width),
-            _ => 0,
-        };
-        value & mask(width)
-    }
 }
 
 /// `2^width - 1`.
 pub fn mask(width: Width) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
-}
-
-fn signed(value: u128, width: Width) -> i128 {
-    let shift = 128 - u32::from(width);
-    ((value << shift) as i128) >> shift
-}
-
-/// The operators that keep their operands' width, on constants; the result is not yet reduced to the width.
-fn fold(kind: &TermKind, a: u128, b: u128, width: Width) -> u128 {
-    match kind {
-        TermKind::Add(..) => a.wrapping_add(b),
-        TermKind::Subtract(..) => a.wrapping_sub(b),
-        TermKind::Multiply(..) => a.wrapping_mul(b),
-        TermKind::Divide(..) => a.checked_div(b).unwrap_or(u128::MAX),
-        TermKind::Remainder(..) => a.checked_rem(b).unwrap_or(a),
-        TermKind::BitAnd(..) => a & b,
-        TermKind::BitOr(..) => a | b,
-        TermKind::BitXor(..) => a ^ b,
-        TermKind::ShiftLeft(..) if b < u128::from(width) => a << b,
-        TermKind::ShiftRight(..) if b < u128::from(width) => a >> b,
-        _ => 0,
-    }
 }

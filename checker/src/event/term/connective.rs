@@ -1,0 +1,170 @@
+//! Conjunction and disjunction: flat, sorted, without duplicates, complements or members that say nothing.
+
+use super::{TermKind, TermPool, TermRef};
+
+impl TermPool {
+    /// Conjunction of width 1.
+    pub fn and(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        self.and_all([a, b])
+    }
+    /// Disjunction of width 1.
+    pub fn or(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        self.or_all([a, b])
+    }
+    /// `a` implies `b`.
+    pub fn implies(&mut self, a: TermRef, b: TermRef) -> TermRef {
+        let not_a = self.not(a);
+        self.or(not_a, b)
+    }
+    /// Conjunction of all.
+    pub fn and_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
+        let mut flat = Vec::new();
+        for operand in operands {
+            match self.kind(operand) {
+                TermKind::And(inner) => flat.extend_from_slice(inner),
+                TermKind::Constant(1) => {}
+                TermKind::Constant(_) => return Self::FALSE,
+                _ => flat.push(operand),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        if self.has_complement(&flat) || self.has_two_values(&flat) {
+            return Self::FALSE;
+        }
+        // A disjunction with a member among the other conjuncts says nothing; members whose complement is there go.
+        let mut changed = false;
+        let mut kept = Vec::with_capacity(flat.len());
+        for &a in &flat {
+            if let TermKind::Or(members) = self.kind(a) {
+                if members.iter().any(|m| flat.binary_search(m).is_ok()) {
+                    changed = true;
+                    continue;
+                }
+                let members = members.clone();
+                let mut rest = Vec::new();
+                for &m in &members {
+                    let not_m = self.not(m);
+                    if flat.binary_search(&not_m).is_err() {
+                        rest.push(m);
+                    }
+                }
+                if rest.len() < members.len() {
+                    changed = true;
+                    let reduced = self.or_all(rest);
+                    kept.push(reduced);
+                    continue;
+                }
+            }
+            kept.push(a);
+        }
+        if changed {
+            return self.and_all(kept);
+        }
+        match flat.as_slice() {
+            [] => Self::TRUE,
+            [only] => *only,
+            _ => self.intern(1, TermKind::And(flat.into())),
+        }
+    }
+    /// Disjunction of all.
+    pub fn or_all(&mut self, operands: impl IntoIterator<Item = TermRef>) -> TermRef {
+        let mut flat = Vec::new();
+        for operand in operands {
+            match self.kind(operand) {
+                TermKind::Or(inner) => flat.extend_from_slice(inner),
+                TermKind::Constant(0) => {}
+                TermKind::Constant(_) => return Self::TRUE,
+                _ => flat.push(operand),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        if self.has_complement(&flat) {
+            return Self::TRUE;
+        }
+        if let Some(joined) = self.factor_disjunction(&flat) {
+            return joined;
+        }
+        match flat.as_slice() {
+            [] => Self::FALSE,
+            [only] => *only,
+            _ => self.intern(1, TermKind::Or(flat.into())),
+        }
+    }
+
+    /// `g∧c ∨ g∧¬c` is `g`, and in general common conjuncts come to the front: what joining two branches needs.
+    fn factor_disjunction(&mut self, flat: &[TermRef]) -> Option<TermRef> {
+        if flat.len() < 2 {
+            return None;
+        }
+        let mut common: Vec<TermRef> = self.conjuncts(flat[0]).to_vec();
+        for &other in &flat[1..] {
+            let others = self.conjuncts(other);
+            common.retain(|c| others.contains(c));
+        }
+        if common.is_empty() {
+            return None;
+        }
+        let mut rests = Vec::new();
+        for &member in flat {
+            let rest: Vec<TermRef> =
+                self.conjuncts(member).iter().copied().filter(|c| !common.contains(c)).collect();
+            rests.push(self.and_all(rest));
+        }
+        let rest = self.or_all(rests);
+        common.push(rest);
+        Some(self.and_all(common))
+    }
+
+    /// Whether a term and its negation are among sorted terms.
+    fn has_complement(&self, sorted: &[TermRef]) -> bool {
+        sorted
+            .iter()
+            .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if sorted.binary_search(&inner).is_ok()))
+    }
+
+    /// Whether a conjunction asks one term to equal two different constants.
+    fn has_two_values(&self, conjuncts: &[TermRef]) -> bool {
+        let mut required: Vec<(TermRef, u128)> = Vec::new();
+        for &conjunct in conjuncts {
+            if let TermKind::Equal(a, b) = *self.kind(conjunct)
+                && let Some(value) = self.constant_value(b)
+            {
+                if required.iter().any(|&(term, other)| term == a && other != value) {
+                    return true;
+                }
+                required.push((a, value));
+            }
+        }
+        false
+    }
+
+    /// The conjuncts of a term of width 1 (itself, if it is no conjunction; none, if it is 1).
+    pub fn conjuncts(&self, term: TermRef) -> &[TermRef] {
+        match self.kind(term) {
+            TermKind::And(conjuncts) => conjuncts,
+            TermKind::Constant(1) => &[],
+            _ => std::slice::from_ref(self.self_reference(term)),
+        }
+    }
+
+    fn self_reference(&self, term: TermRef) -> &TermRef {
+        // `known` maps each node to its own id, which outlives the call.
+        self.known.get(&self.terms[term]).expect("every term is interned")
+    }
+
+    /// Whether every conjunct of `b` is a conjunct of `a`: a cheap, sufficient test for "a implies b".
+    pub fn implies_syntactically(&self, a: TermRef, b: TermRef) -> bool {
+        if a == Self::FALSE {
+            return true;
+        }
+        let have = self.conjuncts(a);
+        self.conjuncts(b).iter().all(|c| have.binary_search(c).is_ok())
+    }
+
+    /// Whether two guards visibly exclude each other.
+    pub fn excludes_syntactically(&mut self, a: TermRef, b: TermRef) -> bool {
+        self.and(a, b) == Self::FALSE
+    }
+}
