@@ -7,7 +7,11 @@ use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
 use fencepost_dsl::{Diagnostic, SourceMap, cat};
 
 /// The models that come with Fencepost, by file name.
-const MODELS: &[(&str, &str)] = &[("ptx.cat", include_str!("../../models/ptx.cat"))];
+const MODELS: &[(&str, &str)] = &[
+    ("ptx.cat", include_str!("../../models/ptx.cat")),
+    ("ptx-7.5.cat", include_str!("../../models/ptx-7.5.cat")),
+    ("ptx-6.0.cat", include_str!("../../models/ptx-6.0.cat")),
+];
 
 /// Names of the models that come with Fencepost.
 pub fn model_names() -> Vec<&'static str> {

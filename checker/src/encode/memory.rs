@@ -95,7 +95,7 @@ impl Encoder<'_> {
             }
         }
         self.coherence_order()?;
-        self.fence_sc_order();
+        self.fence_sc_order()?;
         Ok(())
     }
 
@@ -216,8 +216,11 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// A choice of direction for pairs of `fence.sc`; which pairs must be related is the model's business (MM-32).
-    fn fence_sc_order(&mut self) {
+    /// An acyclic order of `fence.sc` in each other's scope, total on such pairs (MM-32).
+    ///
+    /// Scopes are nested, so of the neighbours of a fence with the narrowest scope any two are in each other's scope: the
+    /// pairs form a chordal graph, and without cycles of three there are none.
+    fn fence_sc_order(&mut self) -> Result<(), EncodeError> {
         let bounds = self.problem.table.basis.relation(BaseRelation::FenceSc);
         for (a, b) in bounds.open().pairs() {
             let literal = self.formula.fresh();
@@ -229,6 +232,24 @@ impl Encoder<'_> {
             self.formula.imply(literal, to);
             self.fence_order.insert((a, b), literal);
         }
+        let related = bounds.may.union(&bounds.may.inverse());
+        for (a, b) in related.pairs() {
+            let (forth, back) = (self.fence_edge(a, b)?, self.fence_edge(b, a)?);
+            if a < b {
+                let (first, second) = (self.executed[a], self.executed[b]);
+                self.formula.clause(&[!first, !second, forth, back]);
+            }
+            for c in related.successors(b).filter(|&c| a < b && a < c && related.contains(a, c)) {
+                let (second, third) = (self.fence_edge(b, c)?, self.fence_edge(c, a)?);
+                self.formula.clause(&[!forth, !second, !third]);
+            }
+            self.check_limits()?;
+        }
+        Ok(())
+    }
+
+    fn fence_edge(&mut self, a: EventId, b: EventId) -> Result<Literal, EncodeError> {
+        self.base_edge(BaseRelation::FenceSc, a, b)
     }
 
     /// A base relation's pair, exact in both directions.

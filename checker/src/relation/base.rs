@@ -320,7 +320,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Read => read,
         BaseSet::Write => write,
         BaseSet::Memory => read || write,
-        BaseSet::Fence => fence.is_some(),
+        BaseSet::Fence => fence.is_some() || matches!(event.kind, EventKind::AliasFence),
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
@@ -336,7 +336,8 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
         BaseSet::AliasFence => matches!(event.kind, EventKind::AliasFence),
-        BaseSet::Generic => access.is_some(),
+        // memory fences are generic.
+        BaseSet::Generic => access.is_some() || fence.is_some(),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),

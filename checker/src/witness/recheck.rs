@@ -136,8 +136,21 @@ fn check_orders(graph: &EventGraph, execution: &Execution) -> Result<(), Disagre
     })?;
     for (a, b) in execution.fence_order.pairs() {
         let both = execution.executed.contains(a) && execution.executed.contains(b);
-        ensure(both && !execution.fence_order.contains(b, a), || {
-            format!("Fence-SC order relates {a:?} and {b:?}")
+        ensure(both, || format!("Fence-SC order relates {a:?} and {b:?}"))?;
+    }
+    ensure(execution.fence_order.transitive_closure().reflexive_event().is_none(), || {
+        "Fence-SC order has a cycle".into()
+    })?;
+    let is_ordered = |event: EventId| {
+        execution.executed.contains(event)
+            && base::in_set(&graph.events[event], BaseSet::Fence)
+            && base::in_set(&graph.events[event], BaseSet::SequentiallyConsistent)
+    };
+    let mutual = base::place_pairs(graph).into_iter().filter(|(base, _)| *base == BaseRelation::SameScope);
+    for (a, b) in mutual.flat_map(|(_, matrix)| matrix.pairs().collect::<Vec<_>>()) {
+        let related = execution.fence_order.contains(a, b) || execution.fence_order.contains(b, a);
+        ensure(a == b || related || !is_ordered(a) || !is_ordered(b), || {
+            format!("Fence-SC order does not relate {a:?} and {b:?}")
         })?;
     }
     Ok(())

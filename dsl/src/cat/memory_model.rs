@@ -123,7 +123,7 @@ base_names! {
         Write = "W",
         /// Reads and writes.
         Memory = "M",
-        /// Thread fences (`fence`, `membar`).
+        /// Fences: thread fences (`fence`, `membar`) and alias fences.
         Fence = "F",
         /// Initial writes.
         InitialWrite = "IW",
@@ -153,7 +153,7 @@ base_names! {
         BarrierWait = "BAR-WAIT",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
-        /// Operations through the generic proxy.
+        /// Operations through the generic proxy; thread fences are.
         Generic = "GEN",
         /// Strong operations of scope `.cta`.
         Cta = "CTA",
@@ -206,7 +206,7 @@ base_names! {
         /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about
         /// (BR-7). Orders nothing in memory.
         ExitRelease = "exitbar",
-        /// Fence-SC order: relates `fence.sc` pairs, chosen per execution.
+        /// Fence-SC order: an acyclic order of `fence.sc`, total on those in each other's scope, chosen per execution (MM-32).
         FenceSc = "sync_fence",
     }
 }
