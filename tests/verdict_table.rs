@@ -498,6 +498,15 @@ const ROWS: &[Row] = &[
         races: Races::No,
     },
     Row {
+        name: "overlapping atomics of different sizes in each other's scope do not interleave",
+        source: "MM-21",
+        launch: TWO,
+        threads: &["atom.add.relaxed.gpu.u64 _, [w], 1;", "atom.add.relaxed.gpu.u32 _, [wl], 1;"],
+        outcome: "[wl] != 2",
+        expect: Forbidden,
+        races: Races::Yes,
+    },
+    Row {
         name: "partial overlap is a mixed-size race even between strong operations",
         source: "MM-20",
         launch: TWO,
