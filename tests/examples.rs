@@ -145,6 +145,7 @@ fn code_of(outcome: &Outcome, finding: &Finding) -> &'static str {
             ObligationKind::Bounds { .. } => "bounds::out-of-bounds",
         },
         GoalKind::Final(_) => "assert::final-violated",
+        GoalKind::Condition => "condition",
         GoalKind::Completion => "vacuity::nothing-completes",
     }
 }

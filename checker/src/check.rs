@@ -12,11 +12,14 @@ use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
-use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict};
+use crate::verdict::{
+    ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict,
+};
+use crate::witness::Witness;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
-use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
@@ -99,6 +102,8 @@ pub fn check(
     config: &Config,
 ) -> Result<Outcome, CheckError> {
     let mut n_iterations = config.unroll.max(1);
+    // What a litmus test's smaller bound gave, for the case that a larger one hits a limit.
+    let mut earlier: Option<(Decision, u32)> = None;
     loop {
         let mut statistics = Statistics::default();
         // After unrolling: no loops, no control flow, only guards.
@@ -115,17 +120,28 @@ pub fn check(
             }
             Err(UnrollError::TooLarge { limit, value, .. }) => {
                 let limit = Limit::Unroll { what: limit, limit: value };
+                if let Some((decision, n_iterations)) = earlier {
+                    return Ok(decision.into_outcome(launch, model, config, n_iterations));
+                }
                 return Ok(stopped(launch, limit, model, config, n_iterations));
             }
         };
         statistics.microseconds.push(("unroll", (config.clock)() - start));
         let decision = Decider::new(graph, model, config, statistics).decide()?;
         let raise = decision.findings.is_empty()
+            && !decision.is_settled(config, n_iterations)
             && decision.limit.is_none()
             && !decision.open_loops.is_empty()
             && n_iterations < config.unroll_max;
         if !raise {
+            let (decision, n_iterations) = match earlier {
+                Some(earlier) if decision.limit.is_some() => earlier,
+                _ => (decision, n_iterations),
+            };
             return Ok(decision.into_outcome(launch, model, config, n_iterations));
+        }
+        if decision.graph.condition.is_some() {
+            earlier = Some((decision, n_iterations));
         }
         n_iterations = (n_iterations * 2).min(config.unroll_max);
     }
@@ -164,6 +180,8 @@ struct Decision {
     open_loops: Vec<OpenLoop>,
     vacuity: Vec<Vacuity>,
     limit: Option<Limit>,
+    /// The execution that the litmus condition asks for.
+    condition_witness: Option<Box<Witness>>,
     statistics: Statistics,
 }
 
@@ -176,12 +194,45 @@ impl Decision {
             open_loops: Vec::new(),
             vacuity: Vec::new(),
             limit: None,
+            condition_witness: None,
             statistics,
         }
     }
 
-    fn into_outcome(self, launch: &Launch, model: &MemoryModel, config: &Config, unroll: u32) -> Outcome {
+    /// Whether an execution has decided the litmus condition and nothing else is worth a larger bound: nothing else was
+    /// asked, or no pair of events came into question for it with the bound raised once.
+    fn is_settled(&self, config: &Config, n_iterations: u32) -> bool {
+        let is_asked_alone = config.properties == [Property::Condition];
+        let is_idle = self.statistics.open_goals == 0 && n_iterations > config.unroll;
+        self.condition_witness.is_some() && (is_asked_alone || is_idle)
+    }
+
+    fn condition(&mut self) -> Option<ConditionResult> {
+        let quantifier = self.graph.condition.as_ref()?.quantifier;
+        let witness = self.condition_witness.take();
+        let is_cut_short = !self.open_loops.is_empty();
+        let holds = match (quantifier, witness.is_some()) {
+            (Quantifier::Exists, true) => Some(true),
+            (Quantifier::NotExists | Quantifier::Forall, true) => Some(false),
+            (_, false) if self.limit.is_some() => None,
+            (Quantifier::Exists, false) => (!is_cut_short).then_some(false),
+            (Quantifier::NotExists | Quantifier::Forall, false) => Some(true),
+        };
+        Some(ConditionResult { quantifier, holds, witness })
+    }
+
+    fn into_outcome(mut self, launch: &Launch, model: &MemoryModel, config: &Config, unroll: u32) -> Outcome {
+        let is_asked = config.properties.contains(&Property::Condition);
+        let condition = if is_asked { self.condition() } else { None };
         let of_property = |property: Property| {
+            if let (Property::Condition, Some(condition)) = (property, &condition) {
+                return match (condition.holds, &condition.witness) {
+                    (Some(false), _) => Verdict::Violated,
+                    (Some(true), None) if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
+                    (Some(true), _) => Verdict::Proved,
+                    (None, _) => Verdict::Inconclusive,
+                };
+            }
             if self.findings.iter().any(|finding| finding.property == property) {
                 return Verdict::Violated;
             }
@@ -194,7 +245,11 @@ impl Decision {
             if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
         };
         // A model without flags states no race, so nothing can be claimed of races.
-        let stated = |property: Property| property != Property::Race || !model.flags.is_empty();
+        let stated = |property: Property| match property {
+            Property::Race => !model.flags.is_empty(),
+            Property::Condition => condition.is_some(),
+            Property::Assert | Property::Bounds | Property::Reachable => true,
+        };
         let properties: Vec<(Property, Verdict)> = config
             .properties
             .iter()
@@ -212,6 +267,7 @@ impl Decision {
             open_loops: self.open_loops,
             vacuity: self.vacuity,
             limit: self.limit,
+            condition,
             statistics: self.statistics,
         }
     }
@@ -312,7 +368,17 @@ impl<'a> Decider<'a> {
         self.decision.findings.sort_by_key(|finding| {
             !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
         });
-        if self.decision.limit.is_none() {
+        if self.decision.limit.is_none()
+            && self.config.properties.contains(&Property::Condition)
+            && let Some(literal) = encoding.condition
+            && let Some(assignment) = self.solve(encoding, &[vec![literal]])?
+        {
+            let found = self.finding(problem, encoding, &assignment, GoalKind::Condition)?;
+            self.decision.condition_witness = Some(found.witness);
+        }
+        let is_decided =
+            self.decision.condition_witness.is_some() && self.config.properties == [Property::Condition];
+        if self.decision.limit.is_none() && !is_decided {
             self.ask_bound(problem, encoding)?;
         }
         if self.decision.limit.is_none() && self.config.properties.contains(&Property::Reachable) {
@@ -470,7 +536,7 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 
 fn fallback_launch() -> Launch {
     let span = Span::new(fencepost_dsl::FileId(0), 0, 0);
-    Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span }
+    Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span, placement: None }
 }
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
@@ -481,6 +547,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
             ObligationKind::Bounds { .. } => Property::Bounds,
         },
         GoalKind::Final(_) => Property::Assert,
+        GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
     }
 }
@@ -494,7 +561,7 @@ fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
         }
         GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
         GoalKind::Final(index) => FindingKey::Final(*index),
-        GoalKind::Completion => FindingKey::Completion,
+        GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
     }
 }
 

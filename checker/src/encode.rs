@@ -121,6 +121,8 @@ pub struct Encoding {
     pub complete: Literal,
     /// `reachable` statements and final conditions.
     pub reachable: Vec<goal::ReachableGoal>,
+    /// The execution that the litmus condition asks for ([`goal::GoalKind::Condition`]).
+    pub condition: Option<Literal>,
 }
 
 /// The encoder's state.
@@ -178,7 +180,7 @@ pub fn encode(
         exit_conditions: conditions(&problem.graph.exit_edges),
     };
     encoder.run()?;
-    let (goals, cuts, complete, reachable) = encoder.goals()?;
+    let (goals, cuts, complete, reachable, condition) = encoder.goals()?;
     let cut = encoder.formula.or(Direction::Both, &cuts);
     encoder.settle()?;
     Ok(Encoding {
@@ -193,6 +195,7 @@ pub fn encode(
         cuts,
         complete,
         reachable,
+        condition,
     })
 }
 

@@ -124,6 +124,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             }
         }
         GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
+        GoalKind::Condition => condition(graph, witness),
         GoalKind::Completion => {
             bare("vacuity::nothing-completes", Property::Reachable, Vec::new(), Subject::Completion)
         }
@@ -137,6 +138,15 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
     };
     explanation.property = finding.property;
     explanation.parameters = parameters(graph, witness);
+    explanation
+}
+
+/// The example or counter-example of a litmus condition, with everything that was read, as context for a trace.
+pub fn condition(graph: &EventGraph, witness: &Witness) -> Explanation {
+    let mut explanation =
+        bare("vacuity::nothing-completes", Property::Condition, Vec::new(), Subject::Completion);
+    let executed = &witness.execution.executed;
+    explanation.reads = executed.iter().filter_map(|event| read_fact(graph, witness, event)).collect();
     explanation
 }
 

@@ -2,6 +2,7 @@
 //!
 //! All wording of findings and verdicts is here and nowhere else. Pure: values in, text out; the command line prints it.
 
+pub mod condition;
 pub mod diagnostic;
 pub mod json;
 pub mod summary;

@@ -19,13 +19,15 @@ mod statement;
 pub use dump::dump;
 
 use crate::event::{
-    AgentId, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Location, LocationId, Role,
-    Site, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Location,
+    LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use barrier::BarrierLog;
 use env::Env;
 use expression::Frame;
-use fencepost_dsl::kernel::program::{Instruction, Kernel, Launch, Program, StorageId};
+use fencepost_dsl::kernel::program::{
+    AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, Program, StorageId,
+};
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use indexmap::IndexMap;
@@ -86,9 +88,12 @@ pub fn unroll(
     launch: &Launch,
     options: &UnrollOptions,
 ) -> Result<EventGraph, UnrollError> {
-    let n_threads = [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
-        .iter()
-        .fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
+    let n_threads = match &launch.placement {
+        Some(placement) => placement.len() as u64,
+        None => [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
+            .iter()
+            .fold(1u64, |product, &n| product.saturating_mul(u64::from(n))),
+    };
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
@@ -99,6 +104,7 @@ pub fn unroll(
     }
     unroller.finish_barriers()?;
     unroller.evaluate_finals(&parameters)?;
+    unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
 }
 
@@ -111,6 +117,23 @@ struct State {
     env: Env,
 }
 
+/// The registers and locations that a condition looks at, in order of the text.
+fn final_operands(expression: &Expression) -> Vec<&Expression> {
+    match &expression.kind {
+        ExpressionKind::FinalRegister(..) | ExpressionKind::FinalValue(_) => vec![expression],
+        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => final_operands(operand),
+        ExpressionKind::Binary(_, left, right) => {
+            [left, right].into_iter().flat_map(|operand| final_operands(operand)).collect()
+        }
+        ExpressionKind::Select(condition, then, otherwise) => {
+            [condition, then, otherwise].into_iter().flat_map(|operand| final_operands(operand)).collect()
+        }
+        ExpressionKind::Constant(_) | ExpressionKind::Register(_) | ExpressionKind::Coordinate(_) => {
+            Vec::new()
+        }
+    }
+}
+
 struct Unroller<'a> {
     program: &'a Program,
     kernel: &'a Kernel,
@@ -121,6 +144,8 @@ struct Unroller<'a> {
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
     final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
+    /// The registers of each thread at its end, where it gets there without `exit`.
+    last_envs: Vec<Env>,
     steps: u64,
     // The thread being run.
     agent: AgentId,
@@ -150,6 +175,7 @@ impl<'a> Unroller<'a> {
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
             final_values: BTreeMap::new(),
+            last_envs: Vec::new(),
             steps: 0,
             agent: AgentId(0),
             position: 0,
@@ -236,6 +262,39 @@ impl<'a> Unroller<'a> {
         let completed =
             exits.into_iter().rev().fold(state.live, |ended, exit| self.graph.terms.or(exit, ended));
         self.graph.completed.push(completed);
+        if self.kernel.condition.is_some() {
+            self.last_envs.push(state.env);
+        }
+        Ok(())
+    }
+
+    fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
+        let Some(goal) = &self.kernel.condition else { return Ok(()) };
+        let frame = Frame::of_kernel(self.kernel);
+        let condition = self.evaluate(parameters, &frame, &goal.condition)?;
+        let filter = match &goal.filter {
+            Some(filter) => self.evaluate(parameters, &frame, filter)?,
+            None => TermPool::TRUE,
+        };
+        let mut values = Vec::new();
+        for operand in
+            [Some(&goal.condition), goal.filter.as_ref()].into_iter().flatten().flat_map(final_operands)
+        {
+            let name = match &operand.kind {
+                ExpressionKind::FinalRegister(_, register) => self.kernel.registers[*register].name.clone(),
+                ExpressionKind::FinalValue(address) => match address.base {
+                    AddressBase::Object(object) => self.kernel.objects[object].name.clone(),
+                    AddressBase::Reference(_) => continue,
+                },
+                _ => continue,
+            };
+            if values.iter().all(|(known, _)| *known != name) {
+                let value = self.evaluate(parameters, &frame, operand)?;
+                values.push((name, value));
+            }
+        }
+        let quantifier = goal.quantifier;
+        self.graph.condition = Some(ConditionGoal { span: goal.span, quantifier, condition, filter, values });
         Ok(())
     }
 

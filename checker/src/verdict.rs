@@ -3,7 +3,7 @@
 use crate::event::EventGraph;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::Launch;
+use fencepost_dsl::kernel::program::{Launch, Quantifier};
 use std::fmt;
 
 /// A property that is checked.
@@ -17,11 +17,13 @@ pub enum Property {
     Bounds,
     /// `reachable` statements are reached, and some execution completes.
     Reachable,
+    /// The condition of a litmus test holds.
+    Condition,
 }
 
 impl Property {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Race, Self::Assert, Self::Bounds, Self::Reachable];
+    pub const ALL: [Self; 5] = [Self::Race, Self::Assert, Self::Bounds, Self::Reachable, Self::Condition];
 
     /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Property {
             Self::Assert => "assert",
             Self::Bounds => "bounds",
             Self::Reachable => "reachable",
+            Self::Condition => "condition",
         }
     }
 }
@@ -153,8 +156,21 @@ pub struct Outcome {
     pub vacuity: Vec<Vacuity>,
     /// What stopped it.
     pub limit: Option<Limit>,
+    /// The answer to a litmus test's condition, if it was asked for.
+    pub condition: Option<ConditionResult>,
     /// Sizes and times.
     pub statistics: Statistics,
+}
+
+/// The answer to a litmus test's condition.
+#[derive(Clone, Debug)]
+pub struct ConditionResult {
+    /// What was claimed.
+    pub quantifier: Quantifier,
+    /// Whether it is so; `None` if a limit stopped the run, or if `exists` found nothing and some loop can run longer.
+    pub holds: Option<bool>,
+    /// The example, or the counter-example.
+    pub witness: Option<Box<Witness>>,
 }
 
 /// One violation.

@@ -165,3 +165,41 @@ fn json_is_one_line_per_kernel_and_launch() {
         );
     }
 }
+
+const LITMUS: &str = "PTX mp\n{ x = 0; y = 0; }\n P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n \
+    st.weak x, 1 | ld.acquire.gpu r1, y ;\n st.release.gpu y, 1 | ld.weak r2, x ;\n";
+
+#[test]
+fn a_litmus_test_answers_its_condition_first() {
+    let folder = Folder::new("litmus");
+    let stale = "(P1:r1 == 1 /\\ P1:r2 == 0)";
+    let never = folder.write("never.litmus", format!("{LITMUS}~exists {stale}"));
+    let output = check(&never, &[]);
+    assert_eq!(code(&output), 0, "{}", all_text(&output));
+    assert!(all_text(&output).starts_with("mp: condition `~exists"), "{}", all_text(&output));
+    // Races are decided where they are asked for, and the condition stays what it is.
+    let output = check(&never, &["--property", "condition,race", "--format", "json"]);
+    assert_eq!(code(&output), 1);
+    assert!(all_text(&output).contains(r#""condition":{"quantifier":"~exists","holds":true}"#));
+    let reached = folder.write("reached.litmus", format!("{LITMUS}~exists (P1:r2 == 1)"));
+    let output = check(&reached, &["--trace"]);
+    assert_eq!(code(&output), 1);
+    let text = all_text(&output);
+    for part in ["does not hold", "final state: P1:r2 = 1", "st.weak [x] = 1"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let other = folder.write("other.litmus", format!("{LITMUS}exists (P1:r1 == 1 /\\ tld)"));
+    assert_eq!(code(&check(&other, &[])), 2);
+}
+
+#[test]
+fn folders_are_searched_for_litmus_tests_too() {
+    let folder = Folder::new("litmus-folder");
+    folder.write("a.litmus", format!("{LITMUS}exists (P1:r2 == 1)"));
+    folder.write("b.fence", PROVED);
+    let output = check(&folder.0, &[]);
+    assert_eq!(code(&output), 0, "{}", all_text(&output));
+    assert!(all_text(&output).contains("2 launches checked: 2 proved"));
+    // A kernel has no condition to decide.
+    assert_eq!(code(&check(&folder.0, &["--property", "condition"])), 2);
+}

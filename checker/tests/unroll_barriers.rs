@@ -147,8 +147,13 @@ fn counts_and_forms_must_agree() {
     assert_eq!(b.error(&launch(1, 2, 1)), "unsupported::barrier-mixed-red");
     let mut b = Builder::new();
     let (x, r) = (b.global("x"), b.register("r", 32));
-    let kind =
-        InstructionKind::Barrier { kind: BarrierKind::Sync, id: get(r, 32), count: None, aligned: false };
+    let kind = InstructionKind::Barrier {
+        kind: BarrierKind::Sync,
+        id: get(r, 32),
+        count: None,
+        aligned: false,
+        instance: None,
+    };
     b.kernel.body = vec![load(r, at(x, vec![]), Sem::Weak), instruction("barrier", kind)];
     assert_eq!(b.error(&launch(1, 1, 1)), "unsupported::barrier-operand");
 }

@@ -12,6 +12,7 @@ pub mod cat;
 pub mod diagnostic;
 pub mod index;
 pub mod kernel;
+pub mod litmus;
 pub mod source;
 pub mod span;
 pub mod vocabulary;

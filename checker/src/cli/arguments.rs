@@ -72,12 +72,12 @@ pub struct ProgramOptions {
 /// `fencepost check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckOptions {
-    /// `.fence` files, or folders to search for them.
+    /// `.fence` and `.litmus` files, or folders to search for them.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub program: ProgramOptions,
-    /// Only these: race, assert, bounds, reachable.
+    /// Only these: race, assert, bounds, reachable, condition (of litmus tests; their only one by default).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
     pub property: Vec<Property>,
     /// Loop bound to raise it to while some loop can run longer.

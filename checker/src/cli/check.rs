@@ -7,7 +7,7 @@ use crate::check::{CheckError, Config, Limits, check};
 use crate::encode::Treatment;
 use crate::event::EventGraph;
 use crate::explain::{self, Explanation, repair};
-use crate::report::{Case, Style, diagnostic, json, summary, trace};
+use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
 use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Launch, Program};
@@ -113,6 +113,10 @@ impl Run<'_> {
             }
         };
         for (index, kernel) in program.kernels.iter().enumerate() {
+            if kernel.condition.is_none() && self.options.property == [Property::Condition] {
+                let reason = "`--property condition` is for litmus tests, and this is a kernel";
+                return self.reject(&format!("error: {file}: {reason}\n"), 1);
+            }
             let launches = match load::launches(kernel, options.launch.as_deref()) {
                 Ok(launches) => launches,
                 Err(reason) => return self.reject(&format!("error: --launch: {reason}\n"), 1),
@@ -243,7 +247,14 @@ fn status(verdict: Verdict, allow_bounded: bool) -> Status {
 }
 
 fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
-    let mut text = summary::summary(case, style);
+    let mut text = condition::condition(case, style);
+    if let Some(witness) = case.outcome.condition.as_ref().and_then(|result| result.witness.as_ref())
+        && with_trace
+    {
+        let explanation = explain::condition(&case.outcome.graph, witness);
+        text += &format!("{}\n", trace::trace(case, witness, &explanation));
+    }
+    text += &summary::summary(case, style);
     let mut told = Vec::new();
     for (finding, explanation) in case.outcome.findings.iter().zip(case.explanations) {
         text += &format!("\n{}", diagnostic::finding(case, &finding.witness, explanation, &mut told, style));
@@ -267,7 +278,7 @@ fn decide(
 ) -> Result<(Outcome, Vec<Explanation>), Failure> {
     let timeout = Duration::from_secs(options.timeout);
     let deadline_us = clock().saturating_add(options.timeout * 1_000_000);
-    let config = config(options, deadline_us);
+    let config = config(options, program.kernels[kernel].condition.is_some(), deadline_us);
     let (sender, receiver) = mpsc::channel();
     let (program, model, own_launch, own_config) =
         (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
@@ -299,10 +310,14 @@ fn decide(
     }
 }
 
-fn config(options: &CheckOptions, deadline_us: u64) -> Config {
+fn config(options: &CheckOptions, is_litmus: bool, deadline_us: u64) -> Config {
     let mut properties = options.property.clone();
     if properties.is_empty() {
-        properties = Property::ALL.to_vec();
+        // A litmus test asks its own question; races are often its very point.
+        properties = if is_litmus { vec![Property::Condition] } else { Property::ALL.to_vec() };
+    }
+    if !is_litmus {
+        properties.retain(|&property| property != Property::Condition);
     }
     properties.sort_unstable();
     properties.dedup();
@@ -355,6 +370,7 @@ fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
         open_loops: Vec::new(),
         vacuity: Vec::new(),
         limit: Some(Limit::Deadline),
+        condition: None,
         statistics: Statistics::default(),
     }
 }

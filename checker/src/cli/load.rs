@@ -4,7 +4,7 @@ use super::arguments::ProgramOptions;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
-use fencepost_dsl::{Diagnostic, SourceMap, cat};
+use fencepost_dsl::{Diagnostic, SourceMap, cat, litmus};
 
 /// The models that come with Fencepost, by file name.
 const MODELS: &[(&str, &str)] = &[
@@ -52,12 +52,15 @@ fn unknown_model(name: &str) -> String {
     )
 }
 
-/// The program in a kernel file.
+/// The program in a kernel file, or in a litmus test (a file that ends in `.litmus`).
 pub fn program(
     sources: &mut SourceMap,
     path: &str,
     options: &ProgramOptions,
 ) -> Result<Program, Vec<Diagnostic>> {
+    if path.ends_with(".litmus") {
+        return litmus::load(sources, path, &mut |path| read(path));
+    }
     let options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
     load_kernel(sources, path, &mut |path| read(path), &options)
 }
@@ -65,6 +68,9 @@ pub fn program(
 /// The launches of `kernel` that are meant: all, the one of that name, or one made up on the command line.
 pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, String> {
     let Some(wanted) = wanted else { return Ok(kernel.launches.clone()) };
+    if kernel.condition.is_some() {
+        return Err("a litmus test says itself where its threads live".to_owned());
+    }
     if !wanted.contains('=') {
         return Ok(kernel.launches.iter().filter(|launch| launch.name == wanted).cloned().collect());
     }
@@ -76,6 +82,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         warps: 1,
         lanes: 1,
         span: kernel.span,
+        placement: None,
     };
     for part in wanted.split(',') {
         let (name, value) =

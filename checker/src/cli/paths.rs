@@ -12,7 +12,8 @@ pub struct BadPath {
     pub reason: String,
 }
 
-/// The kernel files of `paths`: files as they are named, folders searched for `.fence`, sorted by name.
+/// The kernel files of `paths`: files as they are named, folders searched for `.fence` and `.litmus`,
+/// sorted by name.
 pub fn kernel_files(paths: &[PathBuf]) -> (Vec<String>, Vec<BadPath>) {
     let (mut files, mut bad) = (Vec::new(), Vec::new());
     for path in paths {
@@ -23,12 +24,9 @@ pub fn kernel_files(paths: &[PathBuf]) -> (Vec<String>, Vec<BadPath>) {
                 let before = files.len();
                 search(path, &mut files, &mut bad);
                 if files.len() == before {
-                    bad.push(BadPath { path: name, reason: "the folder has no `.fence` file".to_owned() });
+                    let reason = "the folder has no `.fence` and no `.litmus` file".to_owned();
+                    bad.push(BadPath { path: name, reason });
                 }
-            }
-            Ok(_) if path.extension().is_some_and(|extension| extension == "litmus") => {
-                let reason = "litmus files are not read by this version; it reads `.fence` files".to_owned();
-                bad.push(BadPath { path: name, reason });
             }
             Ok(_) => files.push(name),
         }
@@ -59,7 +57,7 @@ fn search(folder: &Path, files: &mut Vec<String>, bad: &mut Vec<BadPath>) {
     for (path, is_folder) in paths {
         if is_folder {
             search(&path, files, bad);
-        } else if path.extension().is_some_and(|extension| extension == "fence") {
+        } else if path.extension().is_some_and(|extension| extension == "fence" || extension == "litmus") {
             let name = path.to_string_lossy();
             files.push(name.strip_prefix("./").unwrap_or(&name).to_owned());
         }

@@ -29,6 +29,8 @@ pub enum GoalKind {
     Obligation(usize),
     /// A final condition of the graph, by index.
     Final(usize),
+    /// An execution that the graph's litmus condition asks for, as an example or a counter-example.
+    Condition,
     /// Every thread runs to its end. Nothing wrong: asked so that a proof is not about nothing.
     Completion,
 }
@@ -42,8 +44,9 @@ pub struct ReachableGoal {
     pub literal: Literal,
 }
 
-/// Goals, "this thread runs past this loop cut", "every thread ran to its end", and what must be reachable.
-pub(super) type Goals = (Vec<Goal>, Vec<Literal>, Literal, Vec<ReachableGoal>);
+/// Goals, "this thread runs past this loop cut", "every thread ran to its end", what must be reachable, and the
+/// execution a litmus condition asks for.
+pub(super) type Goals = (Vec<Goal>, Vec<Literal>, Literal, Vec<ReachableGoal>, Option<Literal>);
 
 impl Encoder<'_> {
     pub(super) fn goals(&mut self) -> Result<Goals, EncodeError> {
@@ -75,7 +78,13 @@ impl Encoder<'_> {
             }
         }
         let cuts = self.truths(graph.cuts.iter().map(|cut| cut.guard));
-        Ok((goals, cuts, complete, reachable))
+        let condition = graph.condition.as_ref().map(|goal| {
+            let holds = self.truth(goal.condition);
+            let counts = self.truth(goal.filter);
+            let wanted = if goal.wanted() { holds } else { !holds };
+            self.formula.and(Direction::Both, &[complete, counts, wanted])
+        });
+        Ok((goals, cuts, complete, reachable, condition))
     }
 
     fn truths(&mut self, terms: impl Iterator<Item = TermRef>) -> Vec<Literal> {

@@ -1,7 +1,7 @@
 //! Events and the graph that holds them.
 
 use super::{AgentId, EventId, Hierarchy, LocationId, SiteId, TermPool, TermRef, UnknownId};
-use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, StorageId};
+use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
 
@@ -35,6 +35,8 @@ pub struct EventGraph {
     pub reachables: Vec<Reachable>,
     /// Conditions on final memory.
     pub finals: Vec<FinalGoal>,
+    /// What a litmus test asks of its final states.
+    pub condition: Option<ConditionGoal>,
     /// Barrier synchronization (MM-34, MM-37), with the condition under which both ends are of one instance.
     pub barrier_edges: Vec<BarrierEdge>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
@@ -62,6 +64,7 @@ impl EventGraph {
             cuts: Vec::new(),
             reachables: Vec::new(),
             finals: Vec::new(),
+            condition: None,
             barrier_edges: Vec::new(),
             exit_edges: Vec::new(),
             parameters: Vec::new(),
@@ -266,6 +269,29 @@ pub struct FinalGoal {
     pub kind: FinalKind,
     /// The condition.
     pub condition: TermRef,
+}
+
+/// The condition of a litmus test; counts when every thread completed.
+#[derive(Clone, Debug)]
+pub struct ConditionGoal {
+    /// Its place.
+    pub span: Span,
+    /// Claim.
+    pub quantifier: Quantifier,
+    /// The condition.
+    pub condition: TermRef,
+    /// Final states in which it is 0 do not count.
+    pub filter: TermRef,
+    /// The registers and locations it looks at, by name, in order of the text.
+    pub values: Vec<(String, TermRef)>,
+}
+
+impl ConditionGoal {
+    /// Whether the execution to look for satisfies the condition: an example for `exists`, a counter-example for
+    /// `~exists`; for `forall` it is one that does not.
+    pub fn wanted(&self) -> bool {
+        self.quantifier != Quantifier::Forall
+    }
 }
 
 /// From an event to a passage through a barrier.

@@ -1,10 +1,14 @@
 //! Threads and the nested groups they live in: gpu, cluster, CTA, warp, lane.
+//!
+//! A kernel's threads form a grid; those of a litmus test live where it says, each in a warp of its own and each CTA in a
+//! cluster of its own.
 
 use super::{AgentId, CtaId};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch};
 use fencepost_dsl::vocabulary::Scope;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Where a thread lives. All counts start at 0.
@@ -29,12 +33,24 @@ pub struct Hierarchy {
     pub launch: Launch,
     /// The threads.
     pub threads: IndexVec<AgentId, Thread>,
+    /// The threads of each CTA, ascending.
+    ctas: IndexVec<CtaId, Vec<AgentId>>,
+    cta_of: IndexVec<AgentId, CtaId>,
 }
 
 impl Hierarchy {
     /// The threads of `launch`.
     pub fn new(launch: &Launch) -> Self {
         let mut threads = IndexVec::new();
+        if let Some(placement) = &launch.placement {
+            let mut n_warps: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+            for place in placement {
+                let warp = n_warps.entry((place.gpu, place.cta)).or_default();
+                threads.push(Thread { gpu: place.gpu, cluster: place.cta, cta: 0, warp: *warp, lane: 0 });
+                *warp += 1;
+            }
+            return Self::of_threads(launch, threads);
+        }
         for gpu in 0..launch.gpus {
             for cluster in 0..launch.clusters {
                 for cta in 0..launch.ctas {
@@ -46,28 +62,41 @@ impl Hierarchy {
                 }
             }
         }
-        Self { launch: launch.clone(), threads }
+        Self::of_threads(launch, threads)
+    }
+
+    fn of_threads(launch: &Launch, threads: IndexVec<AgentId, Thread>) -> Self {
+        let mut numbers: BTreeMap<(u32, u32, u32), CtaId> = BTreeMap::new();
+        let mut ctas: IndexVec<CtaId, Vec<AgentId>> = IndexVec::new();
+        let mut cta_of = IndexVec::new();
+        for (agent, thread) in threads.iter_enumerated() {
+            let place = (thread.gpu, thread.cluster, thread.cta);
+            let cta = *numbers.entry(place).or_insert_with(|| ctas.push(Vec::new()));
+            ctas[cta].push(agent);
+            cta_of.push(cta);
+        }
+        Self { launch: launch.clone(), threads, ctas, cta_of }
     }
 
     /// The thread's CTA, counted over the whole launch.
     pub fn cta_of(&self, agent: AgentId) -> CtaId {
-        CtaId(agent.0 / (self.launch.warps * self.launch.lanes))
+        self.cta_of[agent]
     }
 
     /// Number of CTAs of the launch.
     pub fn n_ctas(&self) -> u32 {
-        self.launch.gpus * self.launch.clusters * self.launch.ctas
+        self.ctas.next_id().0
     }
 
     /// The threads of a CTA.
-    pub fn threads_of_cta(&self, cta: CtaId) -> impl Iterator<Item = AgentId> + use<> {
-        let n = self.launch.warps * self.launch.lanes;
-        (cta.0 * n..(cta.0 + 1) * n).map(AgentId)
+    pub fn threads_of_cta(&self, cta: CtaId) -> impl Iterator<Item = AgentId> + use<'_> {
+        self.ctas[cta].iter().copied()
     }
 
     /// The warp's number, counted over the whole launch.
     pub fn warp_of(&self, agent: AgentId) -> u32 {
-        agent.0 / self.launch.lanes
+        // In a litmus test each thread is a warp.
+        if self.launch.placement.is_some() { agent.0 } else { agent.0 / self.launch.lanes }
     }
 
     /// Whether `b` is in scope `scope` as seen from `a`.
@@ -106,6 +135,7 @@ impl Hierarchy {
             Coordinate::ClusterNctarank => launch.ctas,
             Coordinate::Gpuid => thread.gpu,
             Coordinate::Ngpuid => launch.gpus,
+            Coordinate::Thread => agent.0,
         }
     }
 
@@ -113,6 +143,9 @@ impl Hierarchy {
     pub fn describe(&self, agent: AgentId) -> String {
         let thread = self.threads[agent];
         let launch = &self.launch;
+        if launch.placement.is_some() {
+            return format!("P{}", agent.0);
+        }
         let mut text = format!("tid {}", self.coordinate(agent, Coordinate::Tid));
         if launch.ctas * launch.clusters > 1 {
             text += &format!(" of cta {}", self.coordinate(agent, Coordinate::Ctaid));

@@ -268,7 +268,16 @@ mod tests {
 
     fn edited(text: &str, sem: Sem, goal: Goal, scope: Scope) -> Option<String> {
         let span = Span::new(FileId(0), 0, 0);
-        let launch = Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 2, warps: 1, lanes: 1, span };
+        let launch = Launch {
+            name: String::new(),
+            gpus: 1,
+            clusters: 1,
+            ctas: 2,
+            warps: 1,
+            lanes: 1,
+            span,
+            placement: None,
+        };
         let mut graph = EventGraph::empty(&launch);
         let kind = EventKind::Write(Access {
             location: LocationId(0),

@@ -27,7 +27,7 @@ struct Report<'a> {
     properties: Vec<PropertyVerdict>,
     findings: Vec<FindingReport>,
     more_findings: bool,
-    condition: Option<()>,
+    condition: Option<ConditionReport>,
     bounds: Bounds,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     vacuity: Vec<VacuityReport>,
@@ -35,6 +35,22 @@ struct Report<'a> {
     limit: Option<LimitReport>,
     unchecked: [&'static str; 2],
     stats: Stats,
+}
+
+#[derive(Serialize)]
+struct ConditionReport {
+    quantifier: &'static str,
+    /// `null` where a limit or the loop bound leaves it open.
+    holds: Option<bool>,
+    /// Registers and locations of the example or counter-example, in order of the condition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    state: Vec<ValueReport>,
+}
+
+#[derive(Serialize)]
+struct ValueReport {
+    name: String,
+    value: String,
 }
 
 #[derive(Serialize)]
@@ -137,7 +153,14 @@ pub fn report(case: &Case<'_>) -> String {
             .collect(),
         findings: findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect(),
         more_findings: outcome.more_findings,
-        condition: None,
+        condition: outcome.condition.as_ref().map(|result| ConditionReport {
+            quantifier: result.quantifier.name(),
+            holds: result.holds,
+            state: super::condition::state(case)
+                .into_iter()
+                .map(|(name, value)| ValueReport { name, value })
+                .collect(),
+        }),
         bounds: Bounds {
             unroll: outcome.unroll,
             complete: outcome.open_loops.is_empty() && outcome.limit.is_none(),

@@ -87,6 +87,7 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
         Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property)),
         Verdict::Vacuous => format!("{name}: vacuous"),
         Verdict::Inconclusive => format!("{name}: undecided"),
+        Verdict::Violated if property == Property::Condition => "the condition does not hold".to_owned(),
         Verdict::Violated => {
             let n = case.outcome.findings.iter().filter(|finding| finding.property == property).count();
             format!("{name}: {n} violation{}", if n == 1 { "" } else { "s" })

@@ -416,6 +416,7 @@ pub fn property(property: Property) -> &'static str {
         Property::Assert => "assertions",
         Property::Bounds => "array bounds",
         Property::Reachable => "reachability",
+        Property::Condition => "condition",
     }
 }
 
@@ -426,6 +427,7 @@ pub fn proved(property: Property) -> &'static str {
         Property::Assert => "no failed assertion",
         Property::Bounds => "no out-of-bounds access",
         Property::Reachable => "every thread can finish",
+        Property::Condition => "the condition holds",
     }
 }
 

@@ -25,6 +25,8 @@ struct Update<'a> {
     sem: Sem,
     scope: Scope,
     class: AtomicClass,
+    /// An `atom` without destination.
+    is_sink: bool,
 }
 
 impl Unroller<'_> {
@@ -53,7 +55,16 @@ impl Unroller<'_> {
                     state,
                     frame,
                     site,
-                    &Update { destination, op, operands, address, sem, scope, class },
+                    &Update {
+                        destination,
+                        op,
+                        operands,
+                        address,
+                        sem,
+                        scope,
+                        class,
+                        is_sink: destination.is_none(),
+                    },
                 )
             }
             InstructionKind::Reduction { op, operand, address, sem, scope } => {
@@ -63,7 +74,7 @@ impl Unroller<'_> {
                     state,
                     frame,
                     site,
-                    &Update { destination: None, op, operands, address, sem, scope, class },
+                    &Update { destination: None, op, operands, address, sem, scope, class, is_sink: false },
                 )
             }
             _ => Ok(()),
@@ -134,7 +145,9 @@ impl Unroller<'_> {
             let operand = self.evaluate(&state.env, frame, operand)?;
             operands.push(self.graph.terms.resize(operand, width));
         }
-        let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel) && update.class == AtomicClass::Atom;
+        // An `atom` without destination acquires nothing. A `red` of a litmus test may say that it does, and a model
+        // may listen to it.
+        let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel) && !update.is_sink;
         let releases = matches!(update.sem, Sem::Release | Sem::AcqRel);
         let strength = |sem| Strength { sem, scope: update.scope, atomic: update.class };
         let whole = Part { low_bit: 0, width };

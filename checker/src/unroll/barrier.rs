@@ -24,6 +24,8 @@ const N_BARRIERS: u128 = 16;
 enum Group {
     /// A numbered barrier of a CTA.
     Cta(CtaId, u32),
+    /// A barrier of a litmus test: its instance, then its id.
+    Instance(CtaId, u32, u32),
     /// `bar.warp.sync` with one mask in one warp (of the launch).
     Warp(u32, u32),
 }
@@ -94,9 +96,10 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         site: SiteId,
         (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
+        instance: Option<u32>,
     ) -> Result<(), UnrollError> {
         let id_value = self.constant_operand(state, frame, id, "barrier number")?;
-        if id_value >= N_BARRIERS {
+        if id_value >= N_BARRIERS && instance.is_none() {
             let message = format!("barrier {id_value} does not exist: a CTA has barriers 0 to 15");
             return Err(UnrollError::unsupported(
                 "unsupported::barrier-id",
@@ -113,7 +116,11 @@ impl Unroller<'_> {
             None => None,
         };
         let cta = self.graph.hierarchy.cta_of(self.agent);
-        let group = Group::Cta(cta, u32::try_from(id_value).unwrap_or(u32::MAX));
+        let id_value = u32::try_from(id_value).unwrap_or(u32::MAX);
+        let group = match instance {
+            Some(instance) => Group::Instance(cta, instance, id_value),
+            None => Group::Cta(cta, id_value),
+        };
         let generation = self.generation(group, state.live);
         let form = match kind {
             BarrierKind::Sync => Form::Sync,

@@ -82,6 +82,10 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for goal in &graph.finals {
         writeln!(out, "final {:?} {}", goal.kind, show(goal.condition))?;
     }
+    if let Some(goal) = &graph.condition {
+        let (condition, filter) = (show(goal.condition), show(goal.filter));
+        writeln!(out, "{} {condition} filter {filter}", goal.quantifier.name())?;
+    }
     for edge in &graph.barrier_edges {
         writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }

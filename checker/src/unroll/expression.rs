@@ -86,6 +86,11 @@ impl Unroller<'_> {
                 let operand = self.evaluate(env, frame, operand)?;
                 self.graph.terms.resize(operand, expression.width)
             }
+            ExpressionKind::FinalRegister(thread, register) => {
+                // A thread that cannot end leaves no value; nothing is asked of executions without its end.
+                let value = self.last_envs.get(*thread as usize).and_then(|env| env.get(*register));
+                value.unwrap_or_else(|| self.graph.terms.constant(0, expression.width))
+            }
             ExpressionKind::FinalValue(address) => self.final_value(env, frame, address)?,
         })
     }

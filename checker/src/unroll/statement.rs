@@ -134,8 +134,8 @@ impl Unroller<'_> {
                 self.emit(state.live, position, EventKind::AliasFence, site)?;
                 Ok(())
             }
-            InstructionKind::Barrier { kind, id, count, aligned: _ } => {
-                self.barrier(state, frame, site, (kind, id, count.as_ref()))
+            InstructionKind::Barrier { kind, id, count, aligned: _, instance } => {
+                self.barrier(state, frame, site, (kind, id, count.as_ref()), *instance)
             }
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
         }

@@ -339,6 +339,16 @@ fn check_claim(
             })?;
             Ok(Vec::new())
         }
+        GoalKind::Condition => {
+            let complete = graph.completed.iter().all(|&completed| values[completed] == 1);
+            let found = graph.condition.as_ref().is_some_and(|goal| {
+                values[goal.filter] == 1 && (values[goal.condition] == 1) == goal.wanted()
+            });
+            ensure(complete && found, || {
+                "the execution found is not one that the condition asks for".into()
+            })?;
+            Ok(Vec::new())
+        }
         GoalKind::Completion => {
             ensure(graph.completed.iter().all(|&completed| values[completed] == 1), || {
                 "some thread does not run to its end in the execution found".into()

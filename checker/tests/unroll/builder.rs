@@ -38,6 +38,7 @@ impl Builder {
             registers: IndexVec::new(),
             body: vec![],
             finals: vec![],
+            condition: None,
         };
         Self { kernel, functions: IndexVec::new(), loops: IndexVec::new() }
     }
@@ -95,7 +96,7 @@ impl Builder {
 }
 
 pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
-    Launch { name: "default".into(), gpus: 1, clusters: 1, ctas, warps, lanes, span: span() }
+    Launch { name: "default".into(), gpus: 1, clusters: 1, ctas, warps, lanes, span: span(), placement: None }
 }
 
 pub fn constant(value: u128, width: Width) -> Expression {
@@ -151,7 +152,7 @@ pub fn atomic(
 }
 pub fn barrier(kind: BarrierKind, id: u128, count: Option<u128>) -> Statement {
     let (id, count) = (int(id), count.map(int));
-    instruction("barrier", InstructionKind::Barrier { kind, id, count, aligned: false })
+    instruction("barrier", InstructionKind::Barrier { kind, id, count, aligned: false, instance: None })
 }
 pub fn sync() -> Statement {
     barrier(BarrierKind::Sync, 0, None)

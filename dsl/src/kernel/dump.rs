@@ -42,6 +42,9 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             launch.name, launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes
         );
     }
+    for placement in kernel.launches.iter().filter_map(|launch| launch.placement.as_ref()).flatten() {
+        let _ = writeln!(out, "    thread gpu {} cta {}", placement.gpu, placement.cta);
+    }
     for object in kernel.objects.iter() {
         let dimensions: String = object.dimensions.iter().map(|n| format!("[{n}]")).collect();
         let _ = writeln!(
@@ -56,6 +59,13 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     names.block(out, &kernel.body, 1);
     for condition in &kernel.finals {
         let _ = writeln!(out, "  final {:?} {}", condition.kind, names.expression(&condition.condition));
+    }
+    if let Some(condition) = &kernel.condition {
+        let claim = names.expression(&condition.condition);
+        let _ = writeln!(out, "  {} {claim}", condition.quantifier.name());
+        if let Some(filter) = &condition.filter {
+            let _ = writeln!(out, "  filter {}", names.expression(filter));
+        }
     }
 }
 
@@ -151,8 +161,11 @@ impl Names<'_> {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
             InstructionKind::Fence { .. } | InstructionKind::AliasFence => String::new(),
-            InstructionKind::Barrier { kind, id, count, .. } => {
+            InstructionKind::Barrier { kind, id, count, instance, .. } => {
                 let mut text = self.expression(id);
+                if let Some(instance) = instance {
+                    text = format!("instance {instance}, {text}");
+                }
                 if let Some(count) = count {
                     text += &format!(", {}", self.expression(count));
                 }
@@ -198,6 +211,9 @@ impl Names<'_> {
                 self.expression(otherwise)
             ),
             ExpressionKind::Convert(operand) => format!("Convert({}):{width}", self.expression(operand)),
+            ExpressionKind::FinalRegister(thread, register) => {
+                format!("final P{thread}:{}", self.registers[*register].name)
+            }
             ExpressionKind::FinalValue(address) => format!("final {}", self.address(address)),
         }
     }

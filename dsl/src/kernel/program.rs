@@ -69,6 +69,8 @@ pub struct Kernel {
     pub body: Vec<Statement>,
     /// Conditions on final memory, for executions in which every thread finished.
     pub finals: Vec<FinalCondition>,
+    /// What a litmus test asks of its final states; absent in kernel files.
+    pub condition: Option<LitmusCondition>,
 }
 
 /// A symbolic parameter.
@@ -103,6 +105,17 @@ pub struct Launch {
     pub lanes: u32,
     /// Where it is declared; the kernel's name where it is not.
     pub span: Span,
+    /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
+    pub placement: Option<Vec<Placement>>,
+}
+
+/// Where one thread of a litmus test lives: alone in its warp, its CTA alone in its cluster.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Placement {
+    /// Device.
+    pub gpu: u32,
+    /// CTA on its device.
+    pub cta: u32,
 }
 
 /// An object: a named array of elements over some bytes.
@@ -304,8 +317,11 @@ pub enum ExpressionKind {
     Select(Box<Expression>, Box<Expression>, Box<Expression>),
     /// Zero-extended or truncated to the expression's width.
     Convert(Box<Expression>),
-    /// The final value of a memory element; only inside [`FinalCondition`].
+    /// The final value of a memory element; only inside [`FinalCondition`] and [`LitmusCondition`].
     FinalValue(Box<Address>),
+    /// What a register of a thread (by its index in the launch) holds when the thread ends; only inside
+    /// [`LitmusCondition`].
+    FinalRegister(u32, RegisterId),
 }
 
 /// PTX special registers (without `%`) in one dimension.
@@ -337,6 +353,8 @@ pub enum Coordinate {
     Gpuid,
     /// Number of devices.
     Ngpuid,
+    /// Thread index in the launch. No PTX register: litmus tests choose each thread's code by it.
+    Thread,
 }
 
 impl Coordinate {
@@ -355,7 +373,8 @@ impl Coordinate {
             | Self::Ctaid
             | Self::Clusterid
             | Self::ClusterCtarank
-            | Self::Gpuid => false,
+            | Self::Gpuid
+            | Self::Thread => false,
         }
     }
 }
@@ -494,6 +513,9 @@ pub enum InstructionKind {
         count: Option<Expression>,
         /// `.aligned` (always so for `bar`).
         aligned: bool,
+        /// In litmus tests, the name of the dynamic round: executions meet if name and id are the same, whoever has any
+        /// takes part, and the count is one of threads.
+        instance: Option<u32>,
     },
     /// `bar.warp.sync mask` (BR-8).
     WarpSync {
@@ -567,4 +589,39 @@ pub enum FinalKind {
     Assert,
     /// At least one complete execution.
     Reachable,
+}
+
+/// What a litmus test asks of its final states: those of executions in which every thread ran to its end.
+#[derive(Clone, Debug)]
+pub struct LitmusCondition {
+    /// From the quantifier to the end of the condition.
+    pub span: Span,
+    /// Claim.
+    pub quantifier: Quantifier,
+    /// Width 1; reads memory by [`ExpressionKind::FinalValue`] and registers by [`ExpressionKind::FinalRegister`].
+    pub condition: Expression,
+    /// Likewise; other final states are not looked at.
+    pub filter: Option<Expression>,
+}
+
+/// What is claimed of the final states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantifier {
+    /// Some final state satisfies the condition.
+    Exists,
+    /// None does.
+    NotExists,
+    /// All do.
+    Forall,
+}
+
+impl Quantifier {
+    /// As litmus files spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exists => "exists",
+            Self::NotExists => "~exists",
+            Self::Forall => "forall",
+        }
+    }
 }

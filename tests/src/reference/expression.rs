@@ -54,7 +54,9 @@ pub fn evaluate(expression: &Expression, registers: &Registers, thread: &Thread)
             eval(if condition.value == 1 { then } else { otherwise })
         }
         ExpressionKind::Convert(inner) => eval(inner),
-        ExpressionKind::FinalValue(_) => panic!("final values are unsupported by the twin"),
+        ExpressionKind::FinalValue(_) | ExpressionKind::FinalRegister(..) => {
+            panic!("final values are unsupported by the twin")
+        }
     };
     datum.value = truncate(datum.value, expression.width);
     datum
@@ -109,5 +111,6 @@ fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
         Coordinate::ClusterNctarank => launch.ctas,
         Coordinate::Gpuid => thread.gpu,
         Coordinate::Ngpuid => launch.gpus,
+        Coordinate::Thread => panic!("litmus threads are unsupported by the twin"),
     }
 }

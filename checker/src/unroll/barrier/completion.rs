@@ -9,7 +9,7 @@ use crate::event::support::Supports;
 use crate::event::{AgentId, BarrierEdge, Constraint, CtaId, EventId, EventKind, Role, TermPool, TermRef};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most barrier edges of a graph.
 const MAX_BARRIER_EDGES: usize = 4_000_000;
@@ -27,6 +27,8 @@ pub struct Instances {
     exit_counts: bool,
     /// Whether `exit_counts` holds for whole warps too.
     exit_counts_for_warps: bool,
+    /// Whether more threads are waited for than there are.
+    never: bool,
 }
 
 impl Unroller<'_> {
@@ -62,6 +64,16 @@ impl Unroller<'_> {
                 }
                 (false, false)
             }
+            Group::Instance(..) => {
+                // Whoever has an execution takes part; with a thread count, exits stand for nobody.
+                let counts: BTreeSet<Option<u32>> =
+                    executions.iter().map(|&index| self.execution(index).count).collect();
+                let agents: BTreeSet<AgentId> =
+                    executions.iter().map(|&index| self.execution(index).agent).collect();
+                self.check_quorum(&counts, agents.len(), &executions)?;
+                let all = counts.contains(&None);
+                (all, all)
+            }
             Group::Cta(cta, id) => {
                 self.check_forms(id, &executions)?;
                 let explicit = self.common_count(id, &executions)?;
@@ -75,7 +87,33 @@ impl Unroller<'_> {
         for &index in &executions {
             per_lane.entry(self.execution(index).agent).or_default().push(index);
         }
-        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
+        let count = executions.first().and_then(|&index| self.execution(index).count);
+        let n_agents = per_lane.len();
+        let never =
+            matches!(group, Group::Instance(..)) && count.is_some_and(|count| count as usize > n_agents);
+        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps, never })
+    }
+
+    /// A count of all who take part, or of more: then nobody ever gets through. Which threads form a smaller one is a
+    /// free choice, which counting does not make.
+    fn check_quorum(
+        &self,
+        counts: &BTreeSet<Option<u32>>,
+        n_agents: usize,
+        executions: &[usize],
+    ) -> Result<(), UnrollError> {
+        let is_choice = |count: &Option<u32>| count.is_some_and(|count| (count as usize) < n_agents);
+        if counts.len() <= 1 && !counts.iter().any(is_choice) {
+            return Ok(());
+        }
+        let span = executions.first().map_or(self.kernel.span, |&index| self.execution(index).span);
+        let diagnostic = Diagnostic::new(
+            "unsupported::barrier-quorum",
+            "a barrier that some of its threads can pass without the others is not checked by this version",
+            span,
+            format!("{n_agents} threads use this barrier"),
+        );
+        Err(UnrollError::Unsupported(diagnostic.with_help("let the thread count be the number of threads")))
     }
 
     /// `red` does not mix with the others while the barrier is active (UB-B5), that is in one generation.
@@ -190,6 +228,9 @@ impl Unroller<'_> {
 
     /// 1 iff everybody needed for the generation has arrived.
     fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
+        if instances.never {
+            return TermPool::FALSE;
+        }
         let mut needed = Vec::new();
         let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
         for (&lane, executions) in &instances.per_lane {

@@ -489,13 +489,13 @@ impl Body<'_> {
                 let kind = BarrierKind::Reduce { destination, op, predicate };
                 return Ok((
                     text,
-                    InstructionKind::Barrier { kind, id, count, aligned },
+                    InstructionKind::Barrier { kind, id, count, aligned, instance: None },
                     vec![Some(destination)],
                 ));
             }
         };
         self.expect_no_result(site)?;
-        Ok((text, InstructionKind::Barrier { kind, id, count, aligned }, Vec::new()))
+        Ok((text, InstructionKind::Barrier { kind, id, count, aligned, instance: None }, Vec::new()))
     }
 
     fn barrier_count(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {

@@ -56,7 +56,16 @@ impl Checker {
         let span = kernel.name.place.0;
         if launches.is_empty() {
             let name = "default".to_owned();
-            launches.push(Launch { name, gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span });
+            launches.push(Launch {
+                name,
+                gpus: 1,
+                clusters: 1,
+                ctas: 1,
+                warps: 1,
+                lanes: 1,
+                span,
+                placement: None,
+            });
         }
         Some(Kernel {
             name: kernel.name.text.clone(),
@@ -68,6 +77,7 @@ impl Checker {
             registers: body.registers,
             body: body.out,
             finals,
+            condition: None,
         })
     }
 }
@@ -160,6 +170,7 @@ impl Body<'_> {
             warps: small(warps),
             lanes: small(lanes),
             span,
+            placement: None,
         })
     }
 

@@ -1,0 +1,329 @@
+//! Jumps to structured statements, for any flow graph.
+//!
+//! A register says which block is next. Strongly connected parts are emitted in topological order; a part with a cycle
+//! becomes a loop over its own blocks in that order, with the edges into its head taken as "go round". Each block runs
+//! if it is next, which the unroller knows wherever there is one way to get there; so a spin loop is still seen as one.
+
+use super::ast::Name;
+use crate::diagnostic::Diagnostic;
+use crate::index::IndexVec;
+use crate::kernel::program::{
+    BinaryOp, Expression, ExpressionKind, Loop, LoopId, RegisterId, Statement, StatementKind,
+};
+use crate::span::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Deepest nesting of loops that jumps may make.
+const DEPTH_MAX: usize = 64;
+
+/// A line of a thread.
+pub enum Item {
+    /// `LC00:`
+    Label(Name),
+    /// No jump.
+    Plain(Statement),
+    /// `goto`, or a conditional jump.
+    Jump {
+        /// Where to.
+        label: Name,
+        /// When; `None` for always.
+        condition: Option<Expression>,
+    },
+}
+
+/// A run of statements that is entered at its start and left at its end.
+struct Block {
+    span: Span,
+    statements: Vec<Statement>,
+    exit: Exit,
+}
+
+/// A block whose labels are still text: its place, its statements, and the jump at its end.
+type Part = (Span, Vec<Statement>, Option<(Name, Option<Expression>)>);
+
+/// How control leaves a block. The number one past the last block is the thread's end.
+enum Exit {
+    To(usize),
+    Branch(Expression, usize, usize),
+}
+
+impl Block {
+    fn successors(&self) -> Vec<usize> {
+        match self.exit {
+            Exit::To(next) => vec![next],
+            Exit::Branch(_, taken, other) => vec![taken, other],
+        }
+    }
+}
+
+/// The statements of a thread. `next` is a register of 32 bits for the flow alone.
+///
+/// # Errors
+/// If a label is missing or there twice, or loops are nested too deeply.
+pub fn structure(
+    items: Vec<Item>,
+    span: Span,
+    next: RegisterId,
+    loops: &mut IndexVec<LoopId, Loop>,
+) -> Result<Vec<Statement>, Diagnostic> {
+    check_labels(&items)?;
+    if !items.iter().any(|item| matches!(item, Item::Jump { .. })) {
+        let plain = items.into_iter().filter_map(|item| match item {
+            Item::Plain(statement) => Some(statement),
+            Item::Label(_) | Item::Jump { .. } => None,
+        });
+        return Ok(plain.collect());
+    }
+    let blocks = blocks(items, span)?;
+    let reachable = reachable(&blocks);
+    let mut emitter = Emitter { blocks: &blocks, next, loops, depth: 0 };
+    let mut statements = vec![emitter.go_to(0, blocks[0].span)];
+    emitter.emit(&reachable, &BTreeSet::new(), &mut statements)?;
+    Ok(statements)
+}
+
+fn check_labels(items: &[Item]) -> Result<(), Diagnostic> {
+    let mut labels: BTreeMap<&str, Span> = BTreeMap::new();
+    for item in items {
+        if let Item::Label(name) = item
+            && let Some(first) = labels.insert(&name.text, name.span)
+        {
+            let message = format!("the label `{}` is there twice", name.text);
+            return Err(Diagnostic::new("resolve::duplicate-label", message, name.span, "again here")
+                .with_label(first, "first here"));
+        }
+    }
+    Ok(())
+}
+
+fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
+    let mut parts: Vec<Part> = vec![(span, Vec::new(), None)];
+    let mut labels: BTreeMap<String, usize> = BTreeMap::new();
+    for item in items {
+        let is_closed = parts.last().is_none_or(|(_, _, jump)| jump.is_some());
+        match item {
+            Item::Label(name) => {
+                parts.push((name.span, Vec::new(), None));
+                labels.insert(name.text, parts.len() - 1);
+            }
+            Item::Plain(statement) => {
+                if is_closed {
+                    parts.push((statement.span, Vec::new(), None));
+                }
+                if let Some((_, statements, _)) = parts.last_mut() {
+                    statements.push(statement);
+                }
+            }
+            Item::Jump { label, condition } => {
+                if is_closed {
+                    parts.push((label.span, Vec::new(), None));
+                }
+                if let Some((_, _, jump)) = parts.last_mut() {
+                    *jump = Some((label, condition));
+                }
+            }
+        }
+    }
+    let mut blocks = Vec::with_capacity(parts.len());
+    for (index, (span, statements, jump)) in parts.into_iter().enumerate() {
+        let exit = match jump {
+            None => Exit::To(index + 1),
+            Some((label, condition)) => {
+                let Some(&target) = labels.get(&label.text) else {
+                    let message = format!("this thread has no label `{}`", label.text);
+                    return Err(Diagnostic::new(
+                        "resolve::unknown-label",
+                        message,
+                        label.span,
+                        "no such label",
+                    ));
+                };
+                match condition {
+                    None => Exit::To(target),
+                    Some(condition) => Exit::Branch(condition, target, index + 1),
+                }
+            }
+        };
+        blocks.push(Block { span, statements, exit });
+    }
+    Ok(blocks)
+}
+
+fn reachable(blocks: &[Block]) -> BTreeSet<usize> {
+    let mut reachable = BTreeSet::new();
+    let mut stack = vec![0];
+    while let Some(block) = stack.pop() {
+        if block < blocks.len() && reachable.insert(block) {
+            stack.extend(blocks[block].successors());
+        }
+    }
+    reachable
+}
+
+struct Emitter<'a> {
+    blocks: &'a [Block],
+    next: RegisterId,
+    loops: &'a mut IndexVec<LoopId, Loop>,
+    depth: usize,
+}
+
+impl Emitter<'_> {
+    /// Emits the blocks of `nodes`; edges into `heads` go round an enclosing loop and do not count here.
+    fn emit(
+        &mut self,
+        nodes: &BTreeSet<usize>,
+        heads: &BTreeSet<usize>,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Diagnostic> {
+        for part in self.parts(nodes, heads) {
+            let Some(&first) = part.first() else { continue };
+            let is_loop =
+                part.len() > 1 || self.blocks[first].successors().contains(&first) && !heads.contains(&first);
+            let span = self.blocks[first].span;
+            let (condition, body) = if is_loop {
+                let entries = self.entries(&part);
+                (self.is_next(&entries, span), self.emit_loop(&part, &entries)?)
+            } else {
+                (self.is_next(&part, span), self.emit_block(first))
+            };
+            let kind = StatementKind::If { condition, then: body, otherwise: Vec::new() };
+            out.push(Statement { span, kind });
+        }
+        Ok(())
+    }
+
+    fn emit_block(&self, index: usize) -> Vec<Statement> {
+        let block = &self.blocks[index];
+        let mut statements = block.statements.clone();
+        statements.push(match &block.exit {
+            Exit::To(target) => self.go_to(*target, block.span),
+            Exit::Branch(condition, taken, other) => {
+                let [taken, other] = [*taken, *other].map(|target| Box::new(number(target, block.span)));
+                let kind = ExpressionKind::Select(Box::new(condition.clone()), taken, other);
+                self.assign_next(Expression { span: block.span, width: 32, kind })
+            }
+        });
+        statements
+    }
+
+    fn emit_loop(
+        &mut self,
+        part: &BTreeSet<usize>,
+        entries: &BTreeSet<usize>,
+    ) -> Result<Vec<Statement>, Diagnostic> {
+        let is_single = entries.len() == 1;
+        let head = entries.first().or(part.first()).copied().unwrap_or(0);
+        let span = self.blocks[head].span;
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            let message = format!("the jumps make loops nested more than {DEPTH_MAX} deep");
+            return Err(Diagnostic::new("limit::nesting", message, span, "in the loop from here"));
+        }
+        let mut body = Vec::new();
+        self.emit(part, &BTreeSet::from([head]), &mut body)?;
+        self.depth -= 1;
+        let again = self.is_next(&BTreeSet::from([head]), span);
+        let leave = Statement { span, kind: StatementKind::Break };
+        let kind = StatementKind::If { condition: again, then: Vec::new(), otherwise: vec![leave] };
+        body.push(Statement { span, kind });
+        // On this path it is known; said again, so that a spin is seen to change nothing.
+        body.push(self.go_to(head, span));
+        let id = self.loops.push(Loop { span });
+        let condition = Expression { span, width: 1, kind: ExpressionKind::Constant(1) };
+        let kind = StatementKind::While { id, prelude: Vec::new(), condition, body };
+        let mut statements = Vec::new();
+        if is_single {
+            statements.push(self.go_to(head, span));
+        }
+        statements.push(Statement { span, kind });
+        Ok(statements)
+    }
+
+    /// The blocks of `part` that control can come to from elsewhere.
+    fn entries(&self, part: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut entries: BTreeSet<usize> = self
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(from, _)| !part.contains(from))
+            .flat_map(|(_, block)| block.successors())
+            .filter(|to| part.contains(to))
+            .collect();
+        if part.contains(&0) {
+            entries.insert(0);
+        }
+        entries
+    }
+
+    /// The strongly connected parts of `nodes`, in topological order.
+    fn parts(&self, nodes: &BTreeSet<usize>, heads: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
+        let inside = |to: &usize| nodes.contains(to) && !heads.contains(to);
+        let edges = |from: usize| self.blocks[from].successors().into_iter().filter(inside);
+        // Reverse post-order of the graph, then the parts by walking back (Kosaraju), without recursion.
+        let mut order = Vec::new();
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        for &root in nodes {
+            let mut stack = vec![(root, false)];
+            while let Some((node, is_done)) = stack.pop() {
+                if is_done {
+                    order.push(node);
+                } else if seen.insert(node) {
+                    stack.push((node, true));
+                    stack.extend(edges(node).filter(|to| !seen.contains(to)).map(|to| (to, false)));
+                }
+            }
+        }
+        let mut back: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &from in nodes {
+            for to in edges(from) {
+                back.entry(to).or_default().push(from);
+            }
+        }
+        let mut parts = Vec::new();
+        let mut placed: BTreeSet<usize> = BTreeSet::new();
+        for &root in order.iter().rev() {
+            let mut part = BTreeSet::new();
+            let mut stack = vec![root];
+            while let Some(node) = stack.pop() {
+                if placed.insert(node) {
+                    part.insert(node);
+                    stack.extend(back.get(&node).into_iter().flatten());
+                }
+            }
+            if !part.is_empty() {
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
+    fn go_to(&self, target: usize, span: Span) -> Statement {
+        self.assign_next(number(target, span))
+    }
+
+    fn assign_next(&self, value: Expression) -> Statement {
+        Statement { span: value.span, kind: StatementKind::Assign { register: self.next, value } }
+    }
+
+    /// Whether one of the blocks is next.
+    fn is_next(&self, part: &BTreeSet<usize>, span: Span) -> Expression {
+        let mut any: Option<Expression> = None;
+        for &block in part {
+            let next = Expression { span, width: 32, kind: ExpressionKind::Register(self.next) };
+            let same = binary(BinaryOp::Equal, next, number(block, span), span);
+            any = Some(match any {
+                Some(any) => binary(BinaryOp::Or, any, same, span),
+                None => same,
+            });
+        }
+        any.unwrap_or(Expression { span, width: 1, kind: ExpressionKind::Constant(0) })
+    }
+}
+
+fn number(value: usize, span: Span) -> Expression {
+    Expression { span, width: 32, kind: ExpressionKind::Constant(value as u128) }
+}
+
+fn binary(op: BinaryOp, left: Expression, right: Expression, span: Span) -> Expression {
+    Expression { span, width: 1, kind: ExpressionKind::Binary(op, Box::new(left), Box::new(right)) }
+}
