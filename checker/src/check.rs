@@ -4,12 +4,13 @@
 //! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
 //! nothing: does some execution complete, and reach what should be reachable?
 
+mod prepare;
+
+pub use prepare::{Artefacts, artefacts};
+
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
-use crate::event::cell::{Cells, add_initial_writes};
-use crate::event::{EventGraph, EventId, ObligationKind, Role, TermPool, UnknownId};
-use crate::relation::base::Basis;
-use crate::relation::{RelationTable, bound};
+use crate::event::{EventGraph, EventId, ObligationKind};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -18,9 +19,10 @@ use crate::verdict::{
 use crate::witness::Witness;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
-use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
+use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
+use prepare::{prepare, roots};
 use std::collections::BTreeSet;
 
 /// How to run. Plain data; the library reads no environment and no clock but through `clock`.
@@ -467,73 +469,6 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// Terms whose bounds are needed: axioms, and flags that are no refinements.
-fn roots(model: &MemoryModel) -> Vec<TermId> {
-    model.axioms.iter().map(|axiom| axiom.term).chain(flag_terms(model)).collect()
-}
-
-fn flag_terms(model: &MemoryModel) -> Vec<TermId> {
-    model.flags.iter().filter(|flag| !flag.name.contains('.')).map(|flag| flag.term).collect()
-}
-
-/// Initial writes and bounds. After this pass every pair of every relation is impossible, certain or open.
-fn prepare(
-    mut graph: EventGraph,
-    model: &MemoryModel,
-    roots: &[TermId],
-    treatment: Treatment,
-    stop: &dyn Fn() -> bool,
-) -> (EventGraph, Result<(Cells, RelationTable), Limit>) {
-    let cells = match add_initial_writes(&mut graph) {
-        Ok(cells) => cells,
-        Err(too_many) => {
-            let limit = crate::event::cell::CELLS_MAX as u64;
-            return (graph, Err(Limit::Cells { location: too_many.location, limit }));
-        }
-    };
-    let bounds = |graph: &EventGraph| {
-        bound(Basis::new(graph, &cells), model, roots, treatment.tighten, stop).map_err(|_| Limit::Deadline)
-    };
-    let mut table = bounds(&graph);
-    if let Ok(first) = &table
-        && treatment.prune_spins
-        && prune_spins(&mut graph, first, &flag_terms(model))
-    {
-        table = bounds(&graph);
-    }
-    (graph, table.map(|table| (cells, table)))
-}
-
-/// What [`fencepost emit`](crate::cli) shows of the passes after unrolling.
-#[derive(Clone, Debug)]
-pub struct Artefacts {
-    /// Per named relation of the model, its certain and its open pairs.
-    pub bounds: String,
-    /// The formula in DIMACS: executions of the launch, without a goal.
-    pub cnf: String,
-}
-
-/// Bounds and formula of a graph, without solving.
-///
-/// # Errors
-/// The limit that stopped it.
-pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Limit> {
-    let (clock, deadline) = (config.clock, config.deadline_us);
-    let stop = || clock() > deadline;
-    let (graph, prepared) = prepare(graph, model, &roots(model), config.treatment, &stop);
-    let (cells, table) = prepared?;
-    let problem = Problem { graph: &graph, cells: &cells, model, table: &table };
-    let bounds = crate::relation::dump(model, &table);
-    let clauses_max = config.limits.clauses_max;
-    match encode(problem, config.treatment, clauses_max, &stop) {
-        Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
-        Err(EncodeError::Deadline) => Err(Limit::Deadline),
-        Err(EncodeError::TooManyClauses { .. } | EncodeError::RecursionTooLarge { .. }) => {
-            Err(Limit::Clauses { limit: clauses_max as u64 })
-        }
-    }
-}
-
 fn fallback_launch() -> Launch {
     let span = Span::new(fencepost_dsl::FileId(0), 0, 0);
     Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span, placement: None }
@@ -563,51 +498,4 @@ fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
         GoalKind::Final(index) => FindingKey::Final(*index),
         GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
     }
-}
-
-/// Takes failing tries of spin loops that cannot take part in a flagged pair out of the graph.
-///
-/// Sound: see [`Role::Spin`]. A failing try writes nothing and decides nothing, so deleting it from an execution leaves
-/// an execution; it can only matter as an end of a flagged pair, or by an obligation of its own.
-fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
-    let mut needed: BTreeSet<UnknownId> = BTreeSet::new();
-    let spin_of = |event: EventId| match graph.events[event].role {
-        Role::Spin(spin) => Some(spin),
-        Role::Plain | Role::Await => None,
-    };
-    for &flag in flags {
-        match table.values.get(flag) {
-            Some(crate::relation::algebra::Value::Relation(relation)) => {
-                needed.extend(relation.may.domain().union(&relation.may.range()).iter().filter_map(spin_of));
-            }
-            Some(crate::relation::algebra::Value::Set(set)) => {
-                needed.extend(set.may.iter().filter_map(spin_of))
-            }
-            None => {}
-        }
-    }
-    let unknown_of = |graph: &EventGraph, term| match graph.terms.kind(term) {
-        crate::event::TermKind::Unknown(unknown) => Some(*unknown),
-        _ => None,
-    };
-    for obligation in &graph.obligations {
-        needed.extend(
-            graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)),
-        );
-    }
-    let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
-    for event in graph.events.ids() {
-        if let Role::Spin(spin) = graph.events[event].role
-            && !needed.contains(&spin)
-        {
-            graph.events[event].guard = TermPool::FALSE;
-            pruned.insert(spin);
-        }
-    }
-    for &spin in &pruned {
-        let term = graph.terms.unknown_term(spin);
-        let never = graph.terms.not(term);
-        graph.constraints.push(crate::event::Constraint { term: never });
-    }
-    !pruned.is_empty()
 }
