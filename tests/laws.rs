@@ -25,12 +25,12 @@ use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::generate::{Sketch, sketches};
+use fencepost_tests::outcomes::final_block;
 use fencepost_tests::reference::{Effort, Reference, decide};
 use fencepost_tests::run;
 use proptest::prelude::any;
 use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// More final states than this, and only the first ones are asked for one by one.
@@ -88,8 +88,7 @@ struct Counts {
 fn ask(model: &MemoryModel, open_text: &str, final_block: &str) -> Answer {
     let text = format!("{open_text}{final_block}}}\n");
     let config = Config {
-        properties: vec![Property::Race, Property::Assert],
-        unroll: 2,
+        properties: vec![Property::Race, Property::Assert, Property::Reachable],
         unroll_max: 2,
         limits: Limits { findings_max: 1_000, ..Limits::default() },
         ..run::config(Treatment::DEFAULT)
@@ -123,33 +122,6 @@ fn enumerate(open_text: &str) -> Option<Reference> {
     decide(kernel, &kernel.launches[0], effort).ok()
 }
 
-/// Asks for each of the final states, one a line, and whether there are others.
-fn final_block(outcomes: &BTreeSet<BTreeMap<String, u64>>) -> String {
-    let condition = |outcome: &BTreeMap<String, u64>| {
-        let parts: Vec<String> = outcome.iter().map(|(name, value)| format!("[{name}] == {value}")).collect();
-        format!("({})", parts.join(" && "))
-    };
-    let mut text = "    final {\n".to_owned();
-    for outcome in outcomes.iter().take(REACHABLE_MAX) {
-        let _ = writeln!(text, "        reachable {};", condition(outcome));
-    }
-    let all: Vec<String> = outcomes.iter().map(condition).collect();
-    let all = if all.is_empty() { "[x] != [x]".to_owned() } else { any_of(&all) };
-    let _ = writeln!(text, "        assert {all};\n    }}");
-    text
-}
-
-/// A disjunction as a balanced tree: the parser limits how deep expressions nest.
-fn any_of(conditions: &[String]) -> String {
-    match conditions {
-        [only] => only.clone(),
-        several => {
-            let (left, right) = several.split_at(several.len() / 2);
-            format!("({} ||\n            {})", any_of(left), any_of(right))
-        }
-    }
-}
-
 /// Holds one program against all laws; `choice` picks among the variants.
 fn hold(model: &MemoryModel, sketch: &Sketch, choice: u64, counts: &Counts) -> Result<(), String> {
     let text = sketch.text();
@@ -157,7 +129,7 @@ fn hold(model: &MemoryModel, sketch: &Sketch, choice: u64, counts: &Counts) -> R
         counts.too_large.fetch_add(1, Ordering::Relaxed);
         return Ok(());
     };
-    let states = final_block(&reference.outcomes);
+    let states = final_block(&reference.outcomes, REACHABLE_MAX);
     let base = ask(model, &text, &states);
     counts.compared.fetch_add(1, Ordering::Relaxed);
     counts.racy.fetch_add(usize::from(base.race == Verdict::Violated), Ordering::Relaxed);

@@ -17,7 +17,8 @@ use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{SourceMap, cat};
 use fencepost_tests::generate::sketches;
-use fencepost_tests::reference::{Effort, Reference, decide};
+use fencepost_tests::outcomes::final_block;
+use fencepost_tests::reference::{Effort, decide};
 use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,33 +48,6 @@ fn program(text: &str) -> Program {
         .unwrap_or_else(|errors| panic!("{text}\n{:#?}", errors.first()))
 }
 
-/// The `final` block that states what the twin found, and no more.
-fn final_block(reference: &Reference) -> String {
-    let condition = |outcome: &std::collections::BTreeMap<String, u64>| {
-        let parts: Vec<String> = outcome.iter().map(|(name, value)| format!("[{name}] == {value}")).collect();
-        format!("({})", parts.join(" && "))
-    };
-    let mut text = "    final {\n".to_owned();
-    for outcome in reference.outcomes.iter().take(REACHABLE_MAX) {
-        let _ = writeln!(text, "        reachable {};", condition(outcome));
-    }
-    let all: Vec<String> = reference.outcomes.iter().map(condition).collect();
-    let all = if all.is_empty() { "[x] != [x]".to_owned() } else { any_of(&all) };
-    let _ = writeln!(text, "        assert {all};\n    }}");
-    text
-}
-
-/// A disjunction as a balanced tree: the parser limits how deep expressions nest.
-fn any_of(conditions: &[String]) -> String {
-    match conditions {
-        [only] => only.clone(),
-        several => {
-            let (left, right) = several.split_at(several.len() / 2);
-            format!("({} ||\n            {})", any_of(left), any_of(right))
-        }
-    }
-}
-
 /// What the checker says to a text: race verdict, state verdict, places of unreachable states, nothing completes.
 fn ask(
     model: &MemoryModel,
@@ -82,15 +56,8 @@ fn ask(
 ) -> Result<(Verdict, Verdict, Vec<u32>, bool), String> {
     let program = program(text);
     let kernel = &program.kernels[0];
-    let config = Config {
-        properties: Property::ALL.to_vec(),
-        unroll: 2,
-        unroll_max: 2,
-        limits: Limits { findings_max: 1_000, ..Limits::default() },
-        treatment,
-        clock: || 0,
-        deadline_us: u64::MAX,
-    };
+    let limits = Limits { findings_max: 1_000, ..Limits::default() };
+    let config = Config { unroll_max: 2, limits, ..Config::without_deadline(treatment) };
     let outcome =
         check(&program, kernel, &kernel.launches[0], model, &config).map_err(|error| error.to_string())?;
     let verdict_of = |wanted| {
@@ -116,7 +83,7 @@ fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result
     let Ok(reference) = decide(kernel, &kernel.launches[0], Effort::default()) else {
         return Ok(Comparison::TooLarge);
     };
-    let text = format!("{open_text}{}}}\n", final_block(&reference));
+    let text = format!("{open_text}{}}}\n", final_block(&reference.outcomes, REACHABLE_MAX));
     let (race, state, unreachable, stuck) =
         ask(model, &text, treatment).map_err(|error| format!("{error}\n{text}"))?;
     let mut complaints = String::new();

@@ -2,5 +2,6 @@
 
 pub mod generate;
 pub mod litmus;
+pub mod outcomes;
 pub mod reference;
 pub mod run;
