@@ -7,8 +7,7 @@
 
 use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
-use fencepost::encode::goal::GoalKind;
-use fencepost::event::ObligationKind;
+use fencepost::explain::explain;
 use fencepost::verdict::{Finding, Outcome, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::MemoryModel;
@@ -81,7 +80,7 @@ fn kernel_is_as_expected(path: &Path, model: &MemoryModel) -> Result<(), Failed>
     let verdict = outcomes.iter().map(|outcome| outcome.verdict).max().ok_or("the file has no kernel")?;
     let codes: BTreeSet<&str> = outcomes
         .iter()
-        .flat_map(|outcome| outcome.findings.iter().map(|finding| code_of(outcome, finding)))
+        .flat_map(|outcome| outcome.findings.iter().map(|finding| code_of(outcome, model, finding)))
         .collect();
     let as_expected = match &expected {
         Expectation::Verdict(expected) => verdict == *expected,
@@ -132,22 +131,8 @@ fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> 
 }
 
 /// The finding's code as reports print it.
-fn code_of(outcome: &Outcome, finding: &Finding) -> &'static str {
-    let witness = &finding.witness;
-    let has = |name: &str| witness.refinements.iter().any(|refinement| refinement == name);
-    match &witness.claim {
-        GoalKind::Flag { .. } if has("race.mixed-size") => "race::mixed-size",
-        GoalKind::Flag { .. } if has("race.alias") => "race::alias",
-        GoalKind::Flag { .. } if has("race.scope-too-narrow") => "race::scope-too-narrow",
-        GoalKind::Flag { .. } => "race::uniform",
-        GoalKind::Obligation(index) => match &outcome.graph.obligations[*index].kind {
-            ObligationKind::Assertion => "assert::violated",
-            ObligationKind::Bounds { .. } => "bounds::out-of-bounds",
-        },
-        GoalKind::Final(_) => "assert::final-violated",
-        GoalKind::Condition => "condition",
-        GoalKind::Completion => "vacuity::nothing-completes",
-    }
+fn code_of(outcome: &Outcome, model: &MemoryModel, finding: &Finding) -> &'static str {
+    explain(&outcome.graph, model, finding).code
 }
 
 fn expectation(path: &Path) -> Result<Expectation, Failed> {

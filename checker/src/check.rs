@@ -112,6 +112,7 @@ pub fn check(
         let options = UnrollOptions {
             bound: n_iterations,
             max_events: config.limits.events_max,
+            hangs: config.properties.contains(&Property::Deadlock),
             ..UnrollOptions::default()
         };
         let start = (config.clock)();
@@ -250,7 +251,7 @@ impl Decision {
         let stated = |property: Property| match property {
             Property::Race => !model.flags.is_empty(),
             Property::Condition => condition.is_some(),
-            Property::Assert | Property::Bounds | Property::Reachable => true,
+            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
         };
         let properties: Vec<(Property, Verdict)> = config
             .properties
@@ -289,6 +290,7 @@ enum FindingKey {
     Flag(usize, Option<Span>, Option<Span>),
     Obligation(Span),
     Final(usize),
+    Deadlock,
     Completion,
 }
 
@@ -482,6 +484,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
             ObligationKind::Bounds { .. } => Property::Bounds,
         },
         GoalKind::Final(_) => Property::Assert,
+        GoalKind::Deadlock => Property::Deadlock,
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
     }
@@ -496,6 +499,7 @@ fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
         }
         GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
         GoalKind::Final(index) => FindingKey::Final(*index),
+        GoalKind::Deadlock => FindingKey::Deadlock,
         GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
     }
 }

@@ -106,6 +106,21 @@ const FINDINGS: &[Code] = &[
         "assert-final-violated",
         "a condition on final memory fails in some execution"
     ),
+    finding!(
+        "deadlock::barrier-never-completes",
+        "deadlock-barrier-never-completes",
+        "threads wait for ever at a barrier"
+    ),
+    finding!(
+        "deadlock::spin-never-ends",
+        "deadlock-spin-never-ends",
+        "a thread waits for ever for memory to change"
+    ),
+    finding!(
+        "deadlock::weak-spin",
+        "deadlock-weak-spin",
+        "a loop waits on weak reads, which need never see what others write"
+    ),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
         "vacuity::nothing-completes",

@@ -13,8 +13,8 @@ pub mod support;
 pub mod term;
 
 pub use graph::{
-    Access, AtomicClass, BarrierEdge, ConditionGoal, Constraint, Event, EventGraph, EventKind, FinalGoal,
-    Location, LoopCut, Obligation, ObligationKind, Reachable, Role, Site,
+    Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
+    FinalGoal, FinalLook, Location, LoopCut, Obligation, ObligationKind, Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Hierarchy, Thread};
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};

@@ -5,6 +5,7 @@
 //! but a missing `fence.sc` is not suggested.
 
 pub mod chain;
+pub mod deadlock;
 pub mod race;
 pub mod repair;
 
@@ -70,6 +71,11 @@ pub enum Subject {
         /// Of the enclosing loops.
         iterations: Vec<u32>,
     },
+    /// Threads that wait for ever.
+    Deadlock {
+        /// Who, and for what.
+        roles: Vec<deadlock::Role>,
+    },
     /// A condition on final memory that fails.
     Final {
         /// The condition.
@@ -124,6 +130,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             }
         }
         GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
+        GoalKind::Deadlock => deadlock::explain(graph, witness),
         GoalKind::Condition => condition(graph, witness),
         GoalKind::Completion => {
             bare("vacuity::nothing-completes", Property::Reachable, Vec::new(), Subject::Completion)
@@ -311,6 +318,7 @@ impl Explanation {
                 set.insert(*later);
             }
             Subject::Assertion { .. }
+            | Subject::Deadlock { .. }
             | Subject::Final { .. }
             | Subject::Bounds { .. }
             | Subject::Completion => {}

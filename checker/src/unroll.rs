@@ -13,6 +13,7 @@ mod barrier;
 mod dump;
 mod env;
 mod expression;
+mod hang;
 mod loops;
 mod statement;
 
@@ -30,6 +31,7 @@ use fencepost_dsl::kernel::program::{
 };
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
+use hang::LastTry;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -43,11 +45,13 @@ pub struct UnrollOptions {
     pub max_events: usize,
     /// Most statements executed, over all threads.
     pub max_steps: u64,
+    /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
+    pub hangs: bool,
 }
 
 impl Default for UnrollOptions {
     fn default() -> Self {
-        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000 }
+        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000, hangs: false }
     }
 }
 
@@ -152,6 +156,8 @@ struct Unroller<'a> {
     position: u32,
     iterations: Vec<u32>,
     role: Role,
+    /// Set while a spin loop's try is run on final memory: it leaves no event.
+    last_try: Option<LastTry>,
     /// Path conditions of `exit`.
     exits: Vec<TermRef>,
     /// Per enclosing loop, the paths that broke out of it.
@@ -181,6 +187,7 @@ impl<'a> Unroller<'a> {
             position: 0,
             iterations: Vec::new(),
             role: Role::Plain,
+            last_try: None,
             exits: Vec::new(),
             breaks: Vec::new(),
             n_blocking: 0,

@@ -13,6 +13,8 @@ pub enum Property {
     Race,
     /// `assert` statements and final conditions.
     Assert,
+    /// No execution in which threads wait for ever.
+    Deadlock,
     /// Indices stay inside their objects.
     Bounds,
     /// `reachable` statements are reached, and some execution completes.
@@ -23,13 +25,15 @@ pub enum Property {
 
 impl Property {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 5] = [Self::Race, Self::Assert, Self::Bounds, Self::Reachable, Self::Condition];
+    pub const ALL: [Self; 6] =
+        [Self::Race, Self::Assert, Self::Deadlock, Self::Bounds, Self::Reachable, Self::Condition];
 
     /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Race => "race",
             Self::Assert => "assert",
+            Self::Deadlock => "deadlock",
             Self::Bounds => "bounds",
             Self::Reachable => "reachable",
             Self::Condition => "condition",

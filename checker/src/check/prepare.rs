@@ -107,6 +107,10 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
             graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)),
         );
     }
+    for blocked in &graph.blocked {
+        needed
+            .extend(graph.terms.conjuncts(blocked.stuck).iter().filter_map(|&term| unknown_of(graph, term)));
+    }
     let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
     for event in graph.events.ids() {
         if let Role::Spin(spin) = graph.events[event].role

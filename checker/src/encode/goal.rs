@@ -2,9 +2,9 @@
 
 use super::{EncodeError, Encoder};
 use crate::cnf::{Direction, Literal};
-use crate::event::{EventId, TermRef};
-use fencepost_dsl::Span;
+use crate::event::{AgentId, EventId, TermRef};
 use fencepost_dsl::kernel::program::FinalKind;
+use fencepost_dsl::{IndexVec, Span};
 
 /// Something an execution can do wrong.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub enum GoalKind {
     Obligation(usize),
     /// A final condition of the graph, by index.
     Final(usize),
+    /// Some thread has not finished, and every such thread stands where nothing lets it go on.
+    Deadlock,
     /// An execution that the graph's litmus condition asks for, as an example or a counter-example.
     Condition,
     /// Every thread runs to its end. Nothing wrong: asked so that a proof is not about nothing.
@@ -59,6 +61,7 @@ impl Encoder<'_> {
         }
         let completed = self.truths(graph.completed.iter().copied());
         let complete = self.formula.and(Direction::Both, &completed);
+        self.deadlock_goal(&mut goals, complete);
         let mut reachable: Vec<ReachableGoal> = Vec::new();
         for goal in &graph.reachables {
             let literal = self.truth(goal.condition);
@@ -96,6 +99,25 @@ impl Encoder<'_> {
         if literal != Literal::FALSE {
             goals.push(Goal { literal, kind });
         }
+    }
+
+    fn deadlock_goal(&mut self, goals: &mut Vec<Goal>, complete: Literal) {
+        let graph = self.problem.graph;
+        if graph.blocked.is_empty() {
+            return;
+        }
+        let mut standing: IndexVec<AgentId, Vec<TermRef>> =
+            IndexVec::repeat(Vec::new(), graph.completed.len());
+        for blocked in &graph.blocked {
+            standing[blocked.agent].push(blocked.stuck);
+        }
+        let mut settled = vec![!complete];
+        for (agent, ways) in standing.iter_enumerated() {
+            let ways = ways.iter().chain([&graph.completed[agent]]);
+            let ways = self.truths(ways.copied());
+            settled.push(self.formula.or(Direction::Both, &ways));
+        }
+        self.add_goal(goals, GoalKind::Deadlock, &settled);
     }
 
     /// Flags whose name has no dot; the others refine them on a found execution.

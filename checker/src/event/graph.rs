@@ -4,6 +4,7 @@ use super::{AgentId, EventId, Hierarchy, LocationId, SiteId, TermPool, TermRef, 
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
+use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
@@ -31,6 +32,8 @@ pub struct EventGraph {
     pub obligations: Vec<Obligation>,
     /// Where unrolling stopped.
     pub cuts: Vec<LoopCut>,
+    /// Where threads can stop for good; filled only if [`crate::unroll::UnrollOptions::hangs`] asks for it.
+    pub blocked: Vec<Blocked>,
     /// `reachable` statements.
     pub reachables: Vec<Reachable>,
     /// Conditions on final memory.
@@ -62,6 +65,7 @@ impl EventGraph {
             constraints: Vec::new(),
             obligations: Vec::new(),
             cuts: Vec::new(),
+            blocked: Vec::new(),
             reachables: Vec::new(),
             finals: Vec::new(),
             condition: None,
@@ -249,6 +253,50 @@ pub struct LoopCut {
     pub agent: AgentId,
     /// 1 iff the thread wants another iteration.
     pub guard: TermRef,
+}
+
+/// A dynamic instance of an instruction or loop at which a thread can stop for good.
+#[derive(Clone, Debug)]
+pub struct Blocked {
+    /// Whose.
+    pub agent: AgentId,
+    /// The statement, or the loop's head.
+    pub span: Span,
+    /// Iterations of the enclosing loops.
+    pub iterations: Vec<u32>,
+    /// 1 iff the thread stands there at the end and nothing that has happened lets it go on.
+    pub stuck: TermRef,
+    /// What it waits for.
+    pub wait: Wait,
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Debug)]
+pub enum Wait {
+    /// For memory to change: what each read of a spin loop's last try finds.
+    Memory(Vec<FinalLook>),
+    /// For others to arrive at a barrier.
+    Barrier {
+        /// The instruction.
+        site: SiteId,
+        /// As a reader knows it: `barrier 1 of cta 0`.
+        name: String,
+        /// Who is waited for, and a term that is 1 iff they have done their part.
+        awaited: Arc<[(AgentId, TermRef)]>,
+    },
+}
+
+/// A read of a try that fails for ever (LT-8: it sees what memory holds in the end).
+#[derive(Clone, Copy, Debug)]
+pub struct FinalLook {
+    /// The reading instruction.
+    pub site: SiteId,
+    /// When the try gets there.
+    pub guard: TermRef,
+    /// What it reads.
+    pub value: TermRef,
+    /// Whether the read is weak, so that it may never see what others write (LT-7).
+    pub is_weak: bool,
 }
 
 /// A `reachable` statement's instance; some instance of each statement must be 1 in some execution.

@@ -107,6 +107,8 @@ pub enum UnknownKind {
     Spins(AgentId),
     /// Whether a thread gets past a blocking instruction (or a barrier instance completes).
     Passes,
+    /// Whether a thread is one of those that form a barrier's quorum.
+    TakesPart,
     /// The combined predicate of a `bar.red`.
     BarrierResult,
 }
@@ -168,6 +170,11 @@ impl TermPool {
         }
         self.terms.truncate(mark.n_terms);
         self.unknowns.truncate(mark.n_unknowns);
+    }
+
+    /// Whether a term is still in the pool.
+    pub fn contains(&self, term: TermRef) -> bool {
+        (term.0 as usize) < self.terms.len()
     }
 
     /// A term's node.

@@ -107,6 +107,11 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
                 format!("{} uses index {index}{}", words.agent(*agent), Words::iterations(iterations));
             labels.push((*span, place));
         }
+        Subject::Deadlock { roles } => {
+            for role in roles {
+                labels.push((role.span, words.waits_here(role)));
+            }
+        }
         Subject::Completion => {}
     }
     for fact in &explanation.reads {

@@ -33,7 +33,7 @@ struct Report<'a> {
     vacuity: Vec<VacuityReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<LimitReport>,
-    unchecked: [&'static str; 2],
+    unchecked: [&'static str; 1],
     stats: Stats,
 }
 
@@ -227,6 +227,14 @@ fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Opt
         Subject::Final { span } => {
             let writes = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
             (Some(at(*span, None, source(*span))), writes)
+        }
+        Subject::Deadlock { roles } => {
+            let mut places = roles
+                .iter()
+                .map(|role| at(role.span, role.agents.first().copied(), source(role.span)))
+                .collect::<Vec<_>>()
+                .into_iter();
+            (places.next(), places.collect())
         }
         Subject::Completion => (None, Vec::new()),
     }

@@ -76,6 +76,9 @@ fn relevant(
     {
         threads.insert(Some(agent));
     }
+    if let crate::explain::Subject::Deadlock { roles } = &explanation.subject {
+        threads.extend(roles.iter().flat_map(|role| &role.agents).map(|&agent| Some(agent)));
+    }
     let executed = || witness.execution.executed.iter().filter(|&event| graph.events[event].agent.is_some());
     let accesses: BTreeSet<EventId> =
         executed().filter(|&event| location(event).is_some_and(|at| locations.contains(&at))).collect();

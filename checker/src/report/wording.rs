@@ -149,6 +149,7 @@ impl Words<'_> {
                     self.agent(*agent)
                 )
             }
+            Subject::Deadlock { roles } => self.deadlock(roles),
             Subject::Completion => "an execution in which every thread finishes".to_owned(),
         }
     }
@@ -166,7 +167,11 @@ impl Words<'_> {
 
     /// Why, one sentence per reason.
     pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
-        let mut sentences: Vec<String> = explanation.reads.iter().map(|fact| self.read(fact)).collect();
+        let mut sentences = match &explanation.subject {
+            Subject::Deadlock { roles } => roles.iter().map(|role| self.blocked(role)).collect(),
+            _ => Vec::new(),
+        };
+        sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
         if is_unexplained {
@@ -414,6 +419,7 @@ pub fn property(property: Property) -> &'static str {
     match property {
         Property::Race => "data races",
         Property::Assert => "assertions",
+        Property::Deadlock => "deadlock",
         Property::Bounds => "array bounds",
         Property::Reachable => "reachability",
         Property::Condition => "condition",
@@ -425,6 +431,7 @@ pub fn proved(property: Property) -> &'static str {
     match property {
         Property::Race => "no data race",
         Property::Assert => "no failed assertion",
+        Property::Deadlock => "no deadlock",
         Property::Bounds => "no out-of-bounds access",
         Property::Reachable => "every thread can finish",
         Property::Condition => "the condition holds",

@@ -10,8 +10,8 @@ use fencepost_dsl::vocabulary::{Scope, Sem};
 
 /// How an access synchronizes.
 #[derive(Clone, Copy)]
-struct Strength {
-    sem: Sem,
+pub struct Strength {
+    pub sem: Sem,
     scope: Scope,
     atomic: AtomicClass,
 }
@@ -124,6 +124,9 @@ impl Unroller<'_> {
             let value = self.evaluate(&state.env, frame, value)?;
             let value = self.graph.terms.resize(value, width);
             for part in parts(width, strength) {
+                if self.last_try.is_some() {
+                    continue;
+                }
                 let value = self.graph.terms.extract(value, part.low_bit, part.width);
                 self.write(state.live, site, position, (place, element), part, value, strength)?;
             }
@@ -156,11 +159,11 @@ impl Unroller<'_> {
         let (read, old) = self.read(state.live, site, position, (place, 0), whole, read_sem)?;
         let (changes, new) = self.atomic_result(update.op, old, &operands);
         let guard = self.graph.terms.and(state.live, changes);
-        if guard != TermPool::FALSE {
+        if guard != TermPool::FALSE && self.last_try.is_none() {
             let write_sem = strength(if releases { Sem::Release } else { Sem::Relaxed });
             let position = self.next_position();
             let write = self.write(guard, site, position, (place, 0), whole, new, write_sem)?;
-            self.graph.rmw.push((read, write));
+            self.graph.rmw.extend(read.map(|read| (read, write)));
         }
         if let Some(register) = update.destination {
             let value = self.graph.terms.resize(old, frame.width(register));
@@ -222,12 +225,29 @@ impl Unroller<'_> {
         element: (Place, usize),
         part: Part,
         strength: Strength,
-    ) -> Result<(EventId, TermRef), UnrollError> {
+    ) -> Result<(Option<EventId>, TermRef), UnrollError> {
+        if self.last_try.is_some() {
+            let value = self.last_look(guard, site, position, element, part, strength)?;
+            return Ok((None, value));
+        }
+        self.read_event(guard, site, position, element, part, strength)
+    }
+
+    /// A read that happens iff `guard`, and the unknown it returns.
+    pub(super) fn read_event(
+        &mut self,
+        guard: TermRef,
+        site: SiteId,
+        position: u32,
+        element: (Place, usize),
+        part: Part,
+        strength: Strength,
+    ) -> Result<(Option<EventId>, TermRef), UnrollError> {
         let event = self.graph.events.next_id();
         let (_, value) = self.graph.terms.fresh(part.width, UnknownKind::Read(event));
         let access = self.scalar_access(element, part, value, strength);
         let event = self.emit(guard, position, EventKind::Read(access), site)?;
-        Ok((event, value))
+        Ok((Some(event), value))
     }
 
     #[expect(clippy::too_many_arguments, reason = "an access has that many independent sides")]
@@ -245,7 +265,7 @@ impl Unroller<'_> {
         self.emit(guard, position, EventKind::Write(access), site)
     }
 
-    fn scalar_access(
+    pub(super) fn scalar_access(
         &mut self,
         (place, element): (Place, usize),
         part: Part,
@@ -278,9 +298,9 @@ impl Unroller<'_> {
 
 /// A run of bits of an element that is accessed at once.
 #[derive(Clone, Copy)]
-struct Part {
-    low_bit: Width,
-    width: Width,
+pub struct Part {
+    pub low_bit: Width,
+    pub width: Width,
 }
 
 /// How an element is accessed: at once, except that a weak 16-byte cell is two 8-byte accesses.

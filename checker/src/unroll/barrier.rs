@@ -8,6 +8,7 @@
 
 mod completion;
 mod misuse;
+mod quorum;
 
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
@@ -24,8 +25,10 @@ const N_BARRIERS: u128 = 16;
 enum Group {
     /// A numbered barrier of a CTA.
     Cta(CtaId, u32),
-    /// A barrier of a litmus test: its instance, then its id.
-    Instance(CtaId, u32, u32),
+    /// A named barrier instance of a litmus test; its executions meet if their ids are equal.
+    ///
+    /// With the id, where it is known: that is what the executions of a thread are counted by.
+    Instance(CtaId, u32, Option<u32>),
     /// `bar.warp.sync` with one mask in one warp (of the launch).
     Warp(u32, u32),
 }
@@ -56,6 +59,8 @@ struct Execution {
     form: Form,
     /// Explicit thread count.
     count: Option<u32>,
+    /// The id, 32 bits wide; known unless the barrier is an instance of a litmus test.
+    id: TermRef,
     arrive: EventId,
     /// The passage and its guard.
     wait: Option<(EventId, TermRef)>,
@@ -98,28 +103,22 @@ impl Unroller<'_> {
         (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
         instance: Option<u32>,
     ) -> Result<(), UnrollError> {
-        let id_value = self.constant_operand(state, frame, id, "barrier number")?;
-        if id_value >= N_BARRIERS && instance.is_none() {
-            let message = format!("barrier {id_value} does not exist: a CTA has barriers 0 to 15");
-            return Err(UnrollError::unsupported(
-                "unsupported::barrier-id",
-                message,
-                id.span,
-                "this barrier",
-            ));
-        }
+        let cta = self.graph.hierarchy.cta_of(self.agent);
+        let (group, id) = match instance {
+            Some(instance) => {
+                let id = self.evaluate(&state.env, frame, id)?;
+                let number =
+                    self.graph.terms.constant_value(id).map(|id| u32::try_from(id).unwrap_or(u32::MAX));
+                (Group::Instance(cta, instance, number), id)
+            }
+            None => self.numbered(state, frame, id)?,
+        };
         let count = match count {
             Some(count) => {
                 let value = self.constant_operand(state, frame, count, "thread count")?;
                 Some(u32::try_from(value).unwrap_or(u32::MAX))
             }
             None => None,
-        };
-        let cta = self.graph.hierarchy.cta_of(self.agent);
-        let id_value = u32::try_from(id_value).unwrap_or(u32::MAX);
-        let group = match instance {
-            Some(instance) => Group::Instance(cta, instance, id_value),
-            None => Group::Cta(cta, id_value),
         };
         let generation = self.generation(group, state.live);
         let form = match kind {
@@ -133,7 +132,29 @@ impl Unroller<'_> {
                 Form::Reduce { op: *op, predicate, result }
             }
         };
-        self.execute(state, site, group, generation, form, count)
+        self.execute(state, site, (group, generation), form, (id, count))
+    }
+
+    /// The barrier that a number names.
+    fn numbered(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        id: &Expression,
+    ) -> Result<(Group, TermRef), UnrollError> {
+        let cta = self.graph.hierarchy.cta_of(self.agent);
+        let id_value = self.constant_operand(state, frame, id, "barrier number")?;
+        if id_value >= N_BARRIERS {
+            let message = format!("barrier {id_value} does not exist: a CTA has barriers 0 to 15");
+            return Err(UnrollError::unsupported(
+                "unsupported::barrier-id",
+                message,
+                id.span,
+                "this barrier",
+            ));
+        }
+        let number = u32::try_from(id_value).unwrap_or(u32::MAX);
+        Ok((Group::Cta(cta, number), self.graph.terms.constant(id_value, 32)))
     }
 
     /// Runs `bar.warp.sync`.
@@ -156,7 +177,7 @@ impl Unroller<'_> {
         }
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
         let generation = self.generation(group, state.live);
-        self.execute(state, site, group, generation, Form::Sync, None)
+        self.execute(state, site, (group, generation), Form::Sync, (TermPool::FALSE, None))
     }
 
     fn constant_operand(
@@ -182,10 +203,9 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         site: SiteId,
-        group: Group,
-        generation: Generation,
+        (group, generation): (Group, Generation),
         form: Form,
-        count: Option<u32>,
+        (id, count): (TermRef, Option<u32>),
     ) -> Result<(), UnrollError> {
         let guard = state.live;
         let span = self.graph.sites[site].span;
@@ -203,7 +223,7 @@ impl Unroller<'_> {
         };
         let agent = self.agent;
         let execution =
-            Execution { group, agent, guard, generation, form, count, arrive, wait, position, span };
+            Execution { group, agent, guard, generation, form, count, id, arrive, wait, position, span };
         self.barriers.executions.push(execution);
         match generation {
             Generation::Static(k) => {
@@ -244,6 +264,10 @@ impl Unroller<'_> {
     fn passes(&mut self, group: Group, generation: Generation) -> TermRef {
         let terms = &mut self.graph.terms;
         match generation {
+            // Which threads of an instance meet is not known yet.
+            Generation::Static(_) if matches!(group, Group::Instance(..)) => {
+                terms.fresh(1, UnknownKind::Passes).1
+            }
             Generation::Static(k) => *self
                 .barriers
                 .passes

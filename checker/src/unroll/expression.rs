@@ -220,6 +220,9 @@ impl Unroller<'_> {
 
     /// Records something that must hold.
     pub(super) fn oblige(&mut self, kind: ObligationKind, guard: TermRef, condition: TermRef, span: Span) {
+        if self.last_try.is_some() {
+            return;
+        }
         self.graph.obligations.push(Obligation {
             kind,
             agent: self.agent,
@@ -271,15 +274,20 @@ impl Unroller<'_> {
         let width_bytes = u32::from(object.width / 8);
         let offset = u128::from(object.offset_bytes) + index * u128::from(width_bytes);
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
-        let location = self.location(object);
+        Ok(self.final_bytes(self.location(object), offset_bytes, object.width))
+    }
+
+    /// What some bytes hold in the end.
+    pub(super) fn final_bytes(&mut self, location: LocationId, offset_bytes: u32, width: Width) -> TermRef {
+        let width_bytes = u32::from(width / 8);
         let key = (location, offset_bytes, width_bytes);
         if let Some(&known) = self.final_values.get(&key) {
-            return Ok(known);
+            return known;
         }
         let kind = UnknownKind::FinalValue { location, offset_bytes, width_bytes };
-        let (_, value) = self.graph.terms.fresh(object.width, kind);
+        let (_, value) = self.graph.terms.fresh(width, kind);
         self.final_values.insert(key, value);
-        Ok(value)
+        value
     }
 
     /// The memory operand of an instruction as a reader knows it: `[flag]`, `[ring[…]]`.

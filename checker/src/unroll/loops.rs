@@ -38,11 +38,11 @@ impl Shape<'_> {
 }
 
 /// What one iteration comes to.
-struct Round {
+pub struct Round {
     /// The paths that go round again.
-    again: State,
+    pub again: State,
     /// The paths that leave the loop (and go on after it).
-    leaves: Vec<State>,
+    pub leaves: Vec<State>,
     /// Whether the loop's own condition was undecided.
     uncertain: bool,
 }
@@ -55,6 +55,7 @@ struct Checkpoint {
     n_constraints: usize,
     n_obligations: usize,
     n_cuts: usize,
+    n_blocked: usize,
     n_exits: usize,
     position: u32,
     n_blocking: u32,
@@ -122,6 +123,9 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
     ) -> Result<(), UnrollError> {
+        if self.last_try.is_some() {
+            return self.last_loop(state, frame, shape);
+        }
         if may_spin(self.program, shape.prelude) && may_spin(self.program, shape.body) {
             let checkpoint = self.checkpoint();
             match self.spin(state, frame, shape)? {
@@ -159,7 +163,7 @@ impl Unroller<'_> {
     }
 
     /// Runs one iteration; with `cut`, a path that wants another one beyond an undecided condition is cut instead.
-    fn round(
+    pub(super) fn round(
         &mut self,
         mut state: State,
         frame: &Frame<'_>,
@@ -193,6 +197,9 @@ impl Unroller<'_> {
     }
 
     fn cut(&mut self, id: LoopId, guard: TermRef) {
+        if self.last_try.is_some() {
+            return;
+        }
         let span = self.program.loops[id].span;
         self.graph.cuts.push(LoopCut { id, span, agent: self.agent, guard });
     }
@@ -267,6 +274,11 @@ impl Unroller<'_> {
             self.constrain(both, again);
         }
         self.n_blocking += 1;
+        if self.options.hangs && outer_role == Role::Plain {
+            let waits = self.graph.terms.not(passes);
+            let standing = self.graph.terms.and(state.live, waits);
+            self.stand(State { live: standing, env: state.env.clone() }, frame, shape)?;
+        }
         Ok(Some(self.join_all(last.leaves)))
     }
 
@@ -305,6 +317,7 @@ impl Unroller<'_> {
             n_constraints: self.graph.constraints.len(),
             n_obligations: self.graph.obligations.len(),
             n_cuts: self.graph.cuts.len(),
+            n_blocked: self.graph.blocked.len(),
             n_exits: self.exits.len(),
             position: self.position,
             n_blocking: self.n_blocking,
@@ -319,6 +332,8 @@ impl Unroller<'_> {
         self.graph.constraints.truncate(checkpoint.n_constraints);
         self.graph.obligations.truncate(checkpoint.n_obligations);
         self.graph.cuts.truncate(checkpoint.n_cuts);
+        self.graph.blocked.truncate(checkpoint.n_blocked);
+        self.forget_final_values();
         self.exits.truncate(checkpoint.n_exits);
         self.position = checkpoint.position;
         self.n_blocking = checkpoint.n_blocking;

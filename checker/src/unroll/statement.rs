@@ -124,6 +124,7 @@ impl Unroller<'_> {
             | InstructionKind::Store { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
+            InstructionKind::Fence { .. } | InstructionKind::AliasFence if self.last_try.is_some() => Ok(()),
             InstructionKind::Fence { sem, scope } => {
                 let position = self.next_position();
                 self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;

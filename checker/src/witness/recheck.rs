@@ -343,6 +343,18 @@ fn check_claim(
             })?;
             Ok(Vec::new())
         }
+        GoalKind::Deadlock => {
+            let finished = |agent| values[graph.completed[agent]] == 1;
+            let stands = |agent| {
+                graph.blocked.iter().any(|blocked| blocked.agent == agent && values[blocked.stuck] == 1)
+            };
+            let mut agents = graph.hierarchy.agents();
+            let settled = graph.hierarchy.agents().all(|agent| finished(agent) || stands(agent));
+            ensure(settled && agents.any(|agent| !finished(agent)), || {
+                "some thread can go on, or all have finished, in the execution found".into()
+            })?;
+            Ok(Vec::new())
+        }
         GoalKind::Condition => {
             let complete = graph.completed.iter().all(|&completed| values[completed] == 1);
             let found = graph.condition.as_ref().is_some_and(|goal| {

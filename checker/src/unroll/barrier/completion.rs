@@ -6,16 +6,22 @@
 use super::super::{UnrollError, Unroller};
 use super::{Execution, Form, Generation, Group, entails, with_rule};
 use crate::event::support::Supports;
-use crate::event::{AgentId, BarrierEdge, Constraint, CtaId, EventId, EventKind, Role, TermPool, TermRef};
+use crate::event::{
+    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, Role, TermPool, TermRef, Wait,
+};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Most barrier edges of a graph.
 const MAX_BARRIER_EDGES: usize = 4_000_000;
 
 /// Threads a warp counts for, however many lanes the launch gives it (BR-2).
 const WARP_SIZE: u32 = 32;
+
+/// Who is waited for, and when each has done what the others wait for.
+type Awaited = Arc<[(AgentId, TermRef)]>;
 
 /// The executions of one group, and who takes part.
 pub struct Instances {
@@ -27,8 +33,6 @@ pub struct Instances {
     exit_counts: bool,
     /// Whether `exit_counts` holds for whole warps too.
     exit_counts_for_warps: bool,
-    /// Whether more threads are waited for than there are.
-    never: bool,
 }
 
 impl Unroller<'_> {
@@ -39,40 +43,47 @@ impl Unroller<'_> {
             groups.entry(execution.group).or_default().push(index);
         }
         let mut supports = Supports::default();
+        let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
         for (group, executions) in groups {
+            if let Group::Instance(cta, instance, _) = group {
+                rounds.entry((cta, instance)).or_default().extend(executions);
+                continue;
+            }
             let instances = self.instances(group, executions)?;
             self.check_arrivals(group, &instances.per_lane)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
             self.link(&instances)?;
             self.link_exits(&instances, &mut supports);
+            if self.options.hangs {
+                self.record_blocked(group, &instances);
+            }
+        }
+        for ((cta, instance), mut executions) in rounds {
+            executions.sort_unstable();
+            self.finish_instance(&executions, &mut supports);
+            if self.options.hangs {
+                let name = self.group_name(Group::Instance(cta, instance, None));
+                self.record_instance_blocked(&executions, &name);
+            }
         }
         Ok(())
     }
 
-    fn execution(&self, index: usize) -> Execution {
+    pub(super) fn execution(&self, index: usize) -> Execution {
         self.barriers.executions[index]
     }
 
     fn instances(&self, group: Group, executions: Vec<usize>) -> Result<Instances, UnrollError> {
         let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
         let (exit_counts, exit_counts_for_warps) = match group {
+            Group::Instance(..) => (true, true),
             Group::Warp(warp, mask) => {
                 let lanes = self.graph.hierarchy.launch.lanes;
                 for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
                     per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
                 }
                 (false, false)
-            }
-            Group::Instance(..) => {
-                // Whoever has an execution takes part; with a thread count, exits stand for nobody.
-                let counts: BTreeSet<Option<u32>> =
-                    executions.iter().map(|&index| self.execution(index).count).collect();
-                let agents: BTreeSet<AgentId> =
-                    executions.iter().map(|&index| self.execution(index).agent).collect();
-                self.check_quorum(&counts, agents.len(), &executions)?;
-                let all = counts.contains(&None);
-                (all, all)
             }
             Group::Cta(cta, id) => {
                 self.check_forms(id, &executions)?;
@@ -87,33 +98,7 @@ impl Unroller<'_> {
         for &index in &executions {
             per_lane.entry(self.execution(index).agent).or_default().push(index);
         }
-        let count = executions.first().and_then(|&index| self.execution(index).count);
-        let n_agents = per_lane.len();
-        let never =
-            matches!(group, Group::Instance(..)) && count.is_some_and(|count| count as usize > n_agents);
-        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps, never })
-    }
-
-    /// A count of all who take part, or of more: then nobody ever gets through. Which threads form a smaller one is a
-    /// free choice, which counting does not make.
-    fn check_quorum(
-        &self,
-        counts: &BTreeSet<Option<u32>>,
-        n_agents: usize,
-        executions: &[usize],
-    ) -> Result<(), UnrollError> {
-        let is_choice = |count: &Option<u32>| count.is_some_and(|count| (count as usize) < n_agents);
-        if counts.len() <= 1 && !counts.iter().any(is_choice) {
-            return Ok(());
-        }
-        let span = executions.first().map_or(self.kernel.span, |&index| self.execution(index).span);
-        let diagnostic = Diagnostic::new(
-            "unsupported::barrier-quorum",
-            "a barrier that some of its threads can pass without the others is not checked by this version",
-            span,
-            format!("{n_agents} threads use this barrier"),
-        );
-        Err(UnrollError::Unsupported(diagnostic.with_help("let the thread count be the number of threads")))
+        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
     }
 
     /// `red` does not mix with the others while the barrier is active (UB-B5), that is in one generation.
@@ -219,7 +204,7 @@ impl Unroller<'_> {
         }
     }
 
-    fn imply(&mut self, guard: TermRef, term: TermRef) {
+    pub(super) fn imply(&mut self, guard: TermRef, term: TermRef) {
         let term = self.graph.terms.implies(guard, term);
         if term != TermPool::TRUE {
             self.graph.constraints.push(Constraint { term });
@@ -228,11 +213,26 @@ impl Unroller<'_> {
 
     /// 1 iff everybody needed for the generation has arrived.
     fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
-        if instances.never {
-            return TermPool::FALSE;
+        let awaited = self.awaited(instances, generation);
+        let mut needed: Vec<TermRef> = awaited.into_iter().map(|(_, enough)| enough).collect();
+        if instances.exit_counts && !instances.exit_counts_for_warps {
+            // With an explicit count, a warp whose threads have all exited is still waited for.
+            let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
+            for (&lane, executions) in &instances.per_lane {
+                let arrived = self.arrived(executions, generation);
+                warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(arrived);
+            }
+            for (_, arrivals) in warps {
+                let some = self.graph.terms.or_all(arrivals);
+                needed.push(some);
+            }
         }
-        let mut needed = Vec::new();
-        let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
+        self.graph.terms.and_all(needed)
+    }
+
+    /// Who takes part, and when each has done what the others wait for.
+    fn awaited(&mut self, instances: &Instances, generation: Generation) -> Vec<(AgentId, TermRef)> {
+        let mut awaited = Vec::with_capacity(instances.per_lane.len());
         for (&lane, executions) in &instances.per_lane {
             let arrived = self.arrived(executions, generation);
             let mut enough = arrived;
@@ -243,18 +243,54 @@ impl Unroller<'_> {
                     let exited = self.graph.terms.and(completed, not);
                     enough = self.graph.terms.or(arrived, exited);
                 }
-                warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(arrived);
             }
-            needed.push(enough);
+            awaited.push((lane, enough));
         }
-        if !instances.exit_counts_for_warps {
-            // With an explicit count, a warp whose threads have all exited is still waited for.
-            for (_, arrivals) in warps {
-                let some = self.graph.terms.or_all(arrivals);
-                needed.push(some);
+        awaited
+    }
+
+    /// Says when a thread that has arrived waits for ever.
+    fn record_blocked(&mut self, group: Group, instances: &Instances) {
+        let name = self.group_name(group);
+        let mut known: BTreeMap<u32, (TermRef, Awaited)> = BTreeMap::new();
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let Some((wait, _)) = execution.wait else { continue };
+            let (incomplete, awaited) = match execution.generation {
+                Generation::Static(k) => match known.get(&k) {
+                    Some(same) => same.clone(),
+                    None => {
+                        let new = self.incomplete(instances, execution.generation);
+                        known.entry(k).or_insert(new).clone()
+                    }
+                },
+                Generation::Dynamic(_) => self.incomplete(instances, execution.generation),
+            };
+            let stuck = self.graph.terms.and(execution.guard, incomplete);
+            let event = &self.graph.events[wait];
+            let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+            if stuck != TermPool::FALSE {
+                let wait = Wait::Barrier { site, name: name.clone(), awaited };
+                let (agent, span) = (execution.agent, execution.span);
+                self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
             }
         }
-        self.graph.terms.and_all(needed)
+    }
+
+    fn incomplete(&mut self, instances: &Instances, generation: Generation) -> (TermRef, Awaited) {
+        let complete = self.complete(instances, generation);
+        (self.graph.terms.not(complete), self.awaited(instances, generation).into())
+    }
+
+    /// As a reader knows it.
+    fn group_name(&self, group: Group) -> String {
+        match group {
+            Group::Cta(cta, id) => format!("barrier {id} of {}", self.cta_name(cta)),
+            Group::Instance(cta, instance, _) => {
+                format!("instance {instance} of the barrier of {}", self.cta_name(cta))
+            }
+            Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
+        }
     }
 
     /// 1 iff one of a thread's executions is an arrival of the generation.
@@ -270,7 +306,7 @@ impl Unroller<'_> {
         self.graph.terms.or_all(arrivals)
     }
 
-    fn same_generation(&mut self, a: Generation, b: Generation) -> TermRef {
+    pub(super) fn same_generation(&mut self, a: Generation, b: Generation) -> TermRef {
         if let (Generation::Static(a), Generation::Static(b)) = (a, b) {
             return TermPool::boolean(a == b);
         }
@@ -395,7 +431,12 @@ impl Unroller<'_> {
     }
 
     /// What a thread passed, awaited or decided on before it exited.
-    fn before_exit(&self, lane: AgentId, condition: TermRef, supports: &mut Supports) -> Vec<EventId> {
+    pub(super) fn before_exit(
+        &self,
+        lane: AgentId,
+        condition: TermRef,
+        supports: &mut Supports,
+    ) -> Vec<EventId> {
         let deciding = supports.reads(&self.graph.terms, condition);
         self.graph
             .events

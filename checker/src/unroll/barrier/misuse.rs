@@ -30,7 +30,7 @@ impl Unroller<'_> {
                     if self.is_separated(&arrival, &next) {
                         continue;
                     }
-                    let (Group::Cta(_, id) | Group::Instance(_, id, _)) = group else { continue };
+                    let Group::Cta(_, id) = group else { continue };
                     let diagnostic = Diagnostic::new(
                         "unsupported::barrier-reuse-after-arrive",
                         format!("barrier {id} may be used again before the `arrive` on it has completed"),

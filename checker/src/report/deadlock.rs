@@ -1,0 +1,121 @@
+//! Words for threads that wait for ever.
+
+use super::wording::{Words, number};
+use crate::event::AgentId;
+use crate::explain::deadlock::{LookFact, Role, Standing, WaitFact};
+use fencepost_dsl::index::Id;
+
+/// Threads named one by one; more are folded.
+const NAMED_MAX: usize = 3;
+
+impl Words<'_> {
+    /// The first line: `deadlock: tid 1 of cta 0 waits for ever at barrier 0 of cta 0`.
+    pub fn deadlock(&self, roles: &[Role]) -> String {
+        let Some(first) = roles.first() else { return "deadlock".to_owned() };
+        let what = match &first.wait {
+            WaitFact::Memory(looks) => match looks.first() {
+                Some(look) => format!("for `{}` to see another value", look.text),
+                None => "in a loop that nothing ends".to_owned(),
+            },
+            WaitFact::Barrier { name, .. } => format!("at {name}"),
+        };
+        let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
+        let others = match n_others {
+            0 => String::new(),
+            1 => ", and another thread waits with it".to_owned(),
+            n => format!(", and {n} other threads wait with it"),
+        };
+        format!("deadlock: {} {what}{others}", self.wait_for_ever(&first.agents))
+    }
+
+    /// The label at a role's place.
+    pub fn waits_here(&self, role: &Role) -> String {
+        let at = Self::iterations(&role.iterations);
+        match &role.wait {
+            WaitFact::Memory(_) => format!("{} here{at}", self.wait_for_ever(&role.agents)),
+            WaitFact::Barrier { name, .. } => {
+                format!("{} here: {name}{at}", self.wait_for_ever(&role.agents))
+            }
+        }
+    }
+
+    /// Why a role waits, as a sentence.
+    pub fn blocked(&self, role: &Role) -> String {
+        let who = self.agents(&role.agents);
+        match &role.wait {
+            WaitFact::Memory(looks) if looks.is_empty() => {
+                format!("the loop at {} reads nothing that could end it", self.line(role.span))
+            }
+            WaitFact::Memory(looks) => {
+                let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
+                format!(
+                    "{who} would go round once more: {}; no thread is left that could change it",
+                    looks.join(", ")
+                )
+            }
+            WaitFact::Barrier { name, missing } if missing.is_empty() => {
+                format!("{name} waits for more threads than use it")
+            }
+            WaitFact::Barrier { name, missing } => {
+                let mut groups: Vec<(Standing, Vec<AgentId>)> = Vec::new();
+                for &(agent, standing) in missing {
+                    match groups.iter_mut().find(|(known, _)| *known == standing) {
+                        Some((_, agents)) => agents.push(agent),
+                        None => groups.push((standing, vec![agent])),
+                    }
+                }
+                let parts: Vec<String> = groups
+                    .into_iter()
+                    .map(|(standing, agents)| {
+                        let is_one = agents.len() == 1;
+                        let place = match standing {
+                            Standing::Finished if is_one => "which has finished without it".to_owned(),
+                            Standing::Finished => "which have finished without it".to_owned(),
+                            Standing::Waits(span) => {
+                                let verb = if is_one { "waits" } else { "wait" };
+                                format!("which {verb} at {}", self.line(span))
+                            }
+                        };
+                        format!("{}, {place}", self.agents(&agents))
+                    })
+                    .collect();
+                format!("{name} still needs {}", parts.join("; and "))
+            }
+        }
+    }
+
+    fn look(&self, look: &LookFact) -> String {
+        let value = number(look.value);
+        if look.is_weak {
+            format!(
+                "`{}` ({}) is weak: it may return {value} for ever, whatever others write",
+                look.text,
+                self.line(look.span)
+            )
+        } else {
+            format!("`{}` ({}) returns {value} in the end", look.text, self.line(look.span))
+        }
+    }
+
+    fn wait_for_ever(&self, agents: &[AgentId]) -> String {
+        format!("{} {} for ever", self.agents(agents), if agents.len() == 1 { "waits" } else { "wait" })
+    }
+
+    /// `tid 0`, `tid 0 and tid 1`, `32 threads (tid 0 to tid 31)`.
+    pub fn agents(&self, agents: &[AgentId]) -> String {
+        let names = || agents.iter().map(|&agent| self.agent(agent));
+        match agents {
+            [] => "nobody".to_owned(),
+            [only] => self.agent(*only),
+            [first, .., last] if agents.len() > NAMED_MAX => {
+                let is_run = last.index() - first.index() + 1 == agents.len();
+                let link = if is_run { "to" } else { "…" };
+                format!("{} threads ({} {link} {})", agents.len(), self.agent(*first), self.agent(*last))
+            }
+            [init @ .., last] => {
+                let init: Vec<String> = names().take(init.len()).collect();
+                format!("{} and {}", init.join(", "), self.agent(*last))
+            }
+        }
+    }
+}
