@@ -272,7 +272,7 @@ impl Body<'_> {
         let (prelude, condition) = self.collect(|body| body.resolve_condition(condition));
         let Ok(condition) = condition else { return };
         if let Some(loud) = calls::loud_statement(&prelude) {
-            let message = "`await` repeats reads and atomics only";
+            let message = "`await` repeats reads, atomics and mbarrier waits only";
             let error = Diagnostic::new(
                 "validate::await-side-effect",
                 message,
