@@ -3,7 +3,7 @@
 use super::program::{
     Address, AddressBase, BarrierKind, ElementKind, Expression, ExpressionKind, Instruction, InstructionKind,
     Kernel, MbarrierOp, MbarrierPhase, Object, Program, ProxyFenceKind, Register, RegisterId, Statement,
-    StatementKind,
+    StatementKind, Width,
 };
 use crate::index::IndexVec;
 use std::fmt::Write as _;
@@ -15,7 +15,8 @@ pub fn dump(program: &Program) -> String {
         let names =
             Names { program, registers: &function.registers, objects: None, function: Some(function) };
         let values: Vec<String> = function.values.iter().map(|&value| names.typed(value)).collect();
-        let references = function.references.iter().map(|r| format!("{}: &{}", r.name, r.width));
+        let references =
+            function.references.iter().map(|r| format!("{}: &{}", r.name, type_name(r.element, r.width)));
         let parameters: Vec<String> = references.chain(values).collect();
         let _ = writeln!(out, "fn {}({})", function.name, parameters.join(", "));
         names.block(&mut out, &function.body, 1);
@@ -27,6 +28,13 @@ pub fn dump(program: &Program) -> String {
         dump_kernel(&mut out, program, kernel);
     }
     out
+}
+
+fn type_name(element: ElementKind, width: Width) -> String {
+    match element {
+        ElementKind::Data => width.to_string(),
+        ElementKind::Mbarrier => "mbarrier".to_owned(),
+    }
 }
 
 fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
@@ -59,11 +67,7 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             "  {} {}{dimensions}: {} storage {} byte {} mapping {}",
             object.space,
             object.name,
-            if object.element == ElementKind::Mbarrier {
-                "mbarrier".to_owned()
-            } else {
-                object.width.to_string()
-            },
+            type_name(object.element, object.width),
             object.storage.0,
             object.offset_bytes,
             object.mapping

@@ -41,7 +41,11 @@ pub(super) fn check_barrier(opcode: &Opcode<'_>, target: Target) -> Result<Opera
             "aligned" => set_once(&mut aligned, (), modifier)?,
             "release" | "relaxed" | "acquire" | "acq_rel" | "sc" => set_once(&mut sem, modifier, modifier)?,
             _ => {
-                return Err(unknown_modifier(opcode, modifier, &["release", "relaxed", "acquire", "aligned"]));
+                return Err(unknown_modifier(
+                    opcode,
+                    modifier,
+                    &["release", "relaxed", "acquire", "aligned"],
+                ));
             }
         }
     }

@@ -17,19 +17,20 @@ const TENSORMAP_BYTES: u128 = 128;
 impl Body<'_> {
     /// `let p = elect.sync mask;` or, with the leader's lane, `let {leader, p} = elect.sync mask;`.
     pub(super) fn resolve_elect(&mut self, site: &Site<'_>) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
-        let [mask] = operands else {
-            return Err(self.operand_count(site, "a mask of lanes", operands.len()));
-        };
-        let mask = self.value_operand(site, mask, 32)?;
+        self.expect_operands(site, 1, 1, "a mask of lanes")?;
+        let mask = self.value_operand(site, &site.operands[0], 32)?;
         if constant_value(&mask) == Some(0) {
             let message = "the mask names no lane, so the executing lane is not in it";
             let error = Diagnostic::new("validate::warp-mask", message, mask.span, "no lane");
             return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule("UB-A14")));
         }
         let (leader, predicate) = match site.results {
-            Results::Nothing if is_sink => (None, None),
-            Results::Nothing => return Err(self.unbound_result(site)),
+            Results::Nothing => {
+                let message = "the result of `elect.sync` is not bound";
+                let error =
+                    Diagnostic::new("validate::unbound-result", message, site.span, "a result is lost");
+                return Err(self.report(error.with_help("write `let p = elect.sync …;`")));
+            }
             Results::One(name) => (None, name),
             Results::Vector([leader, predicate]) => (leader.as_deref(), predicate.as_deref()),
             Results::Vector(_) => {
@@ -50,10 +51,8 @@ impl Body<'_> {
 
     /// `let r = getctarank.shared::cluster.u32 [p];`, with or without the brackets.
     pub(super) fn resolve_cta_rank(&mut self, site: &Site<'_>, is_generic: bool) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
-        let [operand] = operands else {
-            return Err(self.operand_count(site, "an address in shared memory", operands.len()));
-        };
+        self.expect_operands(site, 1, 1, "an address in shared memory")?;
+        let operand = &site.operands[0];
         let memory = match operand {
             Operand::Memory(memory) => Some(memory.clone()),
             Operand::Expr(expr) => Self::as_memory(expr),
@@ -64,7 +63,7 @@ impl Body<'_> {
         };
         let (address, _) = self.resolve_address(&memory)?;
         self.expect_space(site, &address, Space::Shared, "AS-43")?;
-        let destination = self.one_result(site, is_sink, 32)?;
+        let destination = self.one_result(site, false, 32)?;
         let text = if is_generic { "getctarank.u32" } else { "getctarank.shared::cluster.u32" };
         Ok((text.to_owned(), InstructionKind::GetCtaRank { destination, address }, vec![destination]))
     }

@@ -534,11 +534,13 @@ impl Body<'_> {
     fn barrier_count(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {
         let count = self.value_operand(site, operand, 32)?;
         match constant_value(&count) {
-            Some(value) if value == 0 || value % 32 != 0 => {
+            Some(value) if value == 0 || value % 32 != 0 || value > 1024 => {
                 let message = format!("{value} is not a thread count of a barrier");
-                let error =
-                    Diagnostic::new("validate::barrier-count", message, count.span, "not a multiple of 32");
-                Err(self.report(error.with_help("barriers count whole warps: 32, 64, …").with_rule("UB-B2")))
+                let label = if value > 1024 { "more than a CTA has" } else { "not a multiple of 32" };
+                let error = Diagnostic::new("validate::barrier-count", message, count.span, label);
+                Err(self.report(
+                    error.with_help("barriers count whole warps: 32, 64, … up to 1024").with_rule("UB-B2"),
+                ))
             }
             _ => Ok(count),
         }

@@ -373,6 +373,7 @@ impl Body<'_> {
                 "elements of {alignment} bytes must be {alignment}-byte aligned; this is at byte {offset_bytes}"
             );
             let error = Diagnostic::new("validate::view", message, place, "not aligned");
+            let error = if element == ElementKind::Mbarrier { error.with_rule("UB-M15") } else { error };
             return Err(
                 self.report(error.with_help("choose an offset that is a multiple of the element size"))
             );

@@ -44,12 +44,9 @@ impl Body<'_> {
             MbarrierVerb::Arrive | MbarrierVerb::ArriveDrop => self.resolve_arrive(site, opcode),
             MbarrierVerb::TestWait | MbarrierVerb::TryWait => self.resolve_wait(site, opcode),
             MbarrierVerb::PendingCount => {
-                let (is_sink, operands) = Self::without_sink(site);
-                let [state] = operands else {
-                    return Err(self.operand_count(site, "a state", operands.len()));
-                };
-                let state = self.value_operand(site, state, 64)?;
-                let destination = self.one_result(site, is_sink, 32)?;
+                self.expect_operands(site, 1, 1, "a state")?;
+                let state = self.state_operand(site, &site.operands[0])?;
+                let destination = self.one_result(site, false, 32)?;
                 let op = MbarrierOp::PendingCount { destination, state };
                 Ok((opcode.text(None), InstructionKind::Mbarrier(op), vec![destination]))
             }
@@ -127,7 +124,7 @@ impl Body<'_> {
     }
 
     fn resolve_wait(&mut self, site: &Site<'_>, opcode: MbarrierOpcode) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
+        let operands = site.operands;
         let is_try = opcode.verb == MbarrierVerb::TryWait;
         let phase = if opcode.parity { "parity" } else { "state" };
         let hint = if is_try { ", and maybe a time hint" } else { "" };
@@ -156,7 +153,7 @@ impl Body<'_> {
             // It bounds how long the thread sleeps, which no one can tell from outside.
             self.value_operand(site, hint, 32)?;
         }
-        if matches!(site.results, Results::Nothing) && !is_sink {
+        if matches!(site.results, Results::Nothing) {
             let message = format!("the result of `{}` is not looked at", site.opcode.text);
             let error = Diagnostic::new("validate::unbound-result", message, site.span, "waits for nothing");
             return Err(self.report(
@@ -165,22 +162,30 @@ impl Body<'_> {
                     .with_rule("MB-6"),
             ));
         }
-        let destination = self.one_result(site, is_sink, 1)?;
+        let destination = self.one_result(site, false, 1)?;
         let (sem, scope) = (opcode.sem, opcode.scope);
         let wait = MbarrierWait { destination, address, phase, is_try, sem, scope };
         Ok((text, InstructionKind::Mbarrier(MbarrierOp::Wait(wait)), vec![destination]))
     }
 
-    /// A state is 64 bits; a constant is most likely a parity whose `.parity` was forgotten.
+    /// A state is 64 bits; anything else is most likely a parity whose `.parity` was forgotten.
     fn state_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {
-        let state = self.value_operand(site, operand, 64)?;
-        if constant_value(&state).is_some() {
-            let message = format!("`{}` waits for a state that an arrive returned", site.opcode.text);
-            let error = Diagnostic::new("validate::mbarrier-state", message, state.span, "a constant");
-            let name = site.opcode.text.replacen("_wait", "_wait.parity", 1);
-            return Err(self.report(error.with_help(format!("write `{name}` to wait for a parity"))));
+        let Operand::Expr(expr) = operand else {
+            return Err(self.wrong_operand(site, operand_span(operand, site.span), "a state"));
+        };
+        let state = self.resolve_expression(expr, Some(64))?;
+        if state.width == 64 && constant_value(&state).is_none() {
+            return Ok(state);
         }
-        Ok(state)
+        let message = format!("`{}` takes a state that an arrive returned", site.opcode.text);
+        let label = if state.width == 64 { "a constant".to_owned() } else { format!("{} bits", state.width) };
+        let error = Diagnostic::new("validate::mbarrier-state", message, state.span, label);
+        let name = site.opcode.text.replacen("_wait", "_wait.parity", 1);
+        Err(self.report(if name == site.opcode.text {
+            error.with_help("write `let state = mbarrier.arrive.noComplete.shared::cta.b64 [bar], 1;`")
+        } else {
+            error.with_help(format!("write `{name}` to wait for a parity"))
+        }))
     }
 
     fn tx_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {

@@ -177,6 +177,16 @@ impl Body<'_> {
 
     fn unknown_function(&mut self, function: &Name) -> Reported {
         let name = &function.text;
+        if name == "mapa" {
+            let message = "`mapa` gives an address, which is not a value";
+            let error =
+                Diagnostic::new("validate::address-value", message, function.place.0, "used as a value");
+            return self.report(
+                error
+                    .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
+                    .with_rule("AS-43"),
+            );
+        }
         let message = format!("there is no function `{name}`");
         let mut error =
             Diagnostic::new("resolve::unknown-function", message, function.place.0, "unknown function");

@@ -134,11 +134,11 @@ impl Body<'_> {
             for (name, register) in names.iter().zip(registers) {
                 if let (Some(name), Some(register)) = (name, register) {
                     let found = self.registers[register].width;
-                    self.bind(name, Binding::Register(register, Mutability::Let));
                     if let Some(width) = width {
                         let kind = ExpressionKind::Register(register);
                         self.expect_width(Expression { span: value.place.0, width: found, kind }, width)?;
                     }
+                    self.bind(name, Binding::Register(register, Mutability::Let));
                 }
             }
             return Ok(());
