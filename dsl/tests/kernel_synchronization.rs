@@ -748,3 +748,114 @@ fn every_feature_has_its_floor() {
         );
     }
 }
+
+/// A small generator of numbers, so that failures can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn pick<T: Copy>(&mut self, words: &[T]) -> T {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        words[((self.0 >> 33) as usize) % words.len()]
+    }
+}
+
+/// Any opcode is either legal, and then its full spelling is legal and is its own full spelling, or has one error.
+#[test]
+fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
+    // Each with operands that suit it, and some that do not.
+    let none: &[&str] = &["", "", "", "", "[map[0]], 128", "[bar]"];
+    let arrive: &[&str] =
+        &["[bar]", "[bar], 1", "_, [bar]", "_, [mapa(full[r], r)], 2", "_, [bar], 16", "state"];
+    let wait: &[&str] =
+        &["[bar], state", "[full[1]], 1", "[bar], state, r", "[mapa(bar, 1)], r", "_, [bar], 0"];
+    let tx: &[&str] = &["[bar], 1", "[mapa(bar, 1)], r", "[bar]"];
+    let access: &[&str] = &["[s[1]]", "[mapa(s[0], 1)]", "[x]", "[bar]", "[s[r]], 3", "[mapa(s[0], 1)], 3"];
+    let verbs: &[(&str, &[&str])] = &[
+        ("fence", none),
+        ("fence.proxy", none),
+        ("fence.proxy.async::generic", none),
+        ("membar.proxy", none),
+        ("barrier.cluster.arrive", none),
+        ("barrier.cluster.wait", none),
+        ("mbarrier.arrive", arrive),
+        ("mbarrier.arrive_drop", arrive),
+        ("mbarrier.expect_tx", tx),
+        ("mbarrier.complete_tx", tx),
+        ("mbarrier.init", tx),
+        ("mbarrier.inval", tx),
+        ("mbarrier.test_wait", wait),
+        ("mbarrier.try_wait", wait),
+        ("ld.weak", access),
+        ("red.add", access),
+    ];
+    let modifiers = [
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        ".relaxed",
+        ".release",
+        ".acquire",
+        ".acq_rel",
+        ".sc",
+        ".cta",
+        ".cluster",
+        ".sys",
+        ".shared",
+        ".shared::cta",
+        ".shared::cluster",
+        ".global",
+        ".b64",
+        ".u32",
+        ".parity",
+        ".noComplete",
+        ".expect_tx",
+        ".aligned",
+        ".alias",
+        ".async",
+        ".async::generic",
+        ".tensormap::generic",
+        ".mbarrier_init",
+        ".sync_restrict::shared::cta",
+        ".sync_restrict::shared::cluster",
+        ".sync_restrict::shared::cluster::read",
+    ];
+    let results = ["", "", "let q = ", "let q = ", "let {a, b} = ", "await "];
+    let mut random = Random(23);
+    let mut n_legal = 0;
+    for _ in 0..20_000 {
+        let words = [0; 3].map(|_| random.pick(&modifiers)).concat();
+        let (verb, operands) = random.pick(verbs);
+        let opcode = format!("{verb}{words}");
+        let (result, operands) = (random.pick(&results), random.pick(operands));
+        let body = |opcode: &str| format!("{result}{opcode} {operands};");
+        match try_load(&source(&body(&opcode))) {
+            Ok(first) => {
+                n_legal += 1;
+                let full = instruction(&body(&opcode)).text;
+                let second = try_load(&source(&body(&full)));
+                let second = second.unwrap_or_else(|errors| panic!("{opcode} is {full}\n{errors:#?}"));
+                assert_eq!(dump(&first), dump(&second), "{opcode} is {full}");
+            }
+            Err(errors) => assert_eq!(errors.len(), 1, "{}\n{errors:#?}", body(&opcode)),
+        }
+    }
+    assert!(n_legal > 300, "{n_legal}");
+}
