@@ -473,7 +473,17 @@ impl<'a> Decider<'a> {
 
 fn fallback_launch() -> Launch {
     let span = Span::new(fencepost_dsl::FileId(0), 0, 0);
-    Launch { name: String::new(), gpus: 1, clusters: 1, ctas: 1, warps: 1, lanes: 1, span, placement: None }
+    Launch {
+        name: String::new(),
+        gpus: 1,
+        clusters: 1,
+        ctas: 1,
+        warps: 1,
+        lanes: 1,
+        resident: false,
+        span,
+        placement: None,
+    }
 }
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {

@@ -367,10 +367,12 @@ fn indices_give_obligations_only_where_they_are_not_plainly_inside() {
 fn references_stand_for_elements_of_the_callers_object() {
     let mut b = Builder::new();
     let ring = b.object(Space::Shared, "ring", 32, &[4]);
-    let references = IndexVecOf::from(vec![Reference { name: "slot".into(), width: 32 }]);
+    let references =
+        IndexVecOf::from(vec![Reference { name: "slot".into(), width: 32, element: ElementKind::Data }]);
     let registers = IndexVecOf::from(vec![Register { name: "v".into(), width: 32 }]);
     let (v, slot) = (RegisterId(0), ReferenceId(0));
-    let address = Address { span: span(), base: AddressBase::Reference(slot), indices: vec![int(1)] };
+    let address =
+        Address { span: span(), base: AddressBase::Reference(slot), indices: vec![int(1)], rank: None };
     let function = b.functions.push(Function {
         name: "put".into(),
         values: vec![v],

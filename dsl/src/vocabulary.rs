@@ -92,6 +92,29 @@ impl fmt::Display for FenceSem {
     }
 }
 
+/// The objects a restricted fence is about (`.sync_restrict::…`).
+///
+/// Source: FN-7, FN-8, FN-15 … FN-17.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SyncRestrict {
+    /// `shared::cta`: shared memory of the own CTA; on release fences.
+    SharedCta,
+    /// `shared::cluster`: shared memory of the cluster, the own CTA's included; on acquire fences.
+    SharedCluster,
+    /// `shared::cluster::read`: reads of shared memory of the cluster; on release proxy fences.
+    SharedClusterRead,
+}
+
+impl fmt::Display for SyncRestrict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SharedCta => "shared::cta",
+            Self::SharedCluster => "shared::cluster",
+            Self::SharedClusterRead => "shared::cluster::read",
+        })
+    }
+}
+
 /// A state space an object can live in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Space {

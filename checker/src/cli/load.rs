@@ -81,12 +81,21 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         ctas: 1,
         warps: 1,
         lanes: 1,
+        resident: false,
         span: kernel.span,
         placement: None,
     };
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
+        if name.trim() == "resident" {
+            launch.resident = match value.trim() {
+                "true" => true,
+                "false" => false,
+                other => return Err(format!("`resident` is `true` or `false`, not `{other}`")),
+            };
+            continue;
+        }
         let value: u32 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
         let field = match name.trim() {
             "gpus" => &mut launch.gpus,
@@ -96,7 +105,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             "lanes" => &mut launch.lanes,
             other => {
                 return Err(format!(
-                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps and lanes"
+                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps, lanes and resident"
                 ));
             }
         };

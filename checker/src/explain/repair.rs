@@ -275,6 +275,7 @@ mod tests {
             ctas: 2,
             warps: 1,
             lanes: 1,
+            resident: false,
             span,
             placement: None,
         };

@@ -441,7 +441,7 @@ pub fn proved(property: Property) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{element, number};
-    use fencepost_dsl::kernel::program::{Object, StorageId};
+    use fencepost_dsl::kernel::program::{ElementKind, Object, StorageId};
     use fencepost_dsl::vocabulary::Space;
     use fencepost_dsl::{FileId, Span};
 
@@ -451,6 +451,7 @@ mod tests {
             name: "a".into(),
             space: Space::Global,
             width: 32,
+            element: ElementKind::Data,
             dimensions: vec![2, 4],
             storage: StorageId(0),
             offset_bytes: 0,

@@ -5,7 +5,7 @@ use super::{State, UnrollError, Unroller};
 use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Object,
-    ObjectId, Reference, ReferenceId, Register, RegisterId, UnaryOp, Width,
+    ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -137,6 +137,14 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Place, UnrollError> {
+        if address.rank.is_some() {
+            return Err(UnrollError::unsupported(
+                "unsupported::peer-address",
+                "memory of a peer CTA is not checked by this version",
+                address.span,
+                "in a peer CTA",
+            ));
+        }
         let indices = self.indices(env, frame, address)?;
         Ok(match address.base {
             AddressBase::Object(id) => {
@@ -296,10 +304,22 @@ impl Unroller<'_> {
             InstructionKind::Load { address, .. }
             | InstructionKind::Store { address, .. }
             | InstructionKind::Atomic { address, .. }
-            | InstructionKind::Reduction { address, .. } => address,
+            | InstructionKind::Reduction { address, .. }
+            | InstructionKind::GetCtaRank { address, .. }
+            | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
+            | InstructionKind::TensormapCopyFence { destination: address, .. } => address,
+            InstructionKind::Mbarrier(op) => match op.address() {
+                Some(address) => address,
+                None => return String::new(),
+            },
             InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
+            | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence
+            | InstructionKind::ProxyFence(_)
+            | InstructionKind::ClusterArrive { .. }
+            | InstructionKind::ClusterWait { .. }
+            | InstructionKind::ElectSync { .. }
             | InstructionKind::WarpSync { .. } => return String::new(),
         };
         let mut text = match address.base {

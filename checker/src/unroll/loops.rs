@@ -345,9 +345,14 @@ impl Unroller<'_> {
 fn may_spin(program: &Program, statements: &[Statement]) -> bool {
     statements.iter().all(|statement| match &statement.kind {
         StatementKind::Assert(_) | StatementKind::Assume(_) | StatementKind::Reachable(_) => false,
-        StatementKind::Instruction(instruction) => {
-            !matches!(instruction.kind, InstructionKind::Barrier { .. } | InstructionKind::WarpSync { .. })
-        }
+        StatementKind::Instruction(instruction) => !matches!(
+            instruction.kind,
+            InstructionKind::Barrier { .. }
+                | InstructionKind::WarpSync { .. }
+                | InstructionKind::ClusterArrive { .. }
+                | InstructionKind::ClusterWait { .. }
+                | InstructionKind::ElectSync { .. }
+        ),
         StatementKind::If { then, otherwise, .. } => may_spin(program, then) && may_spin(program, otherwise),
         StatementKind::For { body, .. } => may_spin(program, body),
         StatementKind::While { prelude, body, .. } => may_spin(program, prelude) && may_spin(program, body),

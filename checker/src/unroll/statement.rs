@@ -10,6 +10,16 @@ use fencepost_dsl::kernel::program::{
     Address, Expression, FunctionId, Instruction, InstructionKind, RegisterId, Statement, StatementKind,
 };
 
+/// The error for an instruction that is read but has no events yet.
+fn not_modelled(instruction: &Instruction) -> UnrollError {
+    UnrollError::unsupported(
+        "unsupported::instruction",
+        format!("`{}` is not checked by this version", instruction.text),
+        instruction.opcode_span,
+        "read, not checked here",
+    )
+}
+
 impl Unroller<'_> {
     /// Runs statements on a path, until it ends.
     pub(super) fn run(
@@ -125,7 +135,7 @@ impl Unroller<'_> {
             | InstructionKind::Atomic { .. }
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
             InstructionKind::Fence { .. } | InstructionKind::AliasFence if self.last_try.is_some() => Ok(()),
-            InstructionKind::Fence { sem, scope } => {
+            InstructionKind::Fence { sem, scope, restrict: None } => {
                 let position = self.next_position();
                 self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
                 Ok(())
@@ -139,6 +149,15 @@ impl Unroller<'_> {
                 self.barrier(state, frame, site, (kind, id, count.as_ref()), *instance)
             }
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
+            InstructionKind::Fence { restrict: Some(_), .. }
+            | InstructionKind::MbarrierInitFence
+            | InstructionKind::ProxyFence(_)
+            | InstructionKind::TensormapCopyFence { .. }
+            | InstructionKind::ClusterArrive { .. }
+            | InstructionKind::ClusterWait { .. }
+            | InstructionKind::ElectSync { .. }
+            | InstructionKind::Mbarrier(_)
+            | InstructionKind::GetCtaRank { .. } => Err(not_modelled(instruction)),
         }
     }
 

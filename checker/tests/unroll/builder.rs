@@ -52,6 +52,7 @@ impl Builder {
             name: name.into(),
             space,
             width,
+            element: ElementKind::Data,
             dimensions: dimensions.to_vec(),
             storage,
             offset_bytes: 0,
@@ -96,7 +97,17 @@ impl Builder {
 }
 
 pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
-    Launch { name: "default".into(), gpus: 1, clusters: 1, ctas, warps, lanes, span: span(), placement: None }
+    Launch {
+        name: "default".into(),
+        gpus: 1,
+        clusters: 1,
+        ctas,
+        warps,
+        lanes,
+        resident: false,
+        span: span(),
+        placement: None,
+    }
 }
 
 pub fn constant(value: u128, width: Width) -> Expression {
@@ -125,7 +136,7 @@ pub fn tid_is(value: u128) -> Expression {
 }
 
 pub fn at(object: ObjectId, indices: Vec<Expression>) -> Address {
-    Address { span: span(), base: AddressBase::Object(object), indices }
+    Address { span: span(), base: AddressBase::Object(object), indices, rank: None }
 }
 pub fn statement(kind: StatementKind) -> Statement {
     Statement { span: span(), kind }

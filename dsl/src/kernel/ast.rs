@@ -352,13 +352,13 @@ impl Expr {
         let below = match &kind {
             ExprKind::Literal(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Error => 0,
             ExprKind::Element(memory) | ExprKind::Reference(memory) | ExprKind::Final(memory) => {
-                deepest(&memory.indices)
+                memory.depth()
             }
             ExprKind::Call { arguments, .. } => deepest(arguments),
             ExprKind::Instruction { operands, .. } => operands
                 .iter()
                 .map(|operand| match operand {
-                    Operand::Memory(memory) => deepest(&memory.indices),
+                    Operand::Memory(memory) => memory.depth(),
                     Operand::Vector(elements) => deepest(elements),
                     Operand::Expr(expr) => expr.depth,
                     Operand::Sink(_) => 0,
@@ -438,6 +438,14 @@ pub struct Memory {
     pub name: Name,
     /// Outermost first.
     pub indices: Vec<Expr>,
+    /// The second operand of `mapa`, if it is around the name.
+    pub rank: Option<Box<Expr>>,
+}
+
+impl Memory {
+    fn depth(&self) -> u32 {
+        self.indices.iter().chain(self.rank.as_deref()).map(|expr| expr.depth).max().unwrap_or(0)
+    }
 }
 
 /// Prefix operators.

@@ -1,8 +1,9 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, BarrierKind, Expression, ExpressionKind, Instruction, InstructionKind, Kernel,
-    Object, Program, Register, RegisterId, Statement, StatementKind,
+    Address, AddressBase, BarrierKind, ElementKind, Expression, ExpressionKind, Instruction, InstructionKind,
+    Kernel, MbarrierOp, MbarrierPhase, Object, Program, ProxyFenceKind, Register, RegisterId, Statement,
+    StatementKind, Width,
 };
 use crate::index::IndexVec;
 use std::fmt::Write as _;
@@ -14,7 +15,8 @@ pub fn dump(program: &Program) -> String {
         let names =
             Names { program, registers: &function.registers, objects: None, function: Some(function) };
         let values: Vec<String> = function.values.iter().map(|&value| names.typed(value)).collect();
-        let references = function.references.iter().map(|r| format!("{}: &{}", r.name, r.width));
+        let references =
+            function.references.iter().map(|r| format!("{}: &{}", r.name, type_name(r.element, r.width)));
         let parameters: Vec<String> = references.chain(values).collect();
         let _ = writeln!(out, "fn {}({})", function.name, parameters.join(", "));
         names.block(&mut out, &function.body, 1);
@@ -28,6 +30,13 @@ pub fn dump(program: &Program) -> String {
     out
 }
 
+fn type_name(element: ElementKind, width: Width) -> String {
+    match element {
+        ElementKind::Data => width.to_string(),
+        ElementKind::Mbarrier => "mbarrier".to_owned(),
+    }
+}
+
 fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     let names =
         Names { program, registers: &kernel.registers, objects: Some(&kernel.objects), function: None };
@@ -38,8 +47,14 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     for launch in &kernel.launches {
         let _ = writeln!(
             out,
-            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}",
-            launch.name, launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes
+            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}{}",
+            launch.name,
+            launch.gpus,
+            launch.clusters,
+            launch.ctas,
+            launch.warps,
+            launch.lanes,
+            if launch.resident && launch.placement.is_none() { " resident" } else { "" }
         );
     }
     for placement in kernel.launches.iter().filter_map(|launch| launch.placement.as_ref()).flatten() {
@@ -50,7 +65,12 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
         let _ = writeln!(
             out,
             "  {} {}{dimensions}: {} storage {} byte {} mapping {}",
-            object.space, object.name, object.width, object.storage.0, object.offset_bytes, object.mapping
+            object.space,
+            object.name,
+            type_name(object.element, object.width),
+            object.storage.0,
+            object.offset_bytes,
+            object.mapping
         );
     }
     for (id, storage) in kernel.storages.iter_enumerated() {
@@ -160,7 +180,28 @@ impl Names<'_> {
             InstructionKind::Reduction { operand, address, .. } => {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
-            InstructionKind::Fence { .. } | InstructionKind::AliasFence => String::new(),
+            InstructionKind::Fence { .. }
+            | InstructionKind::MbarrierInitFence
+            | InstructionKind::AliasFence
+            | InstructionKind::ClusterArrive { .. }
+            | InstructionKind::ClusterWait { .. } => String::new(),
+            InstructionKind::ProxyFence(kind) => match kind {
+                ProxyFenceKind::TensormapAcquire { address, .. } => self.address(address),
+                ProxyFenceKind::Async { .. }
+                | ProxyFenceKind::AsyncGeneric { .. }
+                | ProxyFenceKind::TensormapRelease { .. }
+                | ProxyFenceKind::AliasHalf { .. } => String::new(),
+            },
+            InstructionKind::TensormapCopyFence { destination, source, .. } => {
+                format!("{} <- {}", self.address(destination), self.address(source))
+            }
+            InstructionKind::ElectSync { leader, predicate, mask } => {
+                format!("{}, {} <- {}", result(leader), result(predicate), self.expression(mask))
+            }
+            InstructionKind::GetCtaRank { destination, address } => {
+                format!("{} <- {}", result(destination), self.address(address))
+            }
+            InstructionKind::Mbarrier(op) => self.mbarrier(op),
             InstructionKind::Barrier { kind, id, count, instance, .. } => {
                 let mut text = self.expression(id);
                 if let Some(instance) = instance {
@@ -180,6 +221,32 @@ impl Names<'_> {
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }
 
+    fn mbarrier(&self, op: &MbarrierOp) -> String {
+        let result = |register: &Option<RegisterId>| register.map_or("_".to_owned(), |r| self.register(r));
+        match op {
+            MbarrierOp::Init { address, count } => {
+                format!("{}, {}", self.address(address), self.expression(count))
+            }
+            MbarrierOp::Inval { address } => self.address(address),
+            MbarrierOp::ExpectTx { address, tx, .. } | MbarrierOp::CompleteTx { address, tx, .. } => {
+                format!("{}, {}", self.address(address), self.expression(tx))
+            }
+            MbarrierOp::Arrive(arrive) => {
+                let operand = arrive.expect_tx.as_ref().unwrap_or(&arrive.count);
+                let address = self.address(&arrive.address);
+                format!("{} <- {address}, {}", result(&arrive.destination), self.expression(operand))
+            }
+            MbarrierOp::Wait(wait) => {
+                let (MbarrierPhase::State(phase) | MbarrierPhase::Parity(phase)) = &wait.phase;
+                let address = self.address(&wait.address);
+                format!("{} <- {address}, {}", result(&wait.destination), self.expression(phase))
+            }
+            MbarrierOp::PendingCount { destination, state } => {
+                format!("{} <- {}", result(destination), self.expression(state))
+            }
+        }
+    }
+
     fn address(&self, address: &Address) -> String {
         let base = match address.base {
             AddressBase::Object(object) => {
@@ -191,7 +258,11 @@ impl Names<'_> {
         };
         let indices: String =
             address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
-        format!("[{}{indices}]", base.unwrap_or_else(|| "?".to_owned()))
+        let place = format!("{}{indices}", base.unwrap_or_else(|| "?".to_owned()));
+        match &address.rank {
+            Some(rank) => format!("[mapa({place}, {})]", self.expression(rank)),
+            None => format!("[{place}]"),
+        }
     }
 
     fn expression(&self, expression: &Expression) -> String {

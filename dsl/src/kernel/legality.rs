@@ -3,19 +3,23 @@
 //! Each illegal combination has its own diagnostic code and names its rule. Operands are checked elsewhere
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
-use super::opcode::{Modifier, Opcode, PtxType, parse_scope, parse_space, unknown, unsupported};
-use super::program::{AtomicOp, BarrierReduction};
+use super::opcode::{Modifier, Opcode, PtxType, Window, parse_scope, parse_space, unknown, unsupported};
+use super::program::{AsyncSpace, AtomicOp, BarrierReduction};
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Scope, Sem, Space};
+use crate::vocabulary::{FenceSem, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, mmio_space};
+pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 
 mod access;
 mod barrier;
+mod cluster;
 mod fence;
+mod mbarrier;
+mod proxy;
 
 /// A legal opcode.
 #[derive(Clone, Debug)]
@@ -36,9 +40,18 @@ pub enum Operation {
         sem: FenceSem,
         /// Its scope.
         scope: Scope,
+        /// `.sync_restrict`
+        restrict: Option<SyncRestrict>,
     },
-    /// `fence.proxy.alias`
-    AliasFence,
+    /// `fence.mbarrier_init`
+    MbarrierInitFence,
+    /// `fence.proxy`, `membar.proxy`, `tensormap.cp_fenceproxy`
+    ProxyFence {
+        /// Canonical spelling.
+        text: String,
+        /// Which.
+        kind: ProxyFenceOpcode,
+    },
     /// `bar`, `barrier`
     Barrier {
         /// Canonical spelling.
@@ -50,6 +63,46 @@ pub enum Operation {
     },
     /// `bar.warp.sync`
     WarpSync,
+    /// `barrier.cluster.arrive`
+    ClusterArrive {
+        /// Its sem.
+        sem: Sem,
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `barrier.cluster.wait`
+    ClusterWait {
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `elect.sync`
+    ElectSync,
+    /// `getctarank`
+    GetCtaRank {
+        /// Without `.shared::cluster`.
+        is_generic: bool,
+    },
+    /// `mbarrier`
+    Mbarrier(MbarrierOpcode),
+}
+
+/// A proxy fence before its operands are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProxyFenceOpcode {
+    /// `alias`
+    Alias,
+    /// `alias.acquire.sys`, `alias.release.sys`
+    AliasHalf(Sem),
+    /// `async`
+    Async(AsyncSpace),
+    /// `async::generic`
+    AsyncGeneric(Sem, SyncRestrict),
+    /// `tensormap::generic.release`
+    TensormapRelease(Scope),
+    /// `tensormap::generic.acquire`
+    TensormapAcquire(Scope),
+    /// `tensormap.cp_fenceproxy`
+    TensormapCopy(Scope),
 }
 
 /// The form of a `bar`.
@@ -72,6 +125,8 @@ pub struct Access {
     pub scope: Scope,
     /// State space, if written.
     pub space: Option<(Space, Span)>,
+    /// The part of the shared state space, if `.shared` is written.
+    pub window: Option<Window>,
     /// Type, if written.
     pub ty: Option<(PtxType, Span)>,
     /// Elements of the vector; 1 for scalars.
@@ -98,6 +153,10 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "atom" | "red" => access::check_atomic(opcode, target),
         "fence" | "membar" => fence::check(opcode, target),
         "bar" | "barrier" => barrier::check(opcode, target),
+        "mbarrier" => mbarrier::check(opcode, target),
+        "elect" => cluster::check_elect(opcode, target),
+        "getctarank" => cluster::check_rank(opcode, target),
+        "tensormap" => proxy::check_tensormap(opcode, target),
         _ => Err(unknown(opcode)),
     }
 }

@@ -92,17 +92,40 @@ pub fn parse_scope(text: &str) -> Option<Scope> {
     }
 }
 
+/// Which shared memory a shared address may be in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// `.shared::cta`, which plain `.shared` is: the own CTA's.
+    Cta,
+    /// `.shared::cluster`: that of any CTA of the cluster, the own included.
+    Cluster,
+}
+
 /// Reads a state space modifier.
-pub fn parse_space(text: &str) -> Option<Space> {
+pub fn parse_space(text: &str) -> Option<(Space, Option<Window>)> {
     match text {
-        "global" => Some(Space::Global),
-        "shared" | "shared::cta" => Some(Space::Shared),
+        "global" => Some((Space::Global, None)),
+        "shared" | "shared::cta" => Some((Space::Shared, Some(Window::Cta))),
+        "shared::cluster" => Some((Space::Shared, Some(Window::Cluster))),
         _ => None,
     }
 }
 
 /// Instructions that are checked.
-const CHECKED: &[&str] = &["ld", "st", "atom", "red", "fence", "membar", "bar", "barrier"];
+const CHECKED: &[&str] = &[
+    "ld",
+    "st",
+    "atom",
+    "red",
+    "fence",
+    "membar",
+    "bar",
+    "barrier",
+    "elect",
+    "getctarank",
+    "mbarrier",
+    "tensormap",
+];
 
 /// Instructions of PTX that touch memory or synchronize and are not checked yet.
 const UNCHECKED: &[&str] = &[
@@ -112,15 +135,11 @@ const UNCHECKED: &[&str] = &[
     "cp",
     "createpolicy",
     "discard",
-    "elect",
-    "getctarank",
     "griddepcontrol",
     "isspacep",
     "ldmatrix",
     "ldu",
-    "mapa",
     "match",
-    "mbarrier",
     "mma",
     "movmatrix",
     "multimem",
@@ -135,7 +154,6 @@ const UNCHECKED: &[&str] = &[
     "sured",
     "sust",
     "tcgen05",
-    "tensormap",
     "tex",
     "tld4",
     "vote",
@@ -152,6 +170,12 @@ const EXPRESSED: &[&str] = &[
 
 /// The error for an opcode whose first word is not one of the checked instructions.
 pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
+    if opcode.mnemonic == "mapa" {
+        let message = "addresses are not values here, so `mapa` is no instruction of its own";
+        return Diagnostic::new("validate::address-value", message, opcode.span, "gives an address")
+            .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
+            .with_rule("AS-43");
+    }
     if UNCHECKED.contains(&opcode.mnemonic) {
         return unsupported(opcode);
     }
@@ -163,9 +187,7 @@ pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
     }
     match suggest(opcode.mnemonic, CHECKED.iter().chain(UNCHECKED).copied()) {
         Some(word) => error.with_help(format!("did you mean `{word}`?")),
-        None => {
-            error.with_help("checked are `ld`, `st`, `atom`, `red`, `fence`, `membar`, `bar` and `barrier`")
-        }
+        None => error.with_help(format!("checked are `{}`", CHECKED.join("`, `"))),
     }
 }
 

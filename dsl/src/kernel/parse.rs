@@ -2,7 +2,9 @@
 //!
 //! Nesting is limited while the tree is built, so no text can overflow the stack of a later pass.
 
-use super::ast::{BinaryOp, Expr, ExprKind, File, MAX_DEPTH, Name, Operand, Place, Statement, StatementKind};
+use super::ast::{
+    BinaryOp, Expr, ExprKind, File, MAX_DEPTH, Memory, Name, Operand, Place, Statement, StatementKind,
+};
 use super::grammar::FileParser;
 use super::token::{Token, Tokens, tokenize};
 use crate::diagnostic::Diagnostic;
@@ -107,6 +109,30 @@ impl Context {
     /// An instruction.
     pub fn instruction(&mut self, start: usize, opcode: Name, operands: Vec<Operand>, end: usize) -> Expr {
         self.expr(start, ExprKind::Instruction { opcode, operands }, end)
+    }
+    /// A memory operand.
+    pub fn memory(&mut self, start: usize, name: Name, indices: Vec<Expr>, end: usize) -> Memory {
+        Memory { place: self.place(start, end), name, indices, rank: None }
+    }
+    /// A memory operand in a peer CTA; `map` is to be `mapa`.
+    pub fn peer_memory(
+        &mut self,
+        start: usize,
+        map: Name,
+        name: Name,
+        indices: Vec<Expr>,
+        rank: Expr,
+        end: usize,
+    ) -> Memory {
+        if map.text != "mapa" {
+            let message = format!("`{}` gives no address", map.text);
+            let error = Diagnostic::new("syntax::address", message, map.place.0, "not `mapa`");
+            self.diagnostics.push(error.with_help(format!(
+                "an address is `[{0}]`, or `[mapa({0}, rank)]` in the CTA of this rank of the cluster",
+                name.text
+            )));
+        }
+        Memory { place: self.place(start, end), name, indices, rank: Some(Box::new(rank)) }
     }
     /// A statement, unless it nests too deeply.
     pub fn statement(&mut self, start: usize, kind: StatementKind, end: usize) -> Statement {

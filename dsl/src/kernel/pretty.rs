@@ -260,7 +260,11 @@ fn indices(all: &[Expr]) -> String {
 }
 
 fn memory(memory: &Memory) -> String {
-    format!("{}{}", memory.name.text, indices(&memory.indices))
+    let place = format!("{}{}", memory.name.text, indices(&memory.indices));
+    match &memory.rank {
+        Some(rank) => format!("mapa({place}, {})", expr(rank)),
+        None => place,
+    }
 }
 
 /// An expression where an instruction may have its whole operand list.

@@ -10,7 +10,13 @@
 use crate::define_id;
 use crate::index::IndexVec;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Scope, Sem, Space};
+use crate::vocabulary::{FenceSem, Scope, Sem, Space, SyncRestrict};
+
+pub use synchronization::{
+    AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
+};
+
+mod synchronization;
 
 define_id! {
     /// A register of one kernel or function body.
@@ -103,6 +109,8 @@ pub struct Launch {
     pub warps: u32,
     /// Threads per warp, at most 32.
     pub lanes: u32,
+    /// Whether CTAs of different clusters are known to run at the same time (LT-5); those of one cluster always do.
+    pub resident: bool,
     /// Where it is declared; the kernel's name where it is not.
     pub span: Span,
     /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
@@ -127,6 +135,8 @@ pub struct Object {
     pub space: Space,
     /// Element width in bits: 8, 16, 32, 64 or 128.
     pub width: Width,
+    /// What its elements are.
+    pub element: ElementKind,
     /// Array dimensions, outermost first; empty for a scalar.
     pub dimensions: Vec<u32>,
     /// The bytes.
@@ -144,6 +154,15 @@ impl Object {
     pub fn n_elements(&self) -> u64 {
         self.dimensions.iter().map(|&n| u64::from(n)).product()
     }
+}
+
+/// What the elements of an object are to PTX.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ElementKind {
+    /// Bits.
+    Data,
+    /// mbarriers: 64 opaque bits each, in shared memory. Ordinary accesses to them resolve, too (UB-M3).
+    Mbarrier,
 }
 
 /// A run of bytes: one instance per kernel (global) or per CTA (shared).
@@ -201,6 +220,8 @@ pub struct Reference {
     pub name: String,
     /// Element width of the objects it accepts.
     pub width: Width,
+    /// What their elements are.
+    pub element: ElementKind,
 }
 
 /// A statement with its place.
@@ -259,7 +280,7 @@ pub enum StatementKind {
     },
     /// `break` out of the innermost `for`/`while`/`loop`.
     Break,
-    /// `await COND`: repeats `prelude` until `condition` is 1; the prelude has reads (and atomics) only.
+    /// `await COND`: repeats `prelude` until `condition` is 1; the prelude has reads, atomics and mbarrier waits only.
     Await {
         /// The static loop.
         id: LoopId,
@@ -419,12 +440,15 @@ pub struct Address {
     pub base: AddressBase,
     /// Indices (32 bits each), outermost first; as many as the object has dimensions (or, for a reference, none or one).
     pub indices: Vec<Expression>,
+    /// `mapa(x, rank)`: the same place in the CTA of this rank (32 bits) of the cluster, whichever CTA a reference
+    /// stands for (AS-43). Shared memory only.
+    pub rank: Option<Box<Expression>>,
 }
 
 /// What a memory operand starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressBase {
-    /// A declared object (of the own CTA, for shared memory).
+    /// A declared object (of the own CTA, for shared memory without a rank).
     Object(ObjectId),
     /// A reference parameter of the enclosing function; one optional index counts elements from it.
     Reference(ReferenceId),
@@ -500,9 +524,24 @@ pub enum InstructionKind {
         sem: FenceSem,
         /// Its scope.
         scope: Scope,
+        /// `.sync_restrict`: the objects it is about (FN-7, FN-8); then the scope is `Cluster`.
+        restrict: Option<SyncRestrict>,
     },
+    /// `fence.mbarrier_init.release.cluster`: releases earlier `mbarrier.init`s of the thread, nothing else (FN-9).
+    MbarrierInitFence,
     /// `fence.proxy.alias` (FN-11).
     AliasFence,
+    /// Any other proxy fence.
+    ProxyFence(ProxyFenceKind),
+    /// `tensormap.cp_fenceproxy`: copies 128 bytes and releases them to the tensormap proxy (FN-21).
+    TensormapCopyFence {
+        /// In global memory.
+        destination: Address,
+        /// In the own CTA's shared memory.
+        source: Address,
+        /// Scope of the release.
+        scope: Scope,
+    },
     /// `bar` / `barrier` (§3.1).
     Barrier {
         /// sync, arrive or red.
@@ -521,6 +560,36 @@ pub enum InstructionKind {
     WarpSync {
         /// Mask of lanes, 32 bits.
         mask: Expression,
+    },
+    /// `barrier.cluster.arrive` (BR-9).
+    ClusterArrive {
+        /// `Release` or `Relaxed` (BR-14).
+        sem: Sem,
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `barrier.cluster.wait`, which always acquires (BR-11).
+    ClusterWait {
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `elect.sync`: waits for all lanes of the mask, chooses one; orders no memory (AS-42).
+    ElectSync {
+        /// Gets the chosen lane, 32 bits.
+        leader: Option<RegisterId>,
+        /// Gets 1 in the chosen lane and 0 elsewhere, 1 bit.
+        predicate: Option<RegisterId>,
+        /// Mask of lanes, 32 bits.
+        mask: Expression,
+    },
+    /// An `mbarrier` instruction (§4).
+    Mbarrier(MbarrierOp),
+    /// `getctarank`: the rank of the CTA that an address is in (AS-43).
+    GetCtaRank {
+        /// Gets the rank, 32 bits; `None` for `_`.
+        destination: Option<RegisterId>,
+        /// In shared memory; nothing is accessed.
+        address: Address,
     },
 }
 

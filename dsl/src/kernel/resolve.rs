@@ -4,7 +4,7 @@
 //! ([`calls`]). An error never stops the pass: what failed is marked as known bad and not complained about twice.
 
 use super::ast::{self, ItemKind};
-use super::program::{Function, FunctionId, Loop, LoopId, Program, Width};
+use super::program::{ElementKind, Function, FunctionId, Loop, LoopId, Program, Width};
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
@@ -14,10 +14,12 @@ use std::collections::BTreeMap;
 
 mod body;
 mod calls;
+mod cluster;
 mod constant;
 mod expression;
 mod instruction;
 mod kernel;
+mod mbarrier;
 mod memory;
 mod statement;
 
@@ -68,7 +70,7 @@ struct Signature {
 #[derive(Clone, Copy, Debug)]
 enum ParameterKind {
     Value(Width),
-    Reference(Width),
+    Reference(Width, ElementKind),
 }
 
 /// State shared by all bodies of a program.
@@ -136,11 +138,11 @@ impl Checker {
         let mut parameters = Vec::new();
         for parameter in &function.parameters {
             // A wrong type has been reported; 32 bits keep the rest going.
-            let width = self.parse_type(&parameter.ty, parameter.reference).unwrap_or(32);
             parameters.push(if parameter.reference {
-                ParameterKind::Reference(width)
+                let (width, element) = self.parse_element(&parameter.ty).unwrap_or((32, ElementKind::Data));
+                ParameterKind::Reference(width, element)
             } else {
-                ParameterKind::Value(width)
+                ParameterKind::Value(self.parse_type(&parameter.ty, false).unwrap_or(32))
             });
         }
         let result = function.result.as_ref().map(|ty| self.parse_type(ty, false).unwrap_or(32));
@@ -170,6 +172,14 @@ impl Checker {
         functions
     }
 
+    /// The width of a memory type's name, and what its elements are.
+    fn parse_element(&mut self, ty: &ast::Name) -> Resolved<(Width, ElementKind)> {
+        match ty.text.as_str() {
+            "mbarrier" => Ok((64, ElementKind::Mbarrier)),
+            _ => Ok((self.parse_type(ty, true)?, ElementKind::Data)),
+        }
+    }
+
     /// The width of a type's name; `memory` allows the types that only memory has.
     fn parse_type(&mut self, ty: &ast::Name, memory: bool) -> Resolved<Width> {
         let width = match ty.text.as_str() {
@@ -184,10 +194,15 @@ impl Checker {
                 let error = if let Some(code) = unsupported_type(other) {
                     let message = format!("`{other}` objects are not checked by this version");
                     Diagnostic::new(code, message, span, "known, not checked here")
+                } else if other == "mbarrier" {
+                    let message = "an mbarrier is memory, not a value";
+                    Diagnostic::new("resolve::unknown-type", message, span, "not a type of values").with_help(
+                        "declare `shared bar: mbarrier;`; a parameter takes its address: `bar: &mbarrier`",
+                    )
                 } else {
                     let message = format!("there is no type `{other}`");
                     Diagnostic::new("resolve::unknown-type", message, span, "unknown type")
-                        .with_help("types are `u8`, `u16`, `u32`, `u64` and `b128`")
+                        .with_help("types are `u8`, `u16`, `u32`, `u64` and `b128`, and of memory `mbarrier`")
                 };
                 return Err(self.report(error));
             }
@@ -198,7 +213,6 @@ impl Checker {
 
 fn unsupported_type(name: &str) -> Option<&'static str> {
     match name {
-        "mbarrier" => Some("unsupported::mbarrier"),
         "tensormap" => Some("unsupported::tensormap"),
         "tmem" => Some("unsupported::tmem"),
         _ => None,

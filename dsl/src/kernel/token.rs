@@ -48,7 +48,7 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
             Token::BracketOpen | Token::Semicolon => {
                 // A fence without its scope is an instruction too, so that it gets the error it deserves.
                 let bare: &[&str] = if token == Token::BracketOpen {
-                    &["ld", "st", "atom", "red"]
+                    &["ld", "st", "atom", "red", "getctarank"]
                 } else {
                     &["fence", "membar"]
                 };
@@ -77,7 +77,7 @@ pub enum Token<'t> {
     Comment,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Identifier(&'t str),
-    /// A word with at least one `.`, `ld`, `st`, `atom` or `red` before a `[`, or `fence` or `membar` before a `;`.
+    /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, or `fence` or `membar` before a `;`.
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+")]
     Opcode(&'t str),
     #[regex(r"[0-9][A-Za-z0-9_]*")]

@@ -45,7 +45,7 @@ impl Resolver {
                     _ => return self.unknown(opcode),
                 };
                 let scope = self.scope(scope, opcode)?;
-                self.plain(opcode, operands, InstructionKind::Fence { sem, scope })?
+                self.plain(opcode, operands, InstructionKind::Fence { sem, scope, restrict: None })?
             }
             ["bar", "cta", form @ ("sync" | "arrive")] => self.barrier(form, opcode, operands)?,
             _ => return self.unknown(opcode),
@@ -319,7 +319,7 @@ impl Resolver {
             OperandKind::Name(name) if !is_register(name) => {
                 let name = Name { text: name.clone(), span: operand.span };
                 let base = AddressBase::Object(self.location(&name));
-                Some(Address { span: operand.span, base, indices: Vec::new() })
+                Some(Address { span: operand.span, base, indices: Vec::new(), rank: None })
             }
             OperandKind::Name(_) => {
                 let message = "an address in a register is not checked by this version";

@@ -5,9 +5,9 @@ use super::control;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::kernel::program::{
-    Address, AddressBase, BinaryOp, Coordinate, Expression, ExpressionKind, InitialBytes, Kernel, Launch,
-    LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register, RegisterId, Statement,
-    StatementKind, Storage, StorageId, UnaryOp,
+    Address, AddressBase, BinaryOp, Coordinate, ElementKind, Expression, ExpressionKind, InitialBytes,
+    Kernel, Launch, LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register,
+    RegisterId, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::span::Span;
 use crate::vocabulary::Space;
@@ -68,6 +68,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
             ctas: 1,
             warps: 1,
             lanes: 1,
+            resident: true,
             span: file.name.span,
             placement: Some(placement),
         }],
@@ -195,6 +196,7 @@ impl Resolver {
             name: name.text.clone(),
             space: Space::Global,
             width: WIDTH,
+            element: ElementKind::Data,
             dimensions: Vec::new(),
             storage,
             offset_bytes: 0,
@@ -329,7 +331,7 @@ impl Resolver {
             }
             AtomKind::Location(name) => {
                 let base = AddressBase::Object(self.location(&Name { text: name.clone(), span }));
-                ExpressionKind::FinalValue(Box::new(Address { span, base, indices: Vec::new() }))
+                ExpressionKind::FinalValue(Box::new(Address { span, base, indices: Vec::new(), rank: None }))
             }
             AtomKind::Register(thread, name) => {
                 match self.thread_register(*thread, &Name { text: name.clone(), span }, n_threads) {

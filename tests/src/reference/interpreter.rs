@@ -261,7 +261,7 @@ impl Interpreter<'_> {
                 let operand = evaluate(operand, &self.registers, self.thread);
                 self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
             }
-            InstructionKind::Fence { sem, scope } => {
+            InstructionKind::Fence { sem, scope, restrict: None } => {
                 let mut event = Event::new(Kind::Fence { sc: *sem == FenceSem::Sc }, Some(self.thread.index));
                 event.strong = true;
                 event.scope = *scope;
@@ -280,7 +280,7 @@ impl Interpreter<'_> {
                 let mask = evaluate(mask, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Warp { cta: self.thread.cta(), warp: self.thread.warp, mask })?;
             }
-            InstructionKind::Barrier { .. } => panic!("{}: unsupported by the twin", instruction.text),
+            _ => panic!("{}: unsupported by the twin", instruction.text),
         }
         Ok(())
     }

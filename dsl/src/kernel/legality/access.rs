@@ -2,8 +2,8 @@
 
 use super::{
     Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, Span, Target,
-    check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier, unsupported,
-    unsupported_modifier,
+    Window, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier,
+    unsupported, unsupported_modifier,
 };
 
 const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"];
@@ -31,6 +31,7 @@ struct Parts<'a> {
     sems: Vec<Modifier<'a>>,
     scope: Option<(Scope, Span)>,
     space: Option<(super::Space, Span)>,
+    window: Option<Window>,
     ty: Option<(PtxType, Span)>,
     vector: Option<(u8, Span)>,
     cache: Option<((), Span)>,
@@ -46,8 +47,9 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
             parts.sems.push(modifier);
         } else if let Some(scope) = parse_scope(text) {
             set_once(&mut parts.scope, scope, modifier)?;
-        } else if let Some(space) = parse_space(text) {
+        } else if let Some((space, window)) = parse_space(text) {
             set_once(&mut parts.space, space, modifier)?;
+            parts.window = window;
         } else if let Some(ty) = PtxType::parse(text) {
             set_once(&mut parts.ty, ty, modifier)?;
         } else if let Some(&(name, op)) = OPERATIONS.iter().find(|(name, _)| is_atomic && *name == text) {
@@ -62,7 +64,6 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
         } else if text == "async" {
             return Err(unsupported(opcode));
         } else if is_float(text)
-            || text.starts_with("shared::")
             || text.starts_with("param")
             || text.starts_with("proxy::")
             || matches!(
@@ -153,7 +154,9 @@ pub(super) fn check_load_store(opcode: &Opcode<'_>, target: Target) -> Result<Op
         floor(target, ".v8", (8, 8), 100, vector_span)?;
     }
     check_type_floor(parts.ty, target)?;
-    let access = Access { sem, scope, space: parts.space, ty: parts.ty, elements, vector_span };
+    check_window_floor(&parts, target)?;
+    let access =
+        Access { sem, scope, space: parts.space, window: parts.window, ty: parts.ty, elements, vector_span };
     Ok(if is_load { Operation::Load(access) } else { Operation::Store(access) })
 }
 
@@ -163,6 +166,13 @@ pub fn mmio_space(span: Span) -> Diagnostic {
     Diagnostic::new("validate::mmio-space", message, span, "shared memory")
         .with_help("use `.volatile` or `.relaxed`")
         .with_rule("MM-13")
+}
+
+fn check_window_floor(parts: &Parts<'_>, target: Target) -> Result<(), Diagnostic> {
+    match (parts.window, parts.space) {
+        (Some(Window::Cluster), Some((_, span))) => floor(target, ".shared::cluster", (7, 8), 90, span),
+        _ => Ok(()),
+    }
 }
 
 fn check_type_floor(ty: Option<(PtxType, Span)>, target: Target) -> Result<(), Diagnostic> {
@@ -269,8 +279,16 @@ pub(super) fn check_atomic(opcode: &Opcode<'_>, target: Target) -> Result<Operat
         check_operation_type(op, ty, span)?;
         check_type_floor(parts.ty, target)?;
     }
-    let access =
-        Access { sem, scope, space: parts.space, ty: parts.ty, elements: 1, vector_span: opcode.span };
+    check_window_floor(&parts, target)?;
+    let access = Access {
+        sem,
+        scope,
+        space: parts.space,
+        window: parts.window,
+        ty: parts.ty,
+        elements: 1,
+        vector_span: opcode.span,
+    };
     Ok(if is_reduction { Operation::Reduction(access, op) } else { Operation::Atomic(access, op) })
 }
 

@@ -1,14 +1,11 @@
 //! `bar`, `barrier` and `bar.warp.sync` (BR-1, BR-8).
 
-use super::{
-    BarrierForm, BarrierReduction, Diagnostic, Opcode, Operation, Target, floor, unknown_modifier,
-    unsupported,
-};
+use super::{BarrierForm, BarrierReduction, Diagnostic, Opcode, Operation, Target, floor, unknown_modifier};
 
 pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     let words: Vec<&str> = opcode.modifiers.iter().map(|modifier| modifier.text).collect();
     if words.first() == Some(&"cluster") {
-        return Err(unsupported(opcode));
+        return super::cluster::check_barrier(opcode, target);
     }
     if opcode.mnemonic == "bar" && words.first() == Some(&"warp") {
         if words != ["warp", "sync"] {
@@ -54,6 +51,6 @@ pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Di
 fn malformed(opcode: &Opcode<'_>) -> Diagnostic {
     let message = format!("`{}` is not a form of `{}`", opcode.text, opcode.mnemonic);
     Diagnostic::new("validate::barrier-form", message, opcode.span, "not a barrier instruction")
-        .with_help("forms are `bar.sync`, `bar.arrive`, `bar.red.popc.u32`, `bar.red.and.pred`, `bar.red.or.pred` and `bar.warp.sync`")
+        .with_help("forms are `bar.sync`, `bar.arrive`, `bar.red.popc.u32`, `bar.red.and.pred`, `bar.red.or.pred`, `bar.warp.sync` and `barrier.cluster.arrive`/`.wait`")
         .with_rule("BR-1")
 }

@@ -189,12 +189,14 @@ pub(super) fn duplicate_name(name: &str, span: Span, first: Span) -> Diagnostic 
 }
 
 impl Checker {
-    /// Special registers keep their names.
+    /// Special registers and `mapa` keep their names.
     pub(super) fn check_reserved(&mut self, name: &Name) -> Resolved<()> {
-        if coordinate(&name.text).is_none() {
-            return Ok(());
-        }
-        let message = format!("`{}` is a special register and cannot be declared", name.text);
+        let what = match name.text.as_str() {
+            "mapa" => "an instruction of PTX",
+            other if coordinate(other).is_some() => "a special register",
+            _ => return Ok(()),
+        };
+        let message = format!("`{}` is {what} and cannot be declared", name.text);
         let error = Diagnostic::new("resolve::reserved-name", message, name.place.0, "reserved");
         Err(self.report(error.with_help("choose another name")))
     }
@@ -209,9 +211,9 @@ impl Checker {
                 ParameterKind::Value(width) => {
                     values.push(body.bind_register(&parameter.name, width, Mutability::Parameter));
                 }
-                ParameterKind::Reference(width) => {
+                ParameterKind::Reference(width, element) => {
                     let name = parameter.name.text.clone();
-                    let reference = body.references.push(Reference { name, width });
+                    let reference = body.references.push(Reference { name, width, element });
                     body.bind(&parameter.name, Binding::Reference(reference));
                 }
             }

@@ -1,6 +1,8 @@
 //! What only the whole call graph shows: recursion, state spaces of reference arguments, calls inside `await`.
 
-use super::super::program::{AddressBase, Function, FunctionId, InstructionKind, Statement, StatementKind};
+use super::super::program::{
+    AddressBase, Function, FunctionId, InstructionKind, MbarrierOp, ReferenceId, Statement, StatementKind,
+};
 use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
@@ -18,6 +20,8 @@ pub(super) struct CallGraph {
     pub(super) sites: Vec<CallSite>,
     /// (function, reference parameter) to the state space its uses demand, and such a use.
     pub(super) spaces: BTreeMap<(usize, usize), (Space, Span)>,
+    /// (function, reference parameter) to a use that needs memory of the own CTA.
+    locals: BTreeMap<(usize, usize), Locality>,
     /// Calls inside an `await`.
     pub(super) awaited: Vec<(FunctionId, Span)>,
 }
@@ -27,7 +31,33 @@ pub(super) struct CallSite {
     pub(super) owner: Option<FunctionId>,
     pub(super) callee: FunctionId,
     pub(super) span: Span,
-    pub(super) references: Vec<(AddressBase, Option<Space>, Span)>,
+    pub(super) references: Vec<Argument>,
+}
+
+/// A reference argument.
+pub(super) struct Argument {
+    pub(super) base: AddressBase,
+    /// `None` for a reference parameter of the caller.
+    pub(super) space: Option<Space>,
+    /// Whether `mapa` gives it.
+    pub(super) is_peer: bool,
+    pub(super) span: Span,
+}
+
+/// A use of a reference parameter that needs memory of the own CTA.
+#[derive(Clone, Copy)]
+pub(super) struct Locality {
+    pub(super) span: Span,
+    pub(super) rule: &'static str,
+    /// In a few words.
+    pub(super) why: &'static str,
+}
+
+impl CallGraph {
+    /// Remembers the first such use of a parameter.
+    pub(super) fn note_local(&mut self, function: FunctionId, reference: ReferenceId, locality: Locality) {
+        self.locals.entry((function.index(), reference.index())).or_insert(locality);
+    }
 }
 
 impl Checker {
@@ -35,6 +65,7 @@ impl Checker {
     pub(super) fn check_calls(&mut self, functions: &IndexVec<FunctionId, Function>) {
         if self.check_recursion(functions.len()) {
             self.check_spaces();
+            self.check_peers();
             self.check_awaited(functions);
         }
     }
@@ -95,7 +126,7 @@ impl Checker {
         loop {
             let mut grew = false;
             for site in &self.calls.sites {
-                for (position, (base, _, _)) in site.references.iter().enumerate() {
+                for (position, &Argument { base, .. }) in site.references.iter().enumerate() {
                     let demand = self.calls.spaces.get(&(site.callee.index(), position)).copied();
                     if let (Some(demand), AddressBase::Reference(reference), Some(owner)) =
                         (demand, base, site.owner)
@@ -114,7 +145,7 @@ impl Checker {
         }
         let mut errors = Vec::new();
         for site in &self.calls.sites {
-            for (position, &(_, space, span)) in site.references.iter().enumerate() {
+            for (position, &Argument { space, span, .. }) in site.references.iter().enumerate() {
                 let demand = self.calls.spaces.get(&(site.callee.index(), position));
                 if let (Some(&(demanded, use_span)), Some(space)) = (demand, space)
                     && demanded != space
@@ -129,6 +160,45 @@ impl Checker {
                         error
                             .with_label(use_span, format!("used as {demanded} memory"))
                             .with_help("leave the state space out in the function"),
+                    );
+                }
+            }
+        }
+        self.diagnostics.extend(errors);
+    }
+
+    /// A parameter that must be in the own CTA gets no address of a peer, through however many calls.
+    fn check_peers(&mut self) {
+        loop {
+            let mut grew = false;
+            for site in &self.calls.sites {
+                for (position, argument) in site.references.iter().enumerate() {
+                    let demand = self.calls.locals.get(&(site.callee.index(), position)).copied();
+                    if let (Some(demand), AddressBase::Reference(reference), Some(owner), false) =
+                        (demand, argument.base, site.owner, argument.is_peer)
+                        && let Entry::Vacant(free) =
+                            self.calls.locals.entry((owner.index(), reference.index()))
+                    {
+                        free.insert(demand);
+                        grew = true;
+                    }
+                }
+            }
+            if !grew {
+                break;
+            }
+        }
+        let mut errors = Vec::new();
+        for site in &self.calls.sites {
+            for (position, argument) in site.references.iter().enumerate().filter(|(_, a)| a.is_peer) {
+                if let Some(demand) = self.calls.locals.get(&(site.callee.index(), position)) {
+                    let name = &self.signatures[site.callee].name;
+                    let message = format!("`{name}` needs an address in the own CTA; this one is in a peer");
+                    errors.push(
+                        Diagnostic::new("validate::peer-address", message, argument.span, "in a peer CTA")
+                            .with_label(demand.span, demand.why)
+                            .with_help("let a thread of the peer CTA do it, on its own memory")
+                            .with_rule(demand.rule),
                     );
                 }
             }
@@ -169,7 +239,10 @@ pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Assign { .. } | StatementKind::Call { .. } => None,
         StatementKind::Instruction(instruction) => match instruction.kind {
-            InstructionKind::Load { .. } | InstructionKind::Atomic { .. } => None,
+            InstructionKind::Load { .. }
+            | InstructionKind::Atomic { .. }
+            | InstructionKind::GetCtaRank { .. }
+            | InstructionKind::Mbarrier(MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. }) => None,
             _ => Some(statement),
         },
         StatementKind::If { then, otherwise, .. } => {

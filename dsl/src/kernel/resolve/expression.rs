@@ -219,6 +219,13 @@ impl Body<'_> {
         if matches!(parts.mnemonic, "bar" | "barrier") {
             return Some(if parts.has("popc") { 32 } else { 1 });
         }
+        match parts.mnemonic {
+            "elect" => return Some(1),
+            "getctarank" => return Some(32),
+            "mbarrier" if parts.has("pending_count") => return Some(32),
+            "mbarrier" if parts.has("test_wait") || parts.has("try_wait") => return Some(1),
+            _ => {}
+        }
         operands.iter().find_map(|operand| match operand {
             Operand::Memory(memory) => self.memory_width(memory),
             _ => None,

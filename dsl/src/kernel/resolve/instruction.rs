@@ -2,7 +2,7 @@
 
 use super::super::ast::{Name, Operand};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
-use super::super::opcode::{Opcode, PtxType};
+use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
     Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
     Register, RegisterId, StatementKind, Width,
@@ -29,11 +29,11 @@ pub(super) enum Results<'a> {
 const GENERATED: &str = "";
 
 /// An instruction's opcode and operands while they are looked at.
-struct Site<'a> {
-    opcode: Opcode<'a>,
-    span: Span,
-    operands: &'a [Operand],
-    results: Results<'a>,
+pub(super) struct Site<'a> {
+    pub(super) opcode: Opcode<'a>,
+    pub(super) span: Span,
+    pub(super) operands: &'a [Operand],
+    pub(super) results: Results<'a>,
 }
 
 impl Body<'_> {
@@ -67,25 +67,47 @@ impl Body<'_> {
             Operation::Store(access) => self.resolve_store(&site, access)?,
             Operation::Atomic(access, rmw) => self.resolve_atomic(&site, access, rmw)?,
             Operation::Reduction(access, rmw) => self.resolve_reduction(&site, access, rmw)?,
-            Operation::Fence { text, sem, scope } => {
-                self.expect_no_result(&site)?;
-                self.expect_operands(&site, 0, 0, "no operands")?;
-                (text, InstructionKind::Fence { sem, scope }, Vec::new())
+            Operation::Fence { text, sem, scope, restrict } => {
+                self.resolve_plain(&site, text, InstructionKind::Fence { sem, scope, restrict })?
             }
-            Operation::AliasFence => {
-                self.expect_no_result(&site)?;
-                self.expect_operands(&site, 0, 0, "no operands")?;
-                (format!("{}.proxy.alias", site.opcode.mnemonic), InstructionKind::AliasFence, Vec::new())
+            Operation::MbarrierInitFence => {
+                let text = "fence.mbarrier_init.release.cluster".to_owned();
+                self.resolve_plain(&site, text, InstructionKind::MbarrierInitFence)?
             }
+            Operation::ProxyFence { text, kind } => self.resolve_proxy_fence(&site, text, kind)?,
             Operation::Barrier { text, form, aligned } => self.resolve_barrier(&site, text, form, aligned)?,
             Operation::WarpSync => self.resolve_warp_sync(&site)?,
+            Operation::ClusterArrive { sem, aligned } => {
+                let text = format!("barrier.cluster.arrive.{sem}{}", if aligned { ".aligned" } else { "" });
+                self.resolve_plain(&site, text, InstructionKind::ClusterArrive { sem, aligned })?
+            }
+            Operation::ClusterWait { aligned } => {
+                let text = format!("barrier.cluster.wait.acquire{}", if aligned { ".aligned" } else { "" });
+                self.resolve_plain(&site, text, InstructionKind::ClusterWait { aligned })?
+            }
+            Operation::ElectSync => self.resolve_elect(&site)?,
+            Operation::GetCtaRank { is_generic } => self.resolve_cta_rank(&site, is_generic)?,
+            Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
         };
         let opcode_span = site.opcode.span;
         self.push(span, StatementKind::Instruction(Instruction { text, opcode_span, kind }));
         Ok(registers)
     }
 
-    fn expect_operands(&mut self, site: &Site<'_>, min: usize, max: usize, form: &str) -> Resolved<()> {
+    /// An instruction without operands and result.
+    fn resolve_plain(&mut self, site: &Site<'_>, text: String, kind: InstructionKind) -> Resolved<Parts> {
+        self.expect_no_result(site)?;
+        self.expect_operands(site, 0, 0, "no operands")?;
+        Ok((text, kind, Vec::new()))
+    }
+
+    pub(super) fn expect_operands(
+        &mut self,
+        site: &Site<'_>,
+        min: usize,
+        max: usize,
+        form: &str,
+    ) -> Resolved<()> {
         let n = site.operands.len();
         if (min..=max).contains(&n) {
             return Ok(());
@@ -99,7 +121,7 @@ impl Body<'_> {
         )))
     }
 
-    fn expect_no_result(&mut self, site: &Site<'_>) -> Resolved<()> {
+    pub(super) fn expect_no_result(&mut self, site: &Site<'_>) -> Resolved<()> {
         if matches!(site.results, Results::Nothing) {
             return Ok(());
         }
@@ -108,7 +130,7 @@ impl Body<'_> {
         Err(self.report(error.with_help(format!("write it as a statement: `{} …;`", site.opcode.text))))
     }
 
-    fn wrong_operand(&mut self, site: &Site<'_>, span: Span, expected: &str) -> Reported {
+    pub(super) fn wrong_operand(&mut self, site: &Site<'_>, span: Span, expected: &str) -> Reported {
         let message = format!("`{}` takes {expected} here", site.opcode.text);
         self.report(Diagnostic::new("validate::operand-kind", message, span, format!("expected {expected}")))
     }
@@ -128,6 +150,9 @@ impl Body<'_> {
         };
         let (address, width) = self.resolve_address(memory)?;
         self.check_space(&address, access, &memory.name)?;
+        if let (Some(window), Some((_, span))) = (access.window, access.space) {
+            self.check_window(&address, Some((window, span)))?;
+        }
         if let Some((ty, span)) = access.ty
             && ty.width != width
         {
@@ -179,14 +204,19 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn value_operand(&mut self, site: &Site<'_>, operand: &Operand, width: Width) -> Resolved<Expression> {
+    pub(super) fn value_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        width: Width,
+    ) -> Resolved<Expression> {
         match operand {
             Operand::Expr(expr) => self.resolve_exact(expr, width),
             _ => Err(self.wrong_operand(site, operand_span(operand, site.span), "a value")),
         }
     }
 
-    fn result_register(&mut self, name: Option<&str>, width: Width) -> Option<RegisterId> {
+    pub(super) fn result_register(&mut self, name: Option<&str>, width: Width) -> Option<RegisterId> {
         match name? {
             GENERATED => Some(self.generate(width)),
             name => Some(self.registers.push(Register { name: name.to_owned(), width })),
@@ -194,14 +224,14 @@ impl Body<'_> {
     }
 
     /// Splits off a `_` before the address, which stands for a result that is not wanted.
-    fn without_sink<'a>(site: &Site<'a>) -> (bool, &'a [Operand]) {
+    pub(super) fn without_sink<'a>(site: &Site<'a>) -> (bool, &'a [Operand]) {
         match site.operands {
             [Operand::Sink(_), rest @ ..] => (true, rest),
             operands => (false, operands),
         }
     }
 
-    fn unbound_result(&mut self, site: &Site<'_>) -> Reported {
+    pub(super) fn unbound_result(&mut self, site: &Site<'_>) -> Reported {
         let message = format!("the result of `{}` is not bound", site.opcode.text);
         let error = Diagnostic::new("validate::unbound-result", message, site.span, "a result is lost");
         self.report(
@@ -240,7 +270,7 @@ impl Body<'_> {
         Ok((text, kind, registers))
     }
 
-    fn vector_count(&mut self, site: &Site<'_>, n: u8) -> Reported {
+    pub(super) fn vector_count(&mut self, site: &Site<'_>, n: u8) -> Reported {
         let message = format!("`{}` moves {n} element{}", site.opcode.text, if n == 1 { "" } else { "s" });
         let error = Diagnostic::new("validate::vector-count", message, site.span, "a different number here");
         self.report(error.with_help(match n {
@@ -358,8 +388,11 @@ impl Body<'_> {
             Sem::Mmio => text += ".mmio.relaxed.sys",
             _ => text += &format!(".{}.{}", access.sem, access.scope),
         }
-        if let Some(space) = self.space_of(address.base).or(access.space.map(|(space, _)| space)) {
+        if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
             text += &format!(".{space}");
+            if access.window == Some(Window::Cluster) || address.rank.is_some() {
+                text += "::cluster";
+            }
         }
         if !op.is_empty() {
             text += &format!(".{op}");
@@ -501,11 +534,13 @@ impl Body<'_> {
     fn barrier_count(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {
         let count = self.value_operand(site, operand, 32)?;
         match constant_value(&count) {
-            Some(value) if value == 0 || value % 32 != 0 => {
+            Some(value) if value == 0 || value % 32 != 0 || value > 1024 => {
                 let message = format!("{value} is not a thread count of a barrier");
-                let error =
-                    Diagnostic::new("validate::barrier-count", message, count.span, "not a multiple of 32");
-                Err(self.report(error.with_help("barriers count whole warps: 32, 64, …").with_rule("UB-B2")))
+                let label = if value > 1024 { "more than a CTA has" } else { "not a multiple of 32" };
+                let error = Diagnostic::new("validate::barrier-count", message, count.span, label);
+                Err(self.report(
+                    error.with_help("barriers count whole warps: 32, 64, … up to 1024").with_rule("UB-B2"),
+                ))
             }
             _ => Ok(count),
         }
@@ -525,9 +560,9 @@ impl Body<'_> {
 }
 
 /// Full spelling, meaning, and result registers.
-type Parts = (String, InstructionKind, Vec<Option<RegisterId>>);
+pub(super) type Parts = (String, InstructionKind, Vec<Option<RegisterId>>);
 
-fn operand_span(operand: &Operand, fallback: Span) -> Span {
+pub(super) fn operand_span(operand: &Operand, fallback: Span) -> Span {
     match operand {
         Operand::Memory(memory) => memory.place.0,
         Operand::Vector(elements) => elements.first().map_or(fallback, |element| element.place.0),

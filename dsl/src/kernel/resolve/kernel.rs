@@ -2,7 +2,7 @@
 
 use super::super::ast::{self, Initial, StatementKind as Ast};
 use super::super::program::{
-    FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Width,
+    ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Width,
 };
 use super::body::{Binding, Body, Mutability};
 use super::{Checker, Reported, Resolved};
@@ -16,6 +16,8 @@ const MAX_KERNEL_BYTES: u64 = 4 << 20;
 const MAX_THREADS: u64 = 4096;
 const MAX_CTA_THREADS: u64 = 1024;
 const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
+/// The field of a launch that is no dimension.
+const RESIDENT: &str = "resident";
 
 impl Checker {
     /// Resolves a kernel; `None` if something about its frame is wrong (and reported).
@@ -63,6 +65,7 @@ impl Checker {
                 ctas: 1,
                 warps: 1,
                 lanes: 1,
+                resident: false,
                 span,
                 placement: None,
             });
@@ -119,15 +122,26 @@ impl Body<'_> {
             return Err(self.report(super::body::duplicate_name(text, span, first.span)));
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
+        let mut residency: Option<(bool, Span)> = None;
         for (field, value) in fields {
             let place = field.place.0;
+            if field.text == RESIDENT {
+                if let Some((_, first)) = residency {
+                    return Err(self.report(super::body::duplicate_name(RESIDENT, place, first)));
+                }
+                residency = Some((self.resolve_resident(value)?, place));
+                continue;
+            }
             let Some(dimension) = DIMENSIONS.iter().position(|dimension| *dimension == field.text) else {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                return Err(self.report(match super::super::suggest::suggest(&field.text, DIMENSIONS) {
+                let fields = DIMENSIONS.into_iter().chain([RESIDENT]);
+                return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
-                    None => error.with_help("dimensions are `gpus`, `clusters`, `ctas`, `warps` and `lanes`"),
+                    None => error.with_help(
+                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, and `resident: true` where all its CTAs run at the same time",
+                    ),
                 }));
             };
             if let Some((_, first)) = sizes[dimension] {
@@ -142,6 +156,7 @@ impl Body<'_> {
             }
             sizes[dimension] = Some((size, place));
         }
+        let resident = residency.is_some_and(|(resident, _)| resident);
         let [gpus, clusters, ctas, warps, lanes] = sizes.map(|size| size.map_or(1, |(size, _)| size));
         let cta = warps.saturating_mul(lanes);
         let total = [gpus, clusters, ctas].into_iter().fold(cta, u64::saturating_mul);
@@ -169,9 +184,20 @@ impl Body<'_> {
             ctas: small(ctas),
             warps: small(warps),
             lanes: small(lanes),
+            resident,
             span,
             placement: None,
         })
+    }
+
+    /// Whether CTAs of different clusters run at the same time (LT-5).
+    fn resolve_resident(&mut self, value: &ast::Expr) -> Resolved<bool> {
+        if let ast::ExprKind::Bool(resident) = value.kind {
+            return Ok(resident);
+        }
+        let message = "`resident` is `true` or `false`";
+        let error = Diagnostic::new("validate::launch-resident", message, value.place.0, "neither");
+        Err(self.report(error.with_help("write `resident: true` for a cooperative launch").with_rule("LT-5")))
     }
 
     /// Array dimensions, and the size of the whole array in bytes.
@@ -214,7 +240,10 @@ impl Body<'_> {
         n_aliases: &mut BTreeMap<super::super::program::StorageId, u32>,
     ) -> Resolved<()> {
         let space = if object.shared { Space::Shared } else { Space::Global };
-        let width = self.checker.parse_type(&object.ty, true)?;
+        let (width, element) = self.checker.parse_element(&object.ty)?;
+        if element == ElementKind::Mbarrier {
+            self.check_mbarrier_object(object, space)?;
+        }
         let (dimensions, bytes) = self.resolve_dimensions(&object.name, &object.dimensions, width)?;
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
@@ -250,10 +279,33 @@ impl Body<'_> {
                 (self.storages.push(Storage { space, size_bytes: bytes, initial }), 0, 0)
             }
         };
-        let resolved = Object { name, space, width, dimensions, storage, offset_bytes, mapping, span };
+        let resolved =
+            Object { name, space, width, element, dimensions, storage, offset_bytes, mapping, span };
         let id = self.objects.push(resolved);
         self.bind(&object.name, Binding::Object(id));
         Ok(())
+    }
+
+    /// An mbarrier is in shared memory and gets its value by `mbarrier.init`.
+    fn check_mbarrier_object(&mut self, object: &ast::Object, space: Space) -> Resolved<()> {
+        let name = &object.name;
+        if space != Space::Shared {
+            return Err(self.mbarrier_space(&name.text, object.ty.place.0));
+        }
+        if object.initial.is_some() {
+            let message = format!("`{}` is an mbarrier and cannot be given a value", name.text);
+            let error =
+                Diagnostic::new("validate::mbarrier-initialiser", message, name.place.0, "initialised here");
+            let help = format!("let one thread run `mbarrier.init.shared::cta.b64 [{}], 1;`", name.text);
+            return Err(self.report(error.with_help(help).with_rule("MB-1")));
+        }
+        Ok(())
+    }
+
+    fn mbarrier_space(&mut self, name: &str, span: Span) -> Reported {
+        let message = format!("`{name}` is in global memory; an mbarrier lives in shared memory");
+        let error = Diagnostic::new("validate::mbarrier-space", message, span, "not in shared memory");
+        self.report(error.with_help(format!("write `shared {name}: mbarrier;`")).with_rule("UB-M15"))
     }
 
     fn find_object(&mut self, name: &ast::Name) -> Resolved<Object> {
@@ -293,9 +345,12 @@ impl Body<'_> {
     }
 
     fn resolve_view(&mut self, view: &ast::View, span: Span) -> Resolved<()> {
-        let width = self.checker.parse_type(&view.ty, true)?;
+        let (width, element) = self.checker.parse_element(&view.ty)?;
         let (dimensions, bytes) = self.resolve_dimensions(&view.name, &view.dimensions, width)?;
         let object = self.find_object(&view.of)?;
+        if element == ElementKind::Mbarrier && object.space != Space::Shared {
+            return Err(self.mbarrier_space(&object.name, view.of.place.0));
+        }
         let offset =
             view.offset.as_ref().map(|offset| self.checker.evaluate(offset)).transpose()?.unwrap_or(0);
         let object_bytes = object.n_elements() * u64::from(object.width / 8);
@@ -318,6 +373,7 @@ impl Body<'_> {
                 "elements of {alignment} bytes must be {alignment}-byte aligned; this is at byte {offset_bytes}"
             );
             let error = Diagnostic::new("validate::view", message, place, "not aligned");
+            let error = if element == ElementKind::Mbarrier { error.with_rule("UB-M15") } else { error };
             return Err(
                 self.report(error.with_help("choose an offset that is a multiple of the element size"))
             );
@@ -326,6 +382,7 @@ impl Body<'_> {
             name: view.name.text.clone(),
             space: object.space,
             width,
+            element,
             dimensions,
             storage: object.storage,
             offset_bytes,

@@ -1,10 +1,10 @@
 //! Memory operands and reference arguments.
 
 use super::super::ast::{Expr, ExprKind, Memory, Name};
-use super::super::program::{Address, AddressBase, Expression, ReferenceId, Width};
+use super::super::program::{Address, AddressBase, ElementKind, Expression, ReferenceId, Width};
 use super::super::program::{FunctionId, RegisterId, StatementKind};
 use super::body::{Binding, Body};
-use super::calls::CallSite;
+use super::calls::{Argument, CallSite};
 use super::{ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::Id as _;
@@ -54,14 +54,49 @@ impl Body<'_> {
             indices.push(self.resolve_exact(index, 32)?);
         }
         indices.resize_with(dimensions, || Self::constant(memory.place.0, 32, 0));
-        Ok((Address { span: memory.place.0, base, indices }, width))
+        let rank = memory.rank.as_deref().map(|rank| self.resolve_rank(memory, base, rank)).transpose()?;
+        Ok((Address { span: memory.place.0, base, indices, rank: rank.map(Box::new) }, width))
+    }
+
+    /// The CTA of a `mapa`.
+    fn resolve_rank(&mut self, memory: &Memory, base: AddressBase, rank: &Expr) -> Resolved<Expression> {
+        let span = memory.place.0;
+        if let Some(error) = self.checker.target.check("mapa", (7, 8), 90, span) {
+            return Err(self.report(error));
+        }
+        if self.in_final {
+            let message = "a `final` condition looks at no single CTA's memory";
+            let error = Diagnostic::new("validate::mapa", message, span, "of a peer CTA");
+            return Err(self.report(error.with_help("copy it to global memory and test that")));
+        }
+        match base {
+            AddressBase::Object(object) if self.objects[object].space == Space::Global => {
+                let message = format!("`{}` is in global memory, which all CTAs share", memory.name.text);
+                let error = Diagnostic::new("validate::mapa", message, span, "not shared memory")
+                    .with_label(self.objects[object].span, "declared here")
+                    .with_help(format!("write `[{}]`", memory.name.text));
+                return Err(self.report(error.with_rule("AS-43")));
+            }
+            AddressBase::Object(_) => {}
+            AddressBase::Reference(reference) => self.note_space(reference, Space::Shared, span),
+        }
+        self.resolve_exact(rank, 32)
     }
 
     /// The state space of a memory operand; `None` where the caller decides.
-    pub(super) fn space_of(&self, base: AddressBase) -> Option<Space> {
-        match base {
+    pub(super) fn space_of(&self, address: &Address) -> Option<Space> {
+        match address.base {
             AddressBase::Object(object) => Some(self.objects[object].space),
+            AddressBase::Reference(_) if address.rank.is_some() => Some(Space::Shared),
             AddressBase::Reference(_) => None,
+        }
+    }
+
+    /// What the elements of a memory operand are.
+    pub(super) fn element_of(&self, base: AddressBase) -> ElementKind {
+        match base {
+            AddressBase::Object(object) => self.objects[object].element,
+            AddressBase::Reference(reference) => self.references[reference].element,
         }
     }
 
@@ -104,8 +139,8 @@ impl Body<'_> {
                     Ok(value) => values.push(value),
                     Err(Reported) => failed = true,
                 },
-                ParameterKind::Reference(width) => {
-                    match self.resolve_reference(argument, width, &function.text) {
+                ParameterKind::Reference(width, element) => {
+                    match self.resolve_reference(argument, (width, element), &function.text) {
                         Ok(address) => references.push(address),
                         Err(Reported) => failed = true,
                     }
@@ -130,14 +165,28 @@ impl Body<'_> {
     }
 
     fn note_call(&mut self, callee: FunctionId, references: &[Address], span: Span) {
-        let bases =
-            references.iter().map(|address| (address.base, self.space_of(address.base), address.span));
-        let references = bases.collect();
+        let arguments = references.iter().map(|address| Argument {
+            base: address.base,
+            space: self.space_of(address),
+            is_peer: address.rank.is_some(),
+            span: address.span,
+        });
+        let references = arguments.collect();
         self.checker.calls.sites.push(CallSite { owner: self.owner, callee, span, references });
     }
 
     fn unknown_function(&mut self, function: &Name) -> Reported {
         let name = &function.text;
+        if name == "mapa" {
+            let message = "`mapa` gives an address, which is not a value";
+            let error =
+                Diagnostic::new("validate::address-value", message, function.place.0, "used as a value");
+            return self.report(
+                error
+                    .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
+                    .with_rule("AS-43"),
+            );
+        }
         let message = format!("there is no function `{name}`");
         let mut error =
             Diagnostic::new("resolve::unknown-function", message, function.place.0, "unknown function");
@@ -146,27 +195,62 @@ impl Body<'_> {
         self.report(error)
     }
 
-    fn resolve_reference(&mut self, argument: &Expr, width: Width, function: &str) -> Resolved<Address> {
-        let whole;
-        let memory = match &argument.kind {
-            ExprKind::Reference(memory) | ExprKind::Element(memory) => memory,
-            ExprKind::Name(name) => {
-                whole = Memory {
-                    place: argument.place,
-                    name: Name { text: name.clone(), place: argument.place },
-                    indices: Vec::new(),
-                };
-                &whole
-            }
-            ExprKind::Error => return Err(Reported),
-            _ => {
+    /// An expression that names memory, as arguments do: `x`, `a[i]`, `&a[i]`, `mapa(a[i], rank)`.
+    pub(super) fn as_memory(expr: &Expr) -> Option<Memory> {
+        match &expr.kind {
+            ExprKind::Reference(memory) | ExprKind::Element(memory) => Some(memory.clone()),
+            ExprKind::Name(name) => Some(Memory {
+                place: expr.place,
+                name: Name { text: name.clone(), place: expr.place },
+                indices: Vec::new(),
+                rank: None,
+            }),
+            ExprKind::Call { function, arguments } if function.text == "mapa" => match arguments.as_slice() {
+                [of, rank] => {
+                    let of = Self::as_memory(of).filter(|of| of.rank.is_none())?;
+                    Some(Memory { place: expr.place, rank: Some(Box::new(rank.clone())), ..of })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn resolve_reference(
+        &mut self,
+        argument: &Expr,
+        (width, element): (Width, ElementKind),
+        function: &str,
+    ) -> Resolved<Address> {
+        let memory = match Self::as_memory(argument) {
+            Some(memory) => memory,
+            None if matches!(argument.kind, ExprKind::Error) => return Err(Reported),
+            None => {
                 let message = format!("`{function}` takes an address here");
                 let span = argument.place.0;
                 let error = Diagnostic::new("resolve::argument-kind", message, span, "a value");
-                return Err(self.report(error.with_help("pass an object: `&x` or `&a[i]`")));
+                return Err(self.report(
+                    error.with_help("pass an object: `&x`, `&a[i]`, or in a peer CTA `mapa(x, rank)`"),
+                ));
             }
         };
-        let (address, found) = self.resolve_place(memory, true)?;
+        let (address, found) = self.resolve_place(&memory, true)?;
+        let holds = self.element_of(address.base);
+        if holds != element {
+            let what = |element| if element == ElementKind::Mbarrier { "an mbarrier" } else { "data" };
+            let message = format!(
+                "`{function}` takes the address of {}; `{}` holds {}",
+                what(element),
+                memory.name.text,
+                what(holds)
+            );
+            let error = Diagnostic::new("resolve::argument-kind", message, address.span, what(holds));
+            let ty =
+                if element == ElementKind::Mbarrier { "mbarrier".to_owned() } else { format!("u{width}") };
+            return Err(self.report(
+                error.with_help(format!("declare a view: `view … : {ty} of {};`", memory.name.text)),
+            ));
+        }
         if found != width {
             let name = &memory.name.text;
             let message =

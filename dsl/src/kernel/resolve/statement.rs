@@ -134,11 +134,11 @@ impl Body<'_> {
             for (name, register) in names.iter().zip(registers) {
                 if let (Some(name), Some(register)) = (name, register) {
                     let found = self.registers[register].width;
-                    self.bind(name, Binding::Register(register, Mutability::Let));
                     if let Some(width) = width {
                         let kind = ExpressionKind::Register(register);
                         self.expect_width(Expression { span: value.place.0, width: found, kind }, width)?;
                     }
+                    self.bind(name, Binding::Register(register, Mutability::Let));
                 }
             }
             return Ok(());
@@ -272,7 +272,7 @@ impl Body<'_> {
         let (prelude, condition) = self.collect(|body| body.resolve_condition(condition));
         let Ok(condition) = condition else { return };
         if let Some(loud) = calls::loud_statement(&prelude) {
-            let message = "`await` repeats reads and atomics only";
+            let message = "`await` repeats reads, atomics and mbarrier waits only";
             let error = Diagnostic::new(
                 "validate::await-side-effect",
                 message,
