@@ -251,7 +251,11 @@ impl Decision {
         let stated = |property: Property| match property {
             Property::Race => !model.flags.is_empty(),
             Property::Condition => condition.is_some(),
-            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
+            Property::Assert
+            | Property::Deadlock
+            | Property::Barrier
+            | Property::Bounds
+            | Property::Reachable => true,
         };
         let properties: Vec<(Property, Verdict)> = config
             .properties
@@ -488,15 +492,25 @@ fn fallback_launch() -> Launch {
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
     match kind {
-        GoalKind::Flag { .. } => Property::Race,
+        GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
             ObligationKind::Bounds { .. } => Property::Bounds,
+            ObligationKind::Discipline(_) => Property::Barrier,
         },
         GoalKind::Final(_) => Property::Assert,
         GoalKind::Deadlock => Property::Deadlock,
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
+    }
+}
+
+/// What a flag of the model is about, by its name.
+fn property_of_flag(name: &str) -> Property {
+    if name.starts_with("mbarrier-") || name.starts_with("barrier-") {
+        Property::Barrier
+    } else {
+        Property::Race
     }
 }
 

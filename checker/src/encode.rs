@@ -16,9 +16,9 @@ use crate::event::{BarrierEdge, EventGraph, EventId, EventKind, TermPool, TermRe
 use crate::relation::RelationTable;
 use closure::ClosureTable;
 use fencepost_dsl::IndexVec;
-use fencepost_dsl::cat::memory_model::{AxiomKind, MemoryModel, TermId, TermKind};
+use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, TermId, TermKind};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use value::{BitBlaster, KnownValues};
 
 /// Which optimisations are on. Each has a `Sound:` paragraph where it is implemented, and the suite runs without it too.
@@ -144,9 +144,7 @@ pub struct Encoder<'a> {
     closures: FxHashMap<TermId, ClosureTable>,
     pending: VecDeque<closure::Pending>,
     /// Condition of each barrier edge.
-    barrier_conditions: FxHashMap<(EventId, EventId), TermRef>,
-    /// Condition of each exit edge.
-    exit_conditions: FxHashMap<(EventId, EventId), TermRef>,
+    edge_conditions: BTreeMap<BaseRelation, FxHashMap<(EventId, EventId), TermRef>>,
 }
 
 /// States the whole problem: every assignment of the formula is an execution, and every execution is one of them.
@@ -176,8 +174,12 @@ pub fn encode(
         edges: FxHashMap::default(),
         closures: FxHashMap::default(),
         pending: VecDeque::new(),
-        barrier_conditions: conditions(&problem.graph.barrier_edges),
-        exit_conditions: conditions(&problem.graph.exit_edges),
+        edge_conditions: problem
+            .graph
+            .conditional_edges()
+            .into_iter()
+            .map(|(base, edges)| (base, conditions(edges)))
+            .collect(),
     };
     encoder.run()?;
     let (goals, cuts, complete, reachable, condition) = encoder.goals()?;

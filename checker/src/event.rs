@@ -14,7 +14,8 @@ pub mod term;
 
 pub use graph::{
     Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
-    FinalGoal, FinalLook, Location, LoopCut, Obligation, ObligationKind, Reachable, Role, Site, Wait,
+    FinalGoal, FinalLook, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse, Obligation,
+    ObligationKind, Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Hierarchy, Thread};
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
@@ -28,6 +29,8 @@ define_id! {
     pub struct EventId;
     /// One instance of a storage: the kernel's (global) or one CTA's (shared).
     pub struct LocationId;
+    /// An mbarrier object.
+    pub struct MbarrierId;
     /// An unknown of the terms.
     pub struct UnknownId;
     /// A static instruction: a place in the source and its resolved opcode.

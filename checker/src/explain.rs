@@ -76,6 +76,19 @@ pub enum Subject {
         /// Who, and for what.
         roles: Vec<deadlock::Role>,
     },
+    /// A broken rule about barriers or mbarriers.
+    Misuse {
+        /// Whose.
+        agent: AgentId,
+        /// Where.
+        span: Span,
+        /// Of the enclosing loops.
+        iterations: Vec<u32>,
+        /// What the thread does.
+        what: String,
+        /// What to do.
+        help: &'static str,
+    },
     /// A condition on final memory that fails.
     Final {
         /// The condition.
@@ -124,6 +137,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let name = model.flags[*flag].name.as_str();
             if name == "race" {
                 race::explain(graph, model, witness, *pair)
+            } else if let Some((code, rule)) = mbarrier_flag(name) {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare(code, Property::Barrier, vec![rule], subject)
             } else {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("model::flag", finding.property, Vec::new(), subject)
@@ -146,6 +162,15 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
     explanation.property = finding.property;
     explanation.parameters = parameters(graph, witness);
     explanation
+}
+
+/// Page and rule of a flag about mbarriers.
+fn mbarrier_flag(name: &str) -> Option<(&'static str, &'static str)> {
+    match name {
+        "mbarrier-init" => Some(("mbarrier::init-not-ordered", "UB-M16")),
+        "mbarrier-inval" => Some(("mbarrier::use-after-inval", "UB-M1")),
+        _ => None,
+    }
 }
 
 /// The example or counter-example of a litmus condition, with everything that was read, as context for a trace.
@@ -181,6 +206,11 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
             Vec::new(),
             Subject::Assertion { agent, span, iterations },
         ),
+        ObligationKind::Discipline(misuse) => {
+            let what = misuse.what.clone();
+            let subject = Subject::Misuse { agent, span, iterations, what, help: misuse.help };
+            bare(misuse.code, Property::Barrier, vec![misuse.rule], subject)
+        }
         ObligationKind::Bounds { object, n_elements, index } => {
             let subject = Subject::Bounds {
                 agent,
@@ -319,6 +349,7 @@ impl Explanation {
             }
             Subject::Assertion { .. }
             | Subject::Deadlock { .. }
+            | Subject::Misuse { .. }
             | Subject::Final { .. }
             | Subject::Bounds { .. }
             | Subject::Completion => {}

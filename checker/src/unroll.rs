@@ -15,6 +15,7 @@ mod env;
 mod expression;
 mod hang;
 mod loops;
+mod mbarrier;
 mod statement;
 
 pub use dump::dump;
@@ -33,6 +34,7 @@ use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use hang::LastTry;
 use indexmap::IndexMap;
+use mbarrier::MbarrierLog;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -107,6 +109,7 @@ pub fn unroll(
         unroller.run_thread(agent, &parameters)?;
     }
     unroller.finish_barriers()?;
+    unroller.finish_mbarriers()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
@@ -147,6 +150,9 @@ struct Unroller<'a> {
     site_of: FxHashMap<usize, SiteId>,
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
+    mbarriers: MbarrierLog,
+    /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
+    counts_bytes: Option<bool>,
     final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
     /// The registers of each thread at its end, where it gets there without `exit`.
     last_envs: Vec<Env>,
@@ -180,6 +186,8 @@ impl<'a> Unroller<'a> {
             site_of: FxHashMap::default(),
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
+            mbarriers: MbarrierLog::default(),
+            counts_bytes: None,
             final_values: BTreeMap::new(),
             last_envs: Vec::new(),
             steps: 0,

@@ -15,6 +15,8 @@ pub enum Property {
     Assert,
     /// No execution in which threads wait for ever.
     Deadlock,
+    /// The rules about barriers and mbarriers are kept.
+    Barrier,
     /// Indices stay inside their objects.
     Bounds,
     /// `reachable` statements are reached, and some execution completes.
@@ -25,8 +27,15 @@ pub enum Property {
 
 impl Property {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Race, Self::Assert, Self::Deadlock, Self::Bounds, Self::Reachable, Self::Condition];
+    pub const ALL: [Self; 7] = [
+        Self::Race,
+        Self::Assert,
+        Self::Deadlock,
+        Self::Barrier,
+        Self::Bounds,
+        Self::Reachable,
+        Self::Condition,
+    ];
 
     /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Property {
             Self::Race => "race",
             Self::Assert => "assert",
             Self::Deadlock => "deadlock",
+            Self::Barrier => "barrier",
             Self::Bounds => "bounds",
             Self::Reachable => "reachable",
             Self::Condition => "condition",

@@ -288,12 +288,11 @@ impl Encoder<'_> {
                 let both = self.both_executed(a, b);
                 self.formula.and(Direction::Both, &[meets, both])
             }
-            BaseRelation::BarrierSynchronization | BaseRelation::ExitRelease => {
-                let conditions = match base {
-                    BaseRelation::ExitRelease => &self.exit_conditions,
-                    _ => &self.barrier_conditions,
-                };
-                let condition = conditions[&(a, b)];
+            BaseRelation::BarrierSynchronization
+            | BaseRelation::ExitRelease
+            | BaseRelation::Signals
+            | BaseRelation::PhaseOrder => {
+                let condition = self.edge_conditions[&base][&(a, b)];
                 let condition = self.truth(condition);
                 let both = self.both_executed(a, b);
                 self.formula.and(Direction::Both, &[condition, both])
@@ -308,6 +307,7 @@ impl Encoder<'_> {
             | BaseRelation::Internal
             | BaseRelation::External
             | BaseRelation::SameScope
+            | BaseRelation::SameMbarrier
             | BaseRelation::SameCta => unreachable!("{base:?} has no open pairs"),
         })
     }

@@ -1,6 +1,7 @@
 //! Events and the graph that holds them.
 
-use super::{AgentId, EventId, Hierarchy, LocationId, SiteId, TermPool, TermRef, UnknownId};
+use super::{AgentId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId};
+use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
@@ -42,6 +43,12 @@ pub struct EventGraph {
     pub condition: Option<ConditionGoal>,
     /// Barrier synchronization (MM-34, MM-37), with the condition under which both ends are of one instance.
     pub barrier_edges: Vec<BarrierEdge>,
+    /// From an arrival at an mbarrier or cluster barrier to the waits that its phase lets through (MB-22, BR-12).
+    pub signal_edges: Vec<BarrierEdge>,
+    /// From an operation on an mbarrier to those that happen in a later phase of it.
+    pub phase_edges: Vec<BarrierEdge>,
+    /// mbarrier objects.
+    pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
     /// brings about (BR-7). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
@@ -70,10 +77,36 @@ impl EventGraph {
             finals: Vec::new(),
             condition: None,
             barrier_edges: Vec::new(),
+            signal_edges: Vec::new(),
+            phase_edges: Vec::new(),
+            mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
             parameters: Vec::new(),
         }
     }
+}
+
+impl EventGraph {
+    /// Relations whose pairs depend on a condition of their own.
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 4] {
+        [
+            (BaseRelation::BarrierSynchronization, &self.barrier_edges),
+            (BaseRelation::ExitRelease, &self.exit_edges),
+            (BaseRelation::Signals, &self.signal_edges),
+            (BaseRelation::PhaseOrder, &self.phase_edges),
+        ]
+    }
+}
+
+/// An mbarrier object.
+#[derive(Clone, Debug)]
+pub struct Mbarrier {
+    /// As a reader knows it: `full[0] of cta 1`.
+    pub name: String,
+    /// The bytes it is in.
+    pub location: LocationId,
+    /// Its first byte.
+    pub offset_bytes: u32,
 }
 
 /// One instance of a storage.
@@ -155,6 +188,15 @@ pub enum EventKind {
     BarrierArrive,
     /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
     BarrierWait,
+    /// `barrier.cluster.arrive`.
+    ClusterArrive {
+        /// `Release` or `Relaxed` (BR-14).
+        sem: Sem,
+    },
+    /// `barrier.cluster.wait`, where the thread got through; always acquires (BR-11).
+    ClusterWait,
+    /// An operation on an mbarrier.
+    Mbarrier(MbarrierEvent),
 }
 
 impl EventKind {
@@ -162,9 +204,37 @@ impl EventKind {
     pub fn access(&self) -> Option<&Access> {
         match self {
             Self::Init(access) | Self::Read(access) | Self::Write(access) => Some(access),
-            Self::Fence { .. } | Self::AliasFence | Self::BarrierArrive | Self::BarrierWait => None,
+            _ => None,
         }
     }
+}
+
+/// An operation on an mbarrier: a strong access of the object (MB-20, MB-21).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MbarrierEvent {
+    /// The object.
+    pub object: MbarrierId,
+    /// What it does.
+    pub role: MbarrierRole,
+    /// `Release`, `Acquire` or `Relaxed`; `Weak` for init and inval.
+    pub sem: Sem,
+    /// Scope.
+    pub scope: Scope,
+}
+
+/// What an operation does to an mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MbarrierRole {
+    /// `mbarrier.init`
+    Init,
+    /// `mbarrier.inval`
+    Inval,
+    /// `mbarrier.expect_tx` and `complete_tx`
+    Transaction,
+    /// `mbarrier.arrive` and `arrive_drop`
+    Arrive,
+    /// A `test_wait` or `try_wait` that returned true.
+    Wait,
 }
 
 /// A scalar memory access.
@@ -240,6 +310,21 @@ pub enum ObligationKind {
         /// The flattened element index.
         index: TermRef,
     },
+    /// A rule about barriers or mbarriers. Events after a violation are not in the execution.
+    Discipline(Misuse),
+}
+
+/// A rule about barriers and mbarriers, and what breaking it would be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misuse {
+    /// Its page: `mbarrier::kebab-name`.
+    pub code: &'static str,
+    /// The rule.
+    pub rule: &'static str,
+    /// What happens, to follow a thread's name: `arrives at full[0] of cta 0 once more than …`.
+    pub what: String,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// A place where unrolling stopped.
@@ -275,6 +360,17 @@ pub struct Blocked {
 pub enum Wait {
     /// For memory to change: what each read of a spin loop's last try finds.
     Memory(Vec<FinalLook>),
+    /// For a phase of an mbarrier to complete.
+    Phase {
+        /// The instruction.
+        site: SiteId,
+        /// The object.
+        object: MbarrierId,
+        /// The number of phases completed in the end.
+        completed: TermRef,
+        /// When the try gets there.
+        guard: TermRef,
+    },
     /// For others to arrive at a barrier.
     Barrier {
         /// The instruction.

@@ -83,6 +83,23 @@ impl Hierarchy {
         self.cta_of[agent]
     }
 
+    /// The CTA of a rank in the thread's cluster.
+    pub fn peer(&self, agent: AgentId, rank: u32) -> CtaId {
+        let own = self.cta_of(agent);
+        CtaId(own.0 - self.threads[agent].cta + rank)
+    }
+
+    /// The thread's cluster, counted over the whole launch.
+    pub fn cluster_of(&self, agent: AgentId) -> u32 {
+        let own = self.cta_of(agent).0;
+        if self.launch.placement.is_some() { own } else { own / self.launch.ctas }
+    }
+
+    /// The threads of a cluster.
+    pub fn threads_of_cluster(&self, cluster: u32) -> impl Iterator<Item = AgentId> + use<'_> {
+        self.agents().filter(move |&agent| self.cluster_of(agent) == cluster)
+    }
+
     /// Number of CTAs of the launch.
     pub fn n_ctas(&self) -> u32 {
         self.ctas.next_id().0

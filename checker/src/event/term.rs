@@ -107,6 +107,14 @@ pub enum UnknownKind {
     Spins(AgentId),
     /// Whether a thread gets past a blocking instruction (or a barrier instance completes).
     Passes,
+    /// The phase of an mbarrier in which an operation on it happens.
+    Phase,
+    /// The number of phases that an mbarrier completes.
+    FinalPhase,
+    /// Whether an mbarrier wait returned true.
+    WaitResult,
+    /// Whether an arrival exceeds what its phase expects.
+    Excess,
     /// Whether a thread is one of those that form a barrier's quorum.
     TakesPart,
     /// The combined predicate of a `bar.red`.

@@ -446,6 +446,8 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
             Sem::Volatile | Sem::Mmio => Some(Scope::Sys),
             Sem::Relaxed | Sem::Acquire | Sem::Release | Sem::AcqRel => Some(access.scope),
         },
+        EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
+        EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
         EventKind::AliasFence | EventKind::BarrierArrive | EventKind::BarrierWait => None,
     }
 }

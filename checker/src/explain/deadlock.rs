@@ -4,7 +4,7 @@
 //! author meant to come first.
 
 use super::{Explanation, Subject, bare, final_reads};
-use crate::event::{AgentId, Blocked, EventGraph, Wait};
+use crate::event::{AgentId, Blocked, EventGraph, EventKind, MbarrierRole, Wait};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -27,6 +27,17 @@ pub struct Role {
 pub enum WaitFact {
     /// For memory to change: instructions of the last try, and what they read.
     Memory(Vec<LookFact>),
+    /// For a phase of an mbarrier.
+    Phase {
+        /// Its name.
+        object: String,
+        /// Opcode and operand.
+        text: String,
+        /// Phases completed in the end.
+        completed: u128,
+        /// Arrivals in the phase that is not complete: thread, instruction, how often.
+        arrived: Vec<(AgentId, Span)>,
+    },
     /// For threads to arrive at a barrier.
     Barrier {
         /// As a reader knows it.
@@ -83,7 +94,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks) => looks.as_slice(),
-            WaitFact::Barrier { .. } => &[],
+            WaitFact::Barrier { .. } | WaitFact::Phase { .. } => &[],
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(_)));
@@ -91,6 +102,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {
         ("deadlock::spin-never-ends", vec!["LT-8"])
+    } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Phase { .. })) {
+        ("deadlock::phase-never-completes", vec!["MB-4"])
     } else {
         ("deadlock::barrier-never-completes", vec!["BR-2", "BR-7"])
     };
@@ -126,6 +139,26 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
                 facts.push(LookFact { span: site.span, text, value, is_weak: look.is_weak });
             }
             WaitFact::Memory(facts)
+        }
+        Wait::Phase { site, object, completed, .. } => {
+            let completed = witness.values[*completed];
+            let arrived = graph
+                .events
+                .iter_enumerated()
+                .filter(|(id, event)| {
+                    witness.execution.executed.contains(*id)
+                        && matches!(&event.kind, EventKind::Mbarrier(operation)
+                            if operation.object == *object && operation.role == MbarrierRole::Arrive)
+                })
+                .filter_map(|(_, event)| Some((event.agent?, graph.sites[event.site?].span)))
+                .collect();
+            let site = &graph.sites[*site];
+            WaitFact::Phase {
+                object: graph.mbarriers[*object].name.clone(),
+                text: format!("{} {}", site.text, site.operand),
+                completed,
+                arrived,
+            }
         }
         Wait::Barrier { name, awaited, .. } => {
             let missing = awaited

@@ -6,7 +6,7 @@
 use super::chain::{Chain, scope_of};
 use super::{Explanation, Reason, Subject};
 use crate::check::{CheckError, Config, recheck_graph};
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, SiteId};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
 use crate::verdict::{Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::vocabulary::{Scope, Sem};
@@ -252,7 +252,21 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
                 (_, same) => same,
             };
         }
-        EventKind::Init(_) | EventKind::AliasFence | EventKind::BarrierArrive | EventKind::BarrierWait => {}
+        EventKind::Mbarrier(operation) => {
+            operation.scope = operation.scope.max(edit.scope).min(Scope::Cluster);
+            operation.sem = match (edit.goal, operation.role) {
+                (Goal::Release, MbarrierRole::Arrive) => Sem::Release,
+                (Goal::Acquire, MbarrierRole::Wait) => Sem::Acquire,
+                _ => operation.sem,
+            };
+        }
+        EventKind::ClusterArrive { sem } if edit.goal == Goal::Release => *sem = Sem::Release,
+        EventKind::Init(_)
+        | EventKind::AliasFence
+        | EventKind::BarrierArrive
+        | EventKind::BarrierWait
+        | EventKind::ClusterArrive { .. }
+        | EventKind::ClusterWait => {}
     }
 }
 

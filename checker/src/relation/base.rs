@@ -6,8 +6,8 @@ use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool,
-    TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole,
+    Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
@@ -65,10 +65,7 @@ impl Basis {
             rmw.insert(read, write);
         }
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
-        for (base, edges) in [
-            (BaseRelation::BarrierSynchronization, &graph.barrier_edges),
-            (BaseRelation::ExitRelease, &graph.exit_edges),
-        ] {
+        for (base, edges) in graph.conditional_edges() {
             let mut bounds = MayMust::empty(n);
             for edge in edges {
                 bounds.may.insert(edge.from, edge.wait);
@@ -312,9 +309,17 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
     let write = init || matches!(event.kind, EventKind::Write(_));
-    let strong = fence.is_some() || access.is_some_and(is_strong);
-    let sem = access.map(|access| access.sem);
-    let scope = fence.map(|(_, scope)| scope).or(access.filter(|a| is_strong(a)).map(|a| a.scope));
+    let mbarrier = match &event.kind {
+        EventKind::Mbarrier(operation) => Some(*operation),
+        _ => None,
+    };
+    let sem = match &event.kind {
+        EventKind::ClusterArrive { sem } => Some(*sem),
+        EventKind::ClusterWait => Some(Sem::Acquire),
+        _ => mbarrier.map(|operation| operation.sem).or(access.map(|access| access.sem)),
+    };
+    let scope = scope_of(event);
+    let strong = scope.is_some();
     match base {
         BaseSet::All => true,
         BaseSet::Read => read,
@@ -328,13 +333,24 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Release => sem == Some(Sem::Release) || matches!(fence, Some((FenceSem::Release, _))),
         BaseSet::AcquireRelease => matches!(fence, Some((FenceSem::AcqRel, _))),
         BaseSet::SequentiallyConsistent => matches!(fence, Some((FenceSem::Sc, _))),
-        BaseSet::Weak => !init && sem == Some(Sem::Weak),
+        BaseSet::Weak => !init && access.is_some() && sem == Some(Sem::Weak),
         BaseSet::Strong => strong,
         BaseSet::Atomic => access.is_some_and(|a| a.atomic == AtomicClass::Atom),
         BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
         BaseSet::Await => read && event.role == Role::Await,
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
+        BaseSet::Signal => {
+            matches!(event.kind, EventKind::ClusterArrive { .. })
+                || mbarrier.is_some_and(|m| m.role == MbarrierRole::Arrive)
+        }
+        BaseSet::Observe => {
+            matches!(event.kind, EventKind::ClusterWait)
+                || mbarrier.is_some_and(|m| m.role == MbarrierRole::Wait)
+        }
+        BaseSet::Mbarrier => mbarrier.is_some(),
+        BaseSet::MbarrierInit => mbarrier.is_some_and(|m| m.role == MbarrierRole::Init),
+        BaseSet::MbarrierInval => mbarrier.is_some_and(|m| m.role == MbarrierRole::Inval),
         BaseSet::AliasFence => matches!(event.kind, EventKind::AliasFence),
         // memory fences are generic.
         BaseSet::Generic => access.is_some() || fence.is_some(),
@@ -349,6 +365,9 @@ fn scope_of(event: &Event) -> Option<Scope> {
     match &event.kind {
         EventKind::Fence { scope, .. } => Some(*scope),
         EventKind::Read(access) | EventKind::Write(access) if is_strong(access) => Some(access.scope),
+        // Scope of effect: the cluster (BR-12).
+        EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
+        EventKind::Mbarrier(operation) if operation.sem != Sem::Weak => Some(operation.scope),
         _ => None,
     }
 }
@@ -390,6 +409,16 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
             }
         }
     }
+    let mut same_mbarrier = BitMatrix::empty(n);
+    let mut by_mbarrier: BTreeMap<MbarrierId, EventSet> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        if let EventKind::Mbarrier(operation) = &event.kind {
+            by_mbarrier.entry(operation.object).or_insert_with(|| EventSet::empty(n)).insert(id);
+        }
+    }
+    for operations in by_mbarrier.values() {
+        fill(&mut same_mbarrier, operations, operations);
+    }
     let identity = BitMatrix::identity(&all);
     let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
     vec![
@@ -397,6 +426,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::Internal, internal),
         (BaseRelation::External, external),
         (BaseRelation::ProgramOrder, program_order),
+        (BaseRelation::SameMbarrier, same_mbarrier),
         (BaseRelation::SameCta, same_cta),
         (BaseRelation::SameScope, same_scope),
     ]

@@ -17,6 +17,7 @@ impl Words<'_> {
                 Some(look) => format!("for `{}` to see another value", look.text),
                 None => "in a loop that nothing ends".to_owned(),
             },
+            WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
             WaitFact::Barrier { name, .. } => format!("at {name}"),
         };
         let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
@@ -33,6 +34,9 @@ impl Words<'_> {
         let at = Self::iterations(&role.iterations);
         match &role.wait {
             WaitFact::Memory(_) => format!("{} here{at}", self.wait_for_ever(&role.agents)),
+            WaitFact::Phase { object, .. } => {
+                format!("{} here for {object}{at}", self.wait_for_ever(&role.agents))
+            }
             WaitFact::Barrier { name, .. } => {
                 format!("{} here: {name}{at}", self.wait_for_ever(&role.agents))
             }
@@ -51,6 +55,20 @@ impl Words<'_> {
                 format!(
                     "{who} would go round once more: {}; no thread is left that could change it",
                     looks.join(", ")
+                )
+            }
+            WaitFact::Phase { object, text, completed, arrived } => {
+                let s = if *completed == 1 { "" } else { "s" };
+                let mut by: Vec<AgentId> = arrived.iter().map(|&(agent, _)| agent).collect();
+                by.dedup();
+                let n_arrived = arrived.len();
+                let arrivals = match n_arrived {
+                    0 => "nobody ever arrives".to_owned(),
+                    1 => format!("there is one arrival in all, by {}", self.agents(&by)),
+                    n => format!("there are {n} arrivals in all, by {}", self.agents(&by)),
+                };
+                format!(
+                    "`{text}` of {who} says no in the end: {object} has completed {completed} phase{s}, and {arrivals}"
                 )
             }
             WaitFact::Barrier { name, missing } if missing.is_empty() => {

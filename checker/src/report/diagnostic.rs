@@ -33,6 +33,9 @@ pub fn finding(
     if !explanation.rules.is_empty() {
         note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
     }
+    if let Subject::Misuse { help, .. } = &explanation.subject {
+        note(&mut text, "help", "1;32", help, style);
+    }
     if let Some(repair) = &explanation.repair {
         let help = if told.contains(repair) { words.repair_again(repair) } else { words.repair(repair) };
         note(&mut text, "help", "1;32", &help, style);
@@ -106,6 +109,9 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
             let place =
                 format!("{} uses index {index}{}", words.agent(*agent), Words::iterations(iterations));
             labels.push((*span, place));
+        }
+        Subject::Misuse { agent, span, iterations, .. } => {
+            labels.push((*span, format!("{} here{}", words.agent(*agent), Words::iterations(iterations))));
         }
         Subject::Deadlock { roles } => {
             for role in roles {

@@ -220,7 +220,9 @@ fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Opt
             }
             (event(*later), secondary)
         }
-        Subject::Assertion { agent, span, .. } | Subject::Bounds { agent, span, .. } => {
+        Subject::Assertion { agent, span, .. }
+        | Subject::Misuse { agent, span, .. }
+        | Subject::Bounds { agent, span, .. } => {
             let reads = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
             (Some(at(*span, Some(*agent), source(*span))), reads)
         }

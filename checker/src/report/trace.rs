@@ -6,7 +6,7 @@
 use super::Case;
 use super::wording::{Words, number};
 use crate::bits::EventSet;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId, Role};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId, MbarrierRole, Role};
 use crate::explain::Explanation;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -89,6 +89,9 @@ fn relevant(
             EventKind::Fence { .. }
             | EventKind::AliasFence
             | EventKind::BarrierArrive
+            | EventKind::ClusterArrive { .. }
+            | EventKind::ClusterWait
+            | EventKind::Mbarrier(_)
             | EventKind::BarrierWait => threads.contains(&graph.events[event].agent),
         })
         .collect()
@@ -125,8 +128,10 @@ fn columns(
 /// Executed events of threads in an order that follows `po | syncbar | rf`, staying with a thread while possible.
 fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
     let relations = &witness.basis.relations;
-    let hard =
-        relations[&BaseRelation::ProgramOrder].union(&relations[&BaseRelation::BarrierSynchronization]);
+    let hard = relations[&BaseRelation::ProgramOrder]
+        .union(&relations[&BaseRelation::BarrierSynchronization])
+        .union(&relations[&BaseRelation::Signals])
+        .union(&relations[&BaseRelation::PhaseOrder]);
     let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
     let (hard, all) = (hard.inverse(), all.inverse());
     let mut waiting: Vec<EventId> =
@@ -170,8 +175,12 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
             format!("{instruction} → {value}{from}")
         }
         EventKind::Write(access) => format!("{instruction} = {}", number(words.witness.values[access.value])),
-        EventKind::BarrierArrive => format!("{instruction} (arrives)"),
-        EventKind::BarrierWait => format!("{instruction} (passes)"),
+        EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => format!("{instruction} (arrives)"),
+        EventKind::BarrierWait | EventKind::ClusterWait => format!("{instruction} (passes)"),
+        EventKind::Mbarrier(operation) => match operation.role {
+            MbarrierRole::Wait => format!("{instruction} (passes)"),
+            _ => instruction,
+        },
         EventKind::Init(_) | EventKind::Fence { .. } | EventKind::AliasFence => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {

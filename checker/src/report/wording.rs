@@ -1,7 +1,7 @@
 //! Names and sentences for the facts of a finding.
 
 use super::Case;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, UnknownKind};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, UnknownKind};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject};
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -112,8 +112,15 @@ impl Words<'_> {
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
             EventKind::Fence { .. } | EventKind::AliasFence => "fence",
-            EventKind::BarrierArrive => "arrives",
-            EventKind::BarrierWait => "passes",
+            EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
+            EventKind::BarrierWait | EventKind::ClusterWait => "passes",
+            EventKind::Mbarrier(operation) => match operation.role {
+                MbarrierRole::Init => "initialises",
+                MbarrierRole::Inval => "invalidates",
+                MbarrierRole::Transaction => "counts bytes",
+                MbarrierRole::Arrive => "arrives",
+                MbarrierRole::Wait => "passes",
+            },
         }
     }
 
@@ -150,6 +157,7 @@ impl Words<'_> {
                 )
             }
             Subject::Deadlock { roles } => self.deadlock(roles),
+            Subject::Misuse { agent, what, .. } => format!("{} {what}", self.agent(*agent)),
             Subject::Completion => "an execution in which every thread finishes".to_owned(),
         }
     }
@@ -313,12 +321,16 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait => format!("what came to that thread through {}", self.quoted(event)),
+            EventKind::BarrierWait | EventKind::ClusterWait => {
+                format!("what came to that thread through {}", self.quoted(event))
+            }
             EventKind::Init(_)
             | EventKind::Read(_)
             | EventKind::Write(_)
             | EventKind::Fence { .. }
             | EventKind::AliasFence
+            | EventKind::ClusterArrive { .. }
+            | EventKind::Mbarrier(_)
             | EventKind::BarrierArrive => self.end(event, explanation),
         }
     }
@@ -420,6 +432,7 @@ pub fn property(property: Property) -> &'static str {
         Property::Race => "data races",
         Property::Assert => "assertions",
         Property::Deadlock => "deadlock",
+        Property::Barrier => "barrier discipline",
         Property::Bounds => "array bounds",
         Property::Reachable => "reachability",
         Property::Condition => "condition",
@@ -432,6 +445,7 @@ pub fn proved(property: Property) -> &'static str {
         Property::Race => "no data race",
         Property::Assert => "no failed assertion",
         Property::Deadlock => "no deadlock",
+        Property::Barrier => "no barrier misuse",
         Property::Bounds => "no out-of-bounds access",
         Property::Reachable => "every thread can finish",
         Property::Condition => "the condition holds",

@@ -273,7 +273,7 @@ impl Unroller<'_> {
         strength: Strength,
     ) -> Access {
         let object = &self.kernel.objects[place.object];
-        let location = self.location(object);
+        let location = self.location(place);
         let terms = &mut self.graph.terms;
         let element = terms.constant(element as u128, 32);
         let index = terms.binary(BinaryOp::Add, place.index, element);

@@ -6,6 +6,7 @@
 //! unknown of its own. What completion means is stated once all threads are there (`completion`), and that counting
 //! was right where `arrive` is used is checked then too (`misuse`).
 
+mod cluster;
 mod completion;
 mod misuse;
 mod quorum;
@@ -29,6 +30,8 @@ enum Group {
     ///
     /// With the id, where it is known: that is what the executions of a thread are counted by.
     Instance(CtaId, u32, Option<u32>),
+    /// The barrier of a cluster.
+    Cluster(u32),
     /// `bar.warp.sync` with one mask in one warp (of the launch).
     Warp(u32, u32),
 }
@@ -80,6 +83,8 @@ pub struct BarrierLog {
     own: BTreeMap<Group, Vec<TermRef>>,
     /// Groups on which the current thread has executions of dynamic generation.
     own_dynamic: BTreeSet<Group>,
+    /// Executions of `barrier.cluster.wait`.
+    cluster_waits: Vec<cluster::ClusterWait>,
     /// Index of the current thread's first execution.
     own_first: usize,
 }
@@ -203,14 +208,38 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         site: SiteId,
+        instance: (Group, Generation),
+        form: Form,
+        operands: (TermRef, Option<u32>),
+    ) -> Result<(), UnrollError> {
+        self.run_barrier(state, site, instance, form, operands, EventKind::BarrierArrive)
+    }
+
+    /// Logs an arrival that does not wait.
+    fn log_arrival(
+        &mut self,
+        state: &mut State,
+        site: SiteId,
+        instance: (Group, Generation),
+        form: Form,
+        kind: EventKind,
+    ) -> Result<(), UnrollError> {
+        self.run_barrier(state, site, instance, form, (TermPool::FALSE, None), kind)
+    }
+
+    fn run_barrier(
+        &mut self,
+        state: &mut State,
+        site: SiteId,
         (group, generation): (Group, Generation),
         form: Form,
         (id, count): (TermRef, Option<u32>),
+        kind: EventKind,
     ) -> Result<(), UnrollError> {
         let guard = state.live;
         let span = self.graph.sites[site].span;
         let position = self.next_position();
-        let arrive = self.emit(guard, position, EventKind::BarrierArrive, site)?;
+        let arrive = self.emit(guard, position, kind, site)?;
         let wait = if matches!(form, Form::Arrive) {
             None
         } else {
@@ -288,6 +317,66 @@ impl Unroller<'_> {
                 .or_insert_with(|| terms.fresh(width, UnknownKind::BarrierResult).1),
             Generation::Dynamic(_) => terms.fresh(width, UnknownKind::BarrierResult).1,
         }
+    }
+}
+
+/// A thread's way through a barrier, for those who ask what it knows afterwards.
+pub struct PassedBarrier {
+    pub agent: AgentId,
+    pub position: u32,
+    /// 1 iff the thread got through.
+    pub guard: TermRef,
+    /// Per thread that must have arrived: the places (thread, position, guard) at which it may have.
+    pub arrivals: Vec<Vec<(AgentId, u32, TermRef)>>,
+}
+
+impl Unroller<'_> {
+    /// All passages through barriers whose generation is known.
+    pub(super) fn passed_barriers(&self) -> Vec<PassedBarrier> {
+        let mut arrivals: BTreeMap<(Group, u32), BTreeMap<AgentId, Vec<(AgentId, u32, TermRef)>>> =
+            BTreeMap::new();
+        for execution in &self.barriers.executions {
+            if let Generation::Static(k) = execution.generation {
+                arrivals.entry((execution.group, k)).or_default().entry(execution.agent).or_default().push((
+                    execution.agent,
+                    execution.position,
+                    execution.guard,
+                ));
+            }
+        }
+        // Whoever may exit instead of arriving brings nothing.
+        let must_arrive = |places: &[(AgentId, u32, TermRef)]| {
+            places
+                .iter()
+                .any(|&(agent, _, guard)| entails(&self.graph.terms, self.graph.completed[agent], guard))
+        };
+        let needed = |group: Group, k: u32| -> Vec<Vec<(AgentId, u32, TermRef)>> {
+            let of_group = arrivals.get(&(group, k));
+            of_group
+                .into_iter()
+                .flat_map(BTreeMap::values)
+                .filter(|places| must_arrive(places))
+                .cloned()
+                .collect()
+        };
+        let mut passed = Vec::new();
+        for execution in &self.barriers.executions {
+            if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
+                && !matches!(execution.group, Group::Instance(..))
+            {
+                let (agent, position) = (execution.agent, execution.position);
+                passed.push(PassedBarrier { agent, position, guard, arrivals: needed(execution.group, k) });
+            }
+        }
+        for wait in &self.barriers.cluster_waits {
+            passed.push(PassedBarrier {
+                agent: wait.agent,
+                position: wait.position,
+                guard: wait.passed,
+                arrivals: needed(Group::Cluster(wait.cluster), wait.generation),
+            });
+        }
+        passed
     }
 }
 

@@ -1,7 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, ObligationKind, Role, TermKind, TermPool, TermRef,
+    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, TermKind, TermPool,
+    TermRef,
 };
 use fencepost_dsl::vocabulary::Sem;
 use std::fmt::Write;
@@ -65,6 +66,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ObligationKind::Bounds { object, n_elements, index } => {
                 format!("bounds {object} index {} of {n_elements}", show(*index))
             }
+            ObligationKind::Discipline(misuse) => misuse.code.to_owned(),
         };
         let (guard, condition) = (show(obligation.guard), show(obligation.condition));
         writeln!(
@@ -89,6 +91,12 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for edge in &graph.barrier_edges {
         writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
+    for edge in &graph.signal_edges {
+        writeln!(out, "signal e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
+    for edge in &graph.phase_edges {
+        writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
     for edge in &graph.exit_edges {
         writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
@@ -103,6 +111,15 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Fence { .. } | EventKind::AliasFence => "F",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
+        EventKind::ClusterArrive { .. } => "cluster-arrive",
+        EventKind::ClusterWait => "cluster-wait",
+        EventKind::Mbarrier(operation) => match operation.role {
+            MbarrierRole::Init => "mbarrier-init",
+            MbarrierRole::Inval => "mbarrier-inval",
+            MbarrierRole::Transaction => "mbarrier-tx",
+            MbarrierRole::Arrive => "mbarrier-arrive",
+            MbarrierRole::Wait => "mbarrier-wait",
+        },
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Place {
     pub object: ObjectId,
     /// Flattened element index, 32 bits.
     pub index: TermRef,
+    /// The CTA whose instance it is, by its rank in the cluster; `None` for the own.
+    pub rank: Option<u32>,
 }
 
 impl<'a> Frame<'a> {
@@ -118,7 +120,9 @@ impl Unroller<'_> {
                     let extra = if dimension + 1 == dimensions.len() { extra } else { 0 };
                     self.check_bounds(state, object, u64::from(n), index, extra, address.span);
                 }
-                Place { object: id, index: self.flatten(object, &indices) }
+                let rank = self.rank_value(&state.env, frame, address)?;
+                let object = &self.kernel.objects[id];
+                Place { object: id, index: self.flatten(object, &indices), rank }
             }
             AddressBase::Reference(_) => {
                 let place = self.place(&state.env, frame, address)?;
@@ -137,18 +141,11 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Place, UnrollError> {
-        if address.rank.is_some() {
-            return Err(UnrollError::unsupported(
-                "unsupported::peer-address",
-                "memory of a peer CTA is not checked by this version",
-                address.span,
-                "in a peer CTA",
-            ));
-        }
+        let rank = self.rank_value(env, frame, address)?;
         let indices = self.indices(env, frame, address)?;
         Ok(match address.base {
             AddressBase::Object(id) => {
-                Place { object: id, index: self.flatten(&self.kernel.objects[id], &indices) }
+                Place { object: id, index: self.flatten(&self.kernel.objects[id], &indices), rank }
             }
             AddressBase::Reference(id) => {
                 let base = frame.bindings[id.0 as usize];
@@ -156,9 +153,36 @@ impl Unroller<'_> {
                     Some(&index) => self.graph.terms.binary(BinaryOp::Add, base.index, index),
                     None => base.index,
                 };
-                Place { object: base.object, index }
+                Place { object: base.object, index, rank: rank.or(base.rank) }
             }
         })
+    }
+
+    /// The CTA that `mapa` names.
+    fn rank_value(
+        &mut self,
+        env: &Env,
+        frame: &Frame<'_>,
+        address: &Address,
+    ) -> Result<Option<u32>, UnrollError> {
+        let Some(rank) = &address.rank else { return Ok(None) };
+        let value = self.evaluate(env, frame, rank)?;
+        let n_ctas = self.graph.hierarchy.launch.ctas;
+        match self.graph.terms.constant_value(value) {
+            Some(value) if value < u128::from(n_ctas) => Ok(u32::try_from(value).ok()),
+            Some(value) => Err(UnrollError::unsupported(
+                "unsupported::peer-rank",
+                format!("there is no CTA of rank {value}: a cluster of this launch has {n_ctas}"),
+                rank.span,
+                "this rank",
+            )),
+            None => Err(UnrollError::unsupported(
+                "unsupported::peer-rank",
+                "which peer CTA this is must be known before the kernel runs",
+                rank.span,
+                "this rank depends on values read or on parameters",
+            )),
+        }
     }
 
     fn indices(
@@ -242,11 +266,14 @@ impl Unroller<'_> {
         });
     }
 
-    /// The instance of an object's storage that the current thread sees.
-    pub(super) fn location(&self, object: &Object) -> LocationId {
-        let instance = match object.space {
-            Space::Global => 0,
-            Space::Shared => self.graph.hierarchy.cta_of(self.agent).0,
+    /// The instance of an object's storage that the current thread names.
+    pub(super) fn location(&self, place: Place) -> LocationId {
+        let object = &self.kernel.objects[place.object];
+        let hierarchy = &self.graph.hierarchy;
+        let instance = match (object.space, place.rank) {
+            (Space::Global, _) => 0,
+            (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
+            (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
         self.location_of[&(object.storage, instance)]
     }
@@ -282,7 +309,7 @@ impl Unroller<'_> {
         let width_bytes = u32::from(object.width / 8);
         let offset = u128::from(object.offset_bytes) + index * u128::from(width_bytes);
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
-        Ok(self.final_bytes(self.location(object), offset_bytes, object.width))
+        Ok(self.final_bytes(self.location(place), offset_bytes, object.width))
     }
 
     /// What some bytes hold in the end.

@@ -24,8 +24,17 @@ pub struct LastTry {
     /// Whether the weak reads of the try happen, if it has any.
     choice: Option<(UnknownId, TermRef)>,
     looks: Vec<FinalLook>,
+    /// The last mbarrier wait of the try.
+    phase: Option<Wait>,
     /// Paths on which a loop inside the try never ends.
     stuck: Vec<TermRef>,
+}
+
+impl LastTry {
+    /// Remembers an mbarrier wait of the try.
+    pub fn note_phase(&mut self, wait: Wait) {
+        self.phase = Some(wait);
+    }
 }
 
 impl Unroller<'_> {
@@ -56,7 +65,10 @@ impl Unroller<'_> {
                 span: self.program.loops[shape.id].span,
                 iterations: self.iterations.clone(),
                 stuck,
-                wait: Wait::Memory(last.looks),
+                wait: match last.phase {
+                    Some(phase) if last.looks.is_empty() => phase,
+                    _ => Wait::Memory(last.looks),
+                },
             });
         }
         Ok(())

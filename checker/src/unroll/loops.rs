@@ -5,11 +5,12 @@
 //! tried as a spin first, by executing those two tries; if it turns out not to be one, everything is taken back.
 
 use super::expression::Frame;
+use super::mbarrier::MbarrierMark;
 use super::{State, UnrollError, Unroller};
 use crate::event::{Constraint, EventKind, LoopCut, Role, TermMark, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
-    BinaryOp, Expression, ExpressionKind, InstructionKind, LoopId, Program, RegisterId, Statement,
-    StatementKind,
+    BinaryOp, Expression, ExpressionKind, InstructionKind, LoopId, MbarrierOp, Program, RegisterId,
+    Statement, StatementKind,
 };
 
 /// Loops whose bounds are symbolic are unrolled to their end if the ranges of the bounds leave at most so many
@@ -56,6 +57,7 @@ struct Checkpoint {
     n_obligations: usize,
     n_cuts: usize,
     n_blocked: usize,
+    mbarriers: MbarrierMark,
     n_exits: usize,
     position: u32,
     n_blocking: u32,
@@ -318,6 +320,7 @@ impl Unroller<'_> {
             n_obligations: self.graph.obligations.len(),
             n_cuts: self.graph.cuts.len(),
             n_blocked: self.graph.blocked.len(),
+            mbarriers: self.mbarriers.mark(),
             n_exits: self.exits.len(),
             position: self.position,
             n_blocking: self.n_blocking,
@@ -333,6 +336,7 @@ impl Unroller<'_> {
         self.graph.obligations.truncate(checkpoint.n_obligations);
         self.graph.cuts.truncate(checkpoint.n_cuts);
         self.graph.blocked.truncate(checkpoint.n_blocked);
+        self.mbarriers.take_back(checkpoint.mbarriers, &self.graph.terms);
         self.forget_final_values();
         self.exits.truncate(checkpoint.n_exits);
         self.position = checkpoint.position;
@@ -345,14 +349,15 @@ impl Unroller<'_> {
 fn may_spin(program: &Program, statements: &[Statement]) -> bool {
     statements.iter().all(|statement| match &statement.kind {
         StatementKind::Assert(_) | StatementKind::Assume(_) | StatementKind::Reachable(_) => false,
-        StatementKind::Instruction(instruction) => !matches!(
-            instruction.kind,
+        StatementKind::Instruction(instruction) => match &instruction.kind {
+            InstructionKind::Mbarrier(operation) => matches!(operation, MbarrierOp::Wait(_)),
             InstructionKind::Barrier { .. }
-                | InstructionKind::WarpSync { .. }
-                | InstructionKind::ClusterArrive { .. }
-                | InstructionKind::ClusterWait { .. }
-                | InstructionKind::ElectSync { .. }
-        ),
+            | InstructionKind::WarpSync { .. }
+            | InstructionKind::ClusterArrive { .. }
+            | InstructionKind::ClusterWait { .. }
+            | InstructionKind::ElectSync { .. } => false,
+            _ => true,
+        },
         StatementKind::If { then, otherwise, .. } => may_spin(program, then) && may_spin(program, otherwise),
         StatementKind::For { body, .. } => may_spin(program, body),
         StatementKind::While { prelude, body, .. } => may_spin(program, prelude) && may_spin(program, body),

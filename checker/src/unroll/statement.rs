@@ -148,15 +148,15 @@ impl Unroller<'_> {
             InstructionKind::Barrier { kind, id, count, aligned: _, instance } => {
                 self.barrier(state, frame, site, (kind, id, count.as_ref()), *instance)
             }
+            InstructionKind::Mbarrier(operation) => self.mbarrier(state, frame, site, operation),
+            InstructionKind::ClusterArrive { sem, aligned: _ } => self.cluster_arrive(state, site, *sem),
+            InstructionKind::ClusterWait { aligned: _ } => self.cluster_wait(state, site),
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
             InstructionKind::Fence { restrict: Some(_), .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::ProxyFence(_)
             | InstructionKind::TensormapCopyFence { .. }
-            | InstructionKind::ClusterArrive { .. }
-            | InstructionKind::ClusterWait { .. }
             | InstructionKind::ElectSync { .. }
-            | InstructionKind::Mbarrier(_)
             | InstructionKind::GetCtaRank { .. } => Err(not_modelled(instruction)),
         }
     }

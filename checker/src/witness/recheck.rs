@@ -215,10 +215,7 @@ fn exact_basis(
     for &(read, write) in &graph.rmw {
         insert(BaseRelation::ReadModifyWrite, read, write);
     }
-    for (base, edges) in [
-        (BaseRelation::BarrierSynchronization, &graph.barrier_edges),
-        (BaseRelation::ExitRelease, &graph.exit_edges),
-    ] {
+    for (base, edges) in graph.conditional_edges() {
         for edge in edges.iter().filter(|edge| values[edge.condition] == 1) {
             insert(base, edge.from, edge.wait);
         }

@@ -151,6 +151,16 @@ base_names! {
         BarrierArrive = "BAR-ARRIVE",
         /// Passages through an execution barrier.
         BarrierWait = "BAR-WAIT",
+        /// What is counted by an mbarrier or cluster barrier: `mbarrier.arrive`, `barrier.cluster.arrive`.
+        Signal = "SIGNAL",
+        /// What passes once enough was counted: a successful mbarrier wait, `barrier.cluster.wait`.
+        Observe = "OBSERVE",
+        /// Operations on mbarriers.
+        Mbarrier = "MBAR",
+        /// `mbarrier.init`.
+        MbarrierInit = "MBAR-INIT",
+        /// `mbarrier.inval`.
+        MbarrierInval = "MBAR-INVAL",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
         /// Operations through the generic proxy; thread fences are.
@@ -206,6 +216,12 @@ base_names! {
         /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about
         /// (BR-7). Orders nothing in memory.
         ExitRelease = "exitbar",
+        /// From an arrival to the waits that the phase it belongs to lets through, whatever their sems and scopes.
+        Signals = "signals",
+        /// Operations on one mbarrier, the second in a later phase than the first.
+        PhaseOrder = "phase-order",
+        /// Both are operations on the same mbarrier.
+        SameMbarrier = "mbarloc",
         /// Fence-SC order: an acyclic order of `fence.sc`, total on those in each other's scope, chosen per execution (MM-32).
         FenceSc = "sync_fence",
     }

@@ -7,7 +7,8 @@ use super::super::{UnrollError, Unroller};
 use super::{Execution, Form, Generation, Group, entails, with_rule};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, Role, TermPool, TermRef, Wait,
+    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, MbarrierRole, Role, TermPool,
+    TermRef, Wait,
 };
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
@@ -50,6 +51,13 @@ impl Unroller<'_> {
                 continue;
             }
             let instances = self.instances(group, executions)?;
+            if let Group::Cluster(cluster) = group {
+                self.state_completion(group, &instances);
+                let arrivals = instances.executions.clone();
+                self.finish_cluster(cluster, &instances, &arrivals);
+                self.link_cluster_exits(cluster, &instances, &mut supports);
+                continue;
+            }
             self.check_arrivals(group, &instances.per_lane)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
@@ -78,6 +86,12 @@ impl Unroller<'_> {
         let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
         let (exit_counts, exit_counts_for_warps) = match group {
             Group::Instance(..) => (true, true),
+            Group::Cluster(cluster) => {
+                for agent in self.graph.hierarchy.threads_of_cluster(cluster) {
+                    per_lane.insert(agent, Vec::new());
+                }
+                (true, true)
+            }
             Group::Warp(warp, mask) => {
                 let lanes = self.graph.hierarchy.launch.lanes;
                 for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
@@ -204,7 +218,7 @@ impl Unroller<'_> {
         }
     }
 
-    pub(super) fn imply(&mut self, guard: TermRef, term: TermRef) {
+    pub(in super::super) fn imply(&mut self, guard: TermRef, term: TermRef) {
         let term = self.graph.terms.implies(guard, term);
         if term != TermPool::TRUE {
             self.graph.constraints.push(Constraint { term });
@@ -277,18 +291,19 @@ impl Unroller<'_> {
         }
     }
 
-    fn incomplete(&mut self, instances: &Instances, generation: Generation) -> (TermRef, Awaited) {
+    pub(super) fn incomplete(&mut self, instances: &Instances, generation: Generation) -> (TermRef, Awaited) {
         let complete = self.complete(instances, generation);
         (self.graph.terms.not(complete), self.awaited(instances, generation).into())
     }
 
     /// As a reader knows it.
-    fn group_name(&self, group: Group) -> String {
+    pub(super) fn group_name(&self, group: Group) -> String {
         match group {
             Group::Cta(cta, id) => format!("barrier {id} of {}", self.cta_name(cta)),
             Group::Instance(cta, instance, _) => {
                 format!("instance {instance} of the barrier of {}", self.cta_name(cta))
             }
+            Group::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
             Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -411,21 +426,43 @@ impl Unroller<'_> {
         }
         for &index in &instances.executions {
             let execution = self.execution(index);
-            let Some((wait, _)) = execution.wait else { continue };
-            for (&lane, executions) in &instances.per_lane {
-                let completed = self.graph.completed[lane];
-                let arrived = self.arrived(executions, execution.generation);
-                if lane == execution.agent || entails(&self.graph.terms, completed, arrived) {
-                    continue;
-                }
-                let not = self.graph.terms.not(arrived);
-                let condition = self.graph.terms.and(completed, not);
-                if condition == TermPool::FALSE {
-                    continue;
-                }
-                for from in self.before_exit(lane, condition, supports) {
-                    self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
-                }
+            if let Some((wait, _)) = execution.wait {
+                self.link_exits_to(wait, execution.agent, execution.generation, instances, supports);
+            }
+        }
+    }
+
+    /// The same for the waits of a cluster barrier.
+    fn link_cluster_exits(&mut self, cluster: u32, instances: &Instances, supports: &mut Supports) {
+        for wait in self.barriers.cluster_waits.clone() {
+            if wait.cluster == cluster {
+                let generation = Generation::Static(wait.generation);
+                self.link_exits_to(wait.event, wait.agent, generation, instances, supports);
+            }
+        }
+    }
+
+    fn link_exits_to(
+        &mut self,
+        wait: EventId,
+        agent: AgentId,
+        generation: Generation,
+        instances: &Instances,
+        supports: &mut Supports,
+    ) {
+        for (&lane, executions) in &instances.per_lane {
+            let completed = self.graph.completed[lane];
+            let arrived = self.arrived(executions, generation);
+            if lane == agent || entails(&self.graph.terms, completed, arrived) {
+                continue;
+            }
+            let not = self.graph.terms.not(arrived);
+            let condition = self.graph.terms.and(completed, not);
+            if condition == TermPool::FALSE {
+                continue;
+            }
+            for from in self.before_exit(lane, condition, supports) {
+                self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
             }
         }
     }
@@ -443,7 +480,11 @@ impl Unroller<'_> {
             .iter_enumerated()
             .filter(|(id, event)| {
                 let awaited = event.role == Role::Await && matches!(event.kind, EventKind::Read(_));
-                let passed = matches!(event.kind, EventKind::BarrierWait);
+                let passed = match &event.kind {
+                    EventKind::BarrierWait | EventKind::ClusterWait => true,
+                    EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+                    _ => false,
+                };
                 event.agent == Some(lane) && (awaited || passed) || deciding.contains(id)
             })
             .map(|(id, _)| id)

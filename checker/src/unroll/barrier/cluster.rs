@@ -1,0 +1,144 @@
+//! `barrier.cluster`: arrival and wait are instructions of their own.
+//!
+//! There is one such barrier per cluster. A thread's generation is the number of its earlier arrivals, as for `bar`; a
+//! wait belongs to the last arrival before it. What it orders depends on the sem of the arrival, hence the edges are
+//! signals, not barrier synchronization (BR-12, BR-14).
+
+use super::super::{State, UnrollError, Unroller};
+use super::completion::Instances;
+use super::{Form, Generation, Group};
+use crate::event::{BarrierEdge, Blocked, EventId, EventKind, Misuse, SiteId, TermPool, TermRef, Wait};
+use fencepost_dsl::Span;
+use fencepost_dsl::vocabulary::Sem;
+
+/// A dynamic instance of `barrier.cluster.wait`.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterWait {
+    pub agent: crate::event::AgentId,
+    pub cluster: u32,
+    /// When the thread gets there.
+    pub guard: TermRef,
+    /// When it gets through.
+    pub passed: TermRef,
+    pub generation: u32,
+    pub event: EventId,
+    pub position: u32,
+    pub span: Span,
+}
+
+impl Unroller<'_> {
+    /// Runs `barrier.cluster.arrive`.
+    pub(in super::super) fn cluster_arrive(
+        &mut self,
+        state: &mut State,
+        site: SiteId,
+        sem: Sem,
+    ) -> Result<(), UnrollError> {
+        let cluster = self.graph.hierarchy.cluster_of(self.agent);
+        let group = Group::Cluster(cluster);
+        let span = self.graph.sites[site].span;
+        let generation = self.cluster_generation(group, state.live, span)?;
+        let is_alone = self.graph.hierarchy.threads_of_cluster(cluster).count() == 1;
+        if let Some(previous) = generation.checked_sub(1)
+            && !is_alone
+        {
+            let waited: Vec<TermRef> = self
+                .barriers
+                .cluster_waits
+                .iter()
+                .filter(|wait| wait.agent == self.agent && wait.generation == previous)
+                .map(|wait| wait.passed)
+                .collect();
+            let waited = self.graph.terms.or_all(waited);
+            if !super::entails(&self.graph.terms, state.live, waited) {
+                let misuse = Misuse {
+                    code: "barrier::second-arrival",
+                    rule: "UB-C1",
+                    what: "arrives at the cluster barrier again without having waited since its last arrival"
+                        .to_owned(),
+                    help: "put `barrier.cluster.wait` between two arrivals of a thread",
+                };
+                self.oblige(crate::event::ObligationKind::Discipline(misuse), state.live, waited, span);
+                state.live = self.graph.terms.and(state.live, waited);
+                if state.live == TermPool::FALSE {
+                    return Ok(());
+                }
+            }
+        }
+        let kind = EventKind::ClusterArrive { sem };
+        self.log_arrival(state, site, (group, Generation::Static(generation)), Form::Arrive, kind)
+    }
+
+    /// Runs `barrier.cluster.wait`.
+    pub(in super::super) fn cluster_wait(
+        &mut self,
+        state: &mut State,
+        site: SiteId,
+    ) -> Result<(), UnrollError> {
+        let cluster = self.graph.hierarchy.cluster_of(self.agent);
+        let group = Group::Cluster(cluster);
+        let span = self.graph.sites[site].span;
+        let n_made = self.cluster_generation(group, state.live, span)?;
+        let Some(generation) = n_made.checked_sub(1) else {
+            let misuse = Misuse {
+                code: "barrier::wait-without-arrival",
+                rule: "UB-C3",
+                what: "waits at the cluster barrier without having arrived".to_owned(),
+                help: "let every thread that waits execute `barrier.cluster.arrive` first",
+            };
+            self.never(state, misuse, span);
+            return Ok(());
+        };
+        let guard = state.live;
+        let passes = self.passes(group, Generation::Static(generation));
+        state.live = self.graph.terms.and(guard, passes);
+        let position = self.next_position();
+        let event = self.emit(state.live, position, EventKind::ClusterWait, site)?;
+        self.n_blocking += 1;
+        let (agent, passed) = (self.agent, state.live);
+        let wait = ClusterWait { agent, cluster, guard, passed, generation, event, position, span };
+        self.barriers.cluster_waits.push(wait);
+        Ok(())
+    }
+
+    fn cluster_generation(&mut self, group: Group, guard: TermRef, span: Span) -> Result<u32, UnrollError> {
+        match self.generation(group, guard) {
+            Generation::Static(generation) => Ok(generation),
+            Generation::Dynamic(_) => Err(UnrollError::unsupported(
+                "unsupported::cluster-barrier",
+                "how often the thread has arrived at the cluster barrier before depends on values read",
+                span,
+                "for the how manieth time?",
+            )),
+        }
+    }
+
+    /// Links the arrivals of a cluster's barrier to its waits.
+    pub(super) fn finish_cluster(&mut self, cluster: u32, instances: &Instances, arrivals: &[usize]) {
+        let waits: Vec<ClusterWait> =
+            self.barriers.cluster_waits.iter().copied().filter(|wait| wait.cluster == cluster).collect();
+        let name = self.group_name(Group::Cluster(cluster));
+        for wait in &waits {
+            for &index in arrivals {
+                let arrival = self.execution(index);
+                if arrival.generation == Generation::Static(wait.generation) {
+                    let edge =
+                        BarrierEdge { from: arrival.arrive, wait: wait.event, condition: TermPool::TRUE };
+                    self.graph.signal_edges.push(edge);
+                }
+            }
+            if !self.options.hangs {
+                continue;
+            }
+            let (incomplete, awaited) = self.incomplete(instances, Generation::Static(wait.generation));
+            let stuck = self.graph.terms.and(wait.guard, incomplete);
+            let event = &self.graph.events[wait.event];
+            let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+            if stuck != TermPool::FALSE {
+                let blocked = Wait::Barrier { site, name: name.clone(), awaited };
+                let (agent, span) = (wait.agent, wait.span);
+                self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait: blocked });
+            }
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! When the phases of an mbarrier complete, once all operations are known.
+
+use super::super::{UnrollError, Unroller};
+use super::phase::{Expected, Interval, narrow};
+use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
+use crate::event::{BarrierEdge, MbarrierId, Misuse, Obligation, ObligationKind, TermPool, TermRef};
+use fencepost_dsl::kernel::program::{
+    BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
+};
+use fencepost_dsl::{Diagnostic, IndexVec};
+
+/// Most pairs of operations of one object.
+const MAX_PAIRS: usize = 4_000_000;
+
+/// The phases of one object.
+struct Phases {
+    /// Per phase: 1 iff it and all before it are complete.
+    complete: Vec<TermRef>,
+    /// Per phase.
+    counts: Vec<Counts>,
+}
+
+/// The arrivals of a phase.
+#[derive(Clone, Copy)]
+struct Counts {
+    /// How many there are.
+    arrived: TermRef,
+    /// How many it expects.
+    needs: TermRef,
+    /// 1 iff there are no more than it expects.
+    within: TermRef,
+}
+
+impl Unroller<'_> {
+    /// States what completing means for every mbarrier, and which arrivals each wait has seen.
+    pub(in super::super) fn finish_mbarriers(&mut self) -> Result<(), UnrollError> {
+        if self.graph.mbarriers.is_empty() {
+            return Ok(());
+        }
+        self.check_bytes()?;
+        let expected = self.expected_counts();
+        let intervals = narrow(self, &expected);
+        let mut of_object: IndexVec<MbarrierId, Vec<usize>> =
+            IndexVec::repeat(Vec::new(), self.graph.mbarriers.len());
+        for (index, operation) in self.mbarriers.operations.iter().enumerate() {
+            of_object[operation.object].push(index);
+        }
+        for (object, indices) in of_object.iter_enumerated() {
+            self.finish_object(object, indices, &intervals, expected[object])?;
+        }
+        Ok(())
+    }
+
+    fn expected_counts(&self) -> IndexVec<MbarrierId, Expected> {
+        let mut expected: IndexVec<MbarrierId, Expected> =
+            IndexVec::repeat(Expected::default(), self.graph.mbarriers.len());
+        let mut dropped: IndexVec<MbarrierId, u32> = IndexVec::repeat(0, self.graph.mbarriers.len());
+        for operation in &self.mbarriers.operations {
+            let of_object = &mut expected[operation.object];
+            match operation.kind {
+                // Of several that exclude one another, the least.
+                OperationKind::Init { count } => {
+                    of_object.count = Some(of_object.count.map_or(count, |other| other.min(count)));
+                }
+                OperationKind::Expect { .. } | OperationKind::Complete { .. } => of_object.has_bytes = true,
+                OperationKind::Arrive { count, expects, drops, .. } => {
+                    of_object.has_bytes |= expects > 0;
+                    of_object.has_drops |= drops;
+                    if drops {
+                        dropped[operation.object] = dropped[operation.object].saturating_add(count);
+                    }
+                }
+                OperationKind::Inval | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {
+                }
+            }
+        }
+        let objects: Vec<MbarrierId> = expected.ids().collect();
+        for object in objects {
+            let of_object = &mut expected[object];
+            of_object.least = of_object.count.unwrap_or(1).saturating_sub(dropped[object]).max(1);
+        }
+        expected
+    }
+
+    /// Counting decides phases only if bytes cannot be announced after everybody has arrived.
+    fn check_bytes(&self) -> Result<(), UnrollError> {
+        for operation in &self.mbarriers.operations {
+            let OperationKind::Expect { .. } = operation.kind else { continue };
+            let announces_first = self.mbarriers.operations.iter().any(|other| {
+                other.agent == operation.agent
+                    && other.object == operation.object
+                    && other.position > operation.position
+                    && other.kind.arrivals() > 0
+                    && self.graph.terms.implies_syntactically(other.guard, operation.guard)
+            });
+            if announces_first {
+                continue;
+            }
+            let diagnostic = Diagnostic::new(
+                "unsupported::expect-tx",
+                "`mbarrier.expect_tx` without a later arrival of the same thread is not checked by this version",
+                operation.span,
+                "announces bytes here",
+            );
+            let help =
+                "use `mbarrier.arrive.expect_tx`, or let the thread that announces bytes arrive after it";
+            return Err(UnrollError::Unsupported(diagnostic.with_help(help).with_rule("MB-4")));
+        }
+        Ok(())
+    }
+
+    fn finish_object(
+        &mut self,
+        object: MbarrierId,
+        indices: &[usize],
+        intervals: &[Interval],
+        expected: Expected,
+    ) -> Result<(), UnrollError> {
+        let operations: Vec<(Operation, Interval)> = indices
+            .iter()
+            .map(|&index| (self.mbarriers.operations[index].clone(), intervals[index]))
+            .collect();
+        self.require_init(object, &operations);
+        let n_phases = operations
+            .iter()
+            .filter(|(operation, interval)| operation.kind.arrivals() > 0 && !interval.is_empty())
+            .map(|(_, interval)| interval.last + 1)
+            .max()
+            .unwrap_or(0);
+        if n_phases >= PHASES_MAX {
+            let span = operations.first().map_or(self.kernel.span, |(operation, _)| operation.span);
+            let value = u64::from(PHASES_MAX);
+            return Err(UnrollError::TooLarge { limit: "mbarrier phases", value, span });
+        }
+        let phases = self.phases(&operations, n_phases, expected);
+        for (operation, interval) in &operations {
+            self.state_operation(operation, *interval, &phases);
+        }
+        self.state_final_phase(object, &phases);
+        self.link_phases(&operations)
+    }
+
+    /// An operation without an initialisation on its path is an error (UB-M1); one that is not ordered after it is a
+    /// matter of the memory model.
+    fn require_init(&mut self, object: MbarrierId, operations: &[(Operation, Interval)]) {
+        let inits: Vec<TermRef> = operations
+            .iter()
+            .filter(|(operation, _)| matches!(operation.kind, OperationKind::Init { .. }))
+            .map(|(operation, _)| operation.guard)
+            .collect();
+        let is_initialised = self.graph.terms.or_all(inits);
+        if is_initialised == TermPool::TRUE {
+            return;
+        }
+        for (operation, _) in operations {
+            if matches!(operation.kind, OperationKind::Init { .. })
+                || self.graph.terms.implies_syntactically(operation.guard, is_initialised)
+            {
+                continue;
+            }
+            let misuse = Misuse {
+                code: "mbarrier::not-initialised",
+                rule: "UB-M1",
+                what: format!(
+                    "uses {}, which nobody has initialised on this path",
+                    self.graph.mbarriers[object].name
+                ),
+                help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster barrier)",
+            };
+            let iterations = self.graph.events[operation.event].iterations.clone();
+            self.graph.obligations.push(Obligation {
+                kind: ObligationKind::Discipline(misuse),
+                agent: operation.agent,
+                guard: operation.guard,
+                condition: is_initialised,
+                span: operation.span,
+                iterations,
+                position: operation.position,
+            });
+        }
+    }
+
+    fn phases(&mut self, operations: &[(Operation, Interval)], n_phases: u32, expected: Expected) -> Phases {
+        let mut phases = Phases { complete: Vec::new(), counts: Vec::new() };
+        let mut so_far = TermPool::TRUE;
+        for phase in 0..n_phases {
+            let Some(count) = expected.count else {
+                let zero = self.graph.terms.constant(0, TX_WIDTH);
+                phases.complete.push(TermPool::FALSE);
+                phases.counts.push(Counts { arrived: zero, needs: zero, within: TermPool::TRUE });
+                continue;
+            };
+            let needs = self.expected_in(operations, phase, count);
+            let (complete, counts) = self.balance(operations, phase, needs, expected.has_bytes);
+            so_far = self.graph.terms.and(so_far, complete);
+            phases.complete.push(so_far);
+            phases.counts.push(counts);
+        }
+        phases
+    }
+
+    /// How many arrivals a phase expects: the initial count less what was dropped before.
+    fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32, count: u32) -> TermRef {
+        let mut needs = self.graph.terms.constant(u128::from(count), TX_WIDTH);
+        for (operation, interval) in operations {
+            let OperationKind::Arrive { count, drops: true, .. } = operation.kind else { continue };
+            if interval.is_empty() || interval.first >= phase {
+                continue;
+            }
+            let happens = self.counted(operation);
+            let number = self.phase_term(operation, *interval);
+            let bound = self.phase_constant(phase);
+            let terms = &mut self.graph.terms;
+            let earlier = terms.less(number, bound);
+            let dropped = terms.and(happens, earlier);
+            let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
+            let amount = terms.if_then_else(dropped, count, zero);
+            needs = terms.binary(BinaryOp::Subtract, needs, amount);
+        }
+        needs
+    }
+
+    /// Whether a phase has all its arrivals and its bytes balance; and its arrivals.
+    fn balance(
+        &mut self,
+        operations: &[(Operation, Interval)],
+        phase: u32,
+        needs: TermRef,
+        has_bytes: bool,
+    ) -> (TermRef, Counts) {
+        let mut arrivals: Vec<(TermRef, u32)> = Vec::new();
+        let mut bytes = self.graph.terms.constant(0, TX_WIDTH);
+        for (operation, interval) in operations {
+            if !interval.contains(phase) {
+                continue;
+            }
+            let here = self.happens_in(operation, *interval, phase);
+            let (adds, takes) = match operation.kind {
+                OperationKind::Arrive { count, expects, .. } => {
+                    arrivals.push((here, count));
+                    (expects, 0)
+                }
+                OperationKind::Expect { bytes } => (bytes, 0),
+                OperationKind::Complete { bytes } => (0, bytes),
+                _ => continue,
+            };
+            let terms = &mut self.graph.terms;
+            let zero = terms.constant(0, TX_WIDTH);
+            let change = terms.constant(u128::from(adds.wrapping_sub(takes)), TX_WIDTH);
+            let change = terms.if_then_else(here, change, zero);
+            bytes = terms.binary(BinaryOp::Add, bytes, change);
+        }
+        let possible: u128 = arrivals.iter().map(|&(_, count)| u128::from(count)).sum();
+        let terms = &mut self.graph.terms;
+        let known = terms.constant_value(needs);
+        let mut arrived = terms.constant(0, TX_WIDTH);
+        for &(here, count) in &arrivals {
+            let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
+            let adds = terms.if_then_else(here, count, zero);
+            arrived = terms.binary(BinaryOp::Add, arrived, adds);
+        }
+        let (all_there, within) = if known == Some(possible) {
+            let all: Vec<TermRef> = arrivals.iter().map(|&(here, _)| here).collect();
+            (terms.and_all(all), TermPool::TRUE)
+        } else if known.is_some_and(|needs| possible < needs) {
+            (TermPool::FALSE, TermPool::TRUE)
+        } else {
+            let exceeds = terms.less(needs, arrived);
+            (terms.equal(arrived, needs), terms.not(exceeds))
+        };
+        let counts = Counts { arrived, needs, within };
+        if !has_bytes {
+            return (all_there, counts);
+        }
+        let zero = terms.constant(0, TX_WIDTH);
+        let balanced = terms.equal(bytes, zero);
+        (terms.and(all_there, balanced), counts)
+    }
+
+    /// 1 iff the operation happens and counts.
+    fn counted(&mut self, operation: &Operation) -> TermRef {
+        match operation.kind {
+            OperationKind::Arrive { excess: Some(excess), .. } => {
+                let fine = self.graph.terms.not(excess);
+                self.graph.terms.and(operation.guard, fine)
+            }
+            _ => operation.guard,
+        }
+    }
+
+    fn happens_in(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+        let happens = self.counted(operation);
+        let here = self.is_phase(operation, interval, phase);
+        self.graph.terms.and(happens, here)
+    }
+
+    fn is_phase(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+        let number = self.phase_term(operation, interval);
+        let phase = self.phase_constant(phase);
+        self.graph.terms.equal(number, phase)
+    }
+
+    fn phase_term(&mut self, operation: &Operation, interval: Interval) -> TermRef {
+        match interval.only() {
+            Some(phase) => self.phase_constant(phase),
+            None => operation.phase,
+        }
+    }
+
+    /// What it means that an operation happens in its phase.
+    fn state_operation(&mut self, operation: &Operation, interval: Interval, phases: &Phases) {
+        if interval.is_empty() {
+            self.imply(operation.guard, TermPool::FALSE);
+            return;
+        }
+        let number = self.phase_term(operation, interval);
+        if number == operation.phase {
+            let (first, last) = (self.phase_constant(interval.first), self.phase_constant(interval.last));
+            let terms = &mut self.graph.terms;
+            let below = terms.less(number, first);
+            let above = terms.less(last, number);
+            let outside = terms.or(below, above);
+            let inside = terms.not(outside);
+            self.graph.constraints.push(crate::event::Constraint { term: inside });
+        } else if matches!(operation.kind, OperationKind::Arrive { .. }) {
+            // The state it returns.
+            let same = self.graph.terms.equal(operation.phase, number);
+            self.graph.constraints.push(crate::event::Constraint { term: same });
+        }
+        for phase in interval.first.max(1)..=interval.last {
+            let here = self.is_phase(operation, interval, phase);
+            let complete = phases.complete.get(phase as usize - 1).copied().unwrap_or(TermPool::FALSE);
+            let here = self.graph.terms.and(operation.guard, here);
+            self.imply(here, complete);
+        }
+        if operation.kind.is_wait() {
+            let passes = self.passes_in(operation.kind, number);
+            self.imply(operation.guard, passes);
+        }
+        self.state_excess(operation, interval, phases);
+    }
+
+    /// An arrival never exceeds what its phase expects, unless it is the one that breaks the rule.
+    fn state_excess(&mut self, operation: &Operation, interval: Interval, phases: &Phases) {
+        let OperationKind::Arrive { count, excess, .. } = operation.kind else { return };
+        for phase in interval.first..=interval.last {
+            let Some(of_phase) = phases.counts.get(phase as usize).copied() else { continue };
+            let here = self.is_phase(operation, interval, phase);
+            let here = self.graph.terms.and(operation.guard, here);
+            self.imply(here, of_phase.within);
+            let Some(excess) = excess else { continue };
+            // With it the phase would have more than it expects; and it is not over yet.
+            let breaks = self.graph.terms.and(here, excess);
+            let open = self.graph.terms.not(phases.complete[phase as usize]);
+            self.imply(breaks, open);
+            let count = self.graph.terms.constant(u128::from(count), TX_WIDTH);
+            let with_it = self.add(of_phase.arrived, count);
+            let over = self.graph.terms.less(of_phase.needs, with_it);
+            self.imply(breaks, over);
+        }
+    }
+
+    fn state_final_phase(&mut self, object: MbarrierId, phases: &Phases) {
+        let Some(&completed) = self.mbarriers.final_phases.get(&object) else { return };
+        let mut sum = self.phase_constant(0);
+        for &complete in &phases.complete {
+            let one = self.graph.terms.resize(complete, PHASE_WIDTH);
+            sum = self.add(sum, one);
+        }
+        let term = self.graph.terms.equal(completed, sum);
+        self.graph.constraints.push(crate::event::Constraint { term });
+    }
+
+    /// Relates the operations of one object by their phases.
+    fn link_phases(&mut self, operations: &[(Operation, Interval)]) -> Result<(), UnrollError> {
+        if operations.len() * operations.len() > MAX_PAIRS {
+            let span = operations.first().map_or(self.kernel.span, |(operation, _)| operation.span);
+            return Err(UnrollError::TooLarge { limit: "mbarrier operations", value: 2_000, span });
+        }
+        for (a, of_a) in operations {
+            for (b, of_b) in operations {
+                if a.event == b.event || of_a.is_empty() || of_b.is_empty() || of_a.first >= of_b.last {
+                    continue;
+                }
+                let is_life = |operation: &Operation| {
+                    matches!(operation.kind, OperationKind::Init { .. } | OperationKind::Inval)
+                };
+                if is_life(a) || is_life(b) {
+                    continue;
+                }
+                let condition = if of_a.last < of_b.first {
+                    TermPool::TRUE
+                } else {
+                    let (first, second) = (self.phase_term(a, *of_a), self.phase_term(b, *of_b));
+                    self.graph.terms.less(first, second)
+                };
+                let edge = BarrierEdge { from: a.event, wait: b.event, condition };
+                self.graph.phase_edges.push(edge);
+                if a.kind.arrivals() > 0 && b.kind.is_wait() {
+                    self.graph.signal_edges.push(edge);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an arrival may be one too many: some count is above 1, or bytes can keep a phase open.
+pub fn counts_bytes(program: &Program, kernel: &Kernel) -> bool {
+    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+    bodies.into_iter().any(|body| any_counts_bytes(body))
+}
+
+fn any_counts_bytes(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        StatementKind::Instruction(instruction) => match &instruction.kind {
+            InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. }) => true,
+            InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
+                arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+            }
+            _ => false,
+        },
+        StatementKind::If { then, otherwise, .. } => any_counts_bytes(then) || any_counts_bytes(otherwise),
+        StatementKind::For { body, .. } => any_counts_bytes(body),
+        StatementKind::While { prelude, body, .. } => any_counts_bytes(prelude) || any_counts_bytes(body),
+        StatementKind::Await { prelude, .. } => any_counts_bytes(prelude),
+        _ => false,
+    })
+}

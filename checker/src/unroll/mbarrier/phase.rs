@@ -1,0 +1,325 @@
+//! In which phases an operation on an mbarrier can happen, by counting.
+//!
+//! For every operation an interval of phases, narrowed until nothing changes. From below: what the thread knows to be
+//! complete when it gets there, because it has waited for it, because it has met others at a barrier that had, or
+//! because a phase it waited for needs arrivals whose threads had. From above: a phase cannot be complete before the
+//! operation if the arrivals that could come before are too few.
+//!
+//! Sound: each step only removes phases that no execution has, given that none before did.
+
+use super::super::Unroller;
+use super::super::barrier::PassedBarrier;
+use super::{Operation, OperationKind, PHASES_MAX};
+use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
+use fencepost_dsl::IndexVec;
+use std::collections::BTreeMap;
+
+/// Rounds at most; the intervals are sound after any number of them.
+const ROUNDS_MAX: usize = 100;
+
+/// Phases an operation can happen in, both ends included; empty if it cannot happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interval {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl Interval {
+    pub fn only(self) -> Option<u32> {
+        (self.first == self.last).then_some(self.first)
+    }
+    pub fn contains(self, phase: u32) -> bool {
+        (self.first..=self.last).contains(&phase)
+    }
+    pub fn is_empty(self) -> bool {
+        self.first > self.last
+    }
+}
+
+/// What is known of an object's counts.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Expected {
+    /// Of the initialisation; `None` without one.
+    pub count: Option<u32>,
+    /// The least a phase can expect: the count less everything that is ever dropped.
+    pub least: u32,
+    /// Whether the tx-count is used.
+    pub has_bytes: bool,
+    /// Whether arrivals are dropped.
+    pub has_drops: bool,
+}
+
+/// The intervals of all operations.
+pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>) -> Vec<Interval> {
+    let mut narrowing = Narrowing::new(unroller, expected);
+    for _ in 0..ROUNDS_MAX {
+        let n_before = narrowing.n_changes;
+        narrowing.raise();
+        narrowing.lower();
+        if narrowing.n_changes == n_before {
+            break;
+        }
+    }
+    narrowing.intervals
+}
+
+/// Of each object, how many phases are known to be complete.
+type Knowledge = BTreeMap<MbarrierId, u32>;
+
+/// An arrival with what its thread knows.
+type Informed = (usize, Knowledge);
+
+/// Something a thread does at which it may learn that phases are complete.
+struct Point {
+    agent: AgentId,
+    position: u32,
+    guard: TermRef,
+    what: What,
+    /// Earlier points of the thread that were surely passed on the way here.
+    before: Vec<usize>,
+}
+
+enum What {
+    /// By index.
+    Operation(usize),
+    Barrier(PassedBarrier),
+}
+
+struct Narrowing<'a> {
+    operations: &'a [Operation],
+    terms: &'a TermPool,
+    expected: &'a IndexVec<MbarrierId, Expected>,
+    /// By thread and program order.
+    points: Vec<Point>,
+    /// What is known after each point.
+    after: Vec<Knowledge>,
+    intervals: Vec<Interval>,
+    n_changes: usize,
+}
+
+impl<'a> Narrowing<'a> {
+    fn new(unroller: &'a Unroller<'_>, expected: &'a IndexVec<MbarrierId, Expected>) -> Self {
+        let operations = &unroller.mbarriers.operations;
+        let terms = &unroller.graph.terms;
+        let mut points: Vec<Point> = operations
+            .iter()
+            .enumerate()
+            .map(|(index, operation)| Point {
+                agent: operation.agent,
+                position: operation.position,
+                guard: operation.guard,
+                what: What::Operation(index),
+                before: Vec::new(),
+            })
+            .collect();
+        points.extend(unroller.passed_barriers().into_iter().map(|passed| Point {
+            agent: passed.agent,
+            position: passed.position,
+            guard: passed.guard,
+            what: What::Barrier(passed),
+            before: Vec::new(),
+        }));
+        points.sort_by_key(|point| (point.agent, point.position));
+        for at in 0..points.len() {
+            let (agent, guard) = (points[at].agent, points[at].guard);
+            points[at].before = (0..at)
+                .rev()
+                .take_while(|&earlier| points[earlier].agent == agent)
+                .filter(|&earlier| terms.implies_syntactically(guard, points[earlier].guard))
+                .collect();
+        }
+        let full = Interval { first: 0, last: PHASES_MAX };
+        Self {
+            operations,
+            terms,
+            expected,
+            after: vec![Knowledge::new(); points.len()],
+            points,
+            intervals: vec![full; operations.len()],
+            n_changes: 0,
+        }
+    }
+
+    /// Raises the lower ends.
+    fn raise(&mut self) {
+        let arrivals = self.informed_arrivals();
+        let mut completions: BTreeMap<(MbarrierId, u32), Knowledge> = BTreeMap::new();
+        for at in 0..self.points.len() {
+            let mut known = self.after[at].clone();
+            for &earlier in &self.points[at].before {
+                merge(&mut known, &self.after[earlier]);
+            }
+            match &self.points[at].what {
+                What::Operation(index) => {
+                    let index = *index;
+                    let operation = &self.operations[index];
+                    let own = self.own_count(at, operation).max(self.intervals[index].first);
+                    let mut first = known.get(&operation.object).copied().unwrap_or(0).max(own);
+                    if operation.kind.is_wait() {
+                        first = self.first_passing(operation, first);
+                        for phase in 0..first {
+                            let key = (operation.object, phase);
+                            if !completions.contains_key(&key) {
+                                completions.insert(key, self.learnt(key, &arrivals));
+                            }
+                            merge(&mut known, &completions[&key]);
+                        }
+                    }
+                    known.insert(operation.object, first);
+                    if first > self.intervals[index].first {
+                        self.intervals[index].first = first;
+                        self.n_changes += 1;
+                    }
+                }
+                What::Barrier(passed) => {
+                    for others in &passed.arrivals {
+                        let mut least: Option<Knowledge> = None;
+                        for &(agent, position, guard) in others {
+                            let there = self.known_at(agent, position, guard);
+                            least = Some(least.map_or_else(|| there.clone(), |known| meet(&known, &there)));
+                        }
+                        merge(&mut known, &least.unwrap_or_default());
+                    }
+                }
+            }
+            if known != self.after[at] {
+                self.after[at] = known;
+                self.n_changes += 1;
+            }
+        }
+    }
+
+    /// What a thread knows at a place between its points.
+    fn known_at(&self, agent: AgentId, position: u32, guard: TermRef) -> Knowledge {
+        let mut known = Knowledge::new();
+        let start = self.points.partition_point(|point| point.agent < agent);
+        for (at, point) in self.points.iter().enumerate().skip(start) {
+            if point.agent != agent || point.position >= position {
+                break;
+            }
+            if self.terms.implies_syntactically(guard, point.guard) {
+                merge(&mut known, &self.after[at]);
+            }
+        }
+        known
+    }
+
+    /// Phases that the thread's own earlier arrivals complete.
+    fn own_count(&self, at: usize, operation: &Operation) -> u32 {
+        let expected = self.expected[operation.object];
+        let Some(count) = expected.count.filter(|_| !expected.has_bytes && !expected.has_drops) else {
+            return 0;
+        };
+        let earlier = self.points[at].before.iter().filter_map(|&earlier| match self.points[earlier].what {
+            What::Operation(index) => Some(&self.operations[index]),
+            What::Barrier(_) => None,
+        });
+        let own: u32 = earlier
+            .filter(|earlier| earlier.object == operation.object)
+            .map(|earlier| earlier.kind.arrivals())
+            .sum();
+        own / count.max(1)
+    }
+
+    /// The first number of complete phases, from `known`, at which a wait passes.
+    fn first_passing(&self, wait: &Operation, known: u32) -> u32 {
+        match wait.kind {
+            OperationKind::WaitParity { parity } => match self.terms.constant_value(parity) {
+                Some(parity) if u128::from(known % 2) == parity => known + 1,
+                _ => known,
+            },
+            OperationKind::WaitState { state } => {
+                let own = self.operations.iter().position(|operation| operation.phase == state);
+                own.map_or(known, |index| known.max(self.intervals[index].first + 1))
+            }
+            _ => known,
+        }
+    }
+
+    fn informed_arrivals(&self) -> BTreeMap<MbarrierId, Vec<Informed>> {
+        let mut arrivals: BTreeMap<MbarrierId, Vec<Informed>> = BTreeMap::new();
+        for (at, point) in self.points.iter().enumerate() {
+            let What::Operation(index) = point.what else { continue };
+            let operation = &self.operations[index];
+            if operation.kind.arrivals() > 0 {
+                arrivals.entry(operation.object).or_default().push((index, self.after[at].clone()));
+            }
+        }
+        arrivals
+    }
+
+    /// What whoever sees a phase complete knows: the least that the arrivals of any completion bring.
+    fn learnt(
+        &self,
+        (object, phase): (MbarrierId, u32),
+        arrivals: &BTreeMap<MbarrierId, Vec<Informed>>,
+    ) -> Knowledge {
+        let candidates: Vec<&Informed> = arrivals
+            .get(&object)
+            .into_iter()
+            .flatten()
+            .filter(|(index, _)| self.intervals[*index].contains(phase))
+            .collect();
+        let needed = u64::from(self.expected[object].least);
+        let mut learnt = Knowledge::new();
+        for about in self.expected.ids() {
+            let mut bring: Vec<(u32, u32)> = candidates
+                .iter()
+                .map(|(index, known)| {
+                    (known.get(&about).copied().unwrap_or(0), self.operations[*index].kind.arrivals())
+                })
+                .collect();
+            bring.sort_unstable();
+            let mut total = 0u64;
+            for (known, count) in bring {
+                total += u64::from(count);
+                if total >= needed {
+                    learnt.insert(about, known);
+                    break;
+                }
+            }
+        }
+        learnt
+    }
+
+    /// Lowers the upper ends.
+    fn lower(&mut self) {
+        let mut by_object: BTreeMap<MbarrierId, Vec<usize>> = BTreeMap::new();
+        for (index, operation) in self.operations.iter().enumerate() {
+            if operation.kind.arrivals() > 0 {
+                by_object.entry(operation.object).or_default().push(index);
+            }
+        }
+        for index in 0..self.operations.len() {
+            let operation = &self.operations[index];
+            let least = u64::from(self.expected[operation.object].least.max(1));
+            let arrivals = by_object.get(&operation.object).map_or(&[][..], Vec::as_slice);
+            let Interval { first, last } = self.intervals[index];
+            for phase in first..last {
+                let before: u64 = arrivals
+                    .iter()
+                    .filter(|&&other| other != index && self.intervals[other].contains(phase))
+                    .map(|&other| &self.operations[other])
+                    .filter(|other| other.agent != operation.agent || other.position < operation.position)
+                    .map(|other| u64::from(other.kind.arrivals()))
+                    .sum();
+                if before < least {
+                    self.intervals[index].last = phase;
+                    self.n_changes += 1;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+fn merge(into: &mut Knowledge, other: &Knowledge) {
+    for (&object, &phases) in other {
+        let known = into.entry(object).or_default();
+        *known = (*known).max(phases);
+    }
+}
+
+fn meet(a: &Knowledge, b: &Knowledge) -> Knowledge {
+    a.iter().filter_map(|(&object, &phases)| Some((object, phases.min(*b.get(&object)?)))).collect()
+}
