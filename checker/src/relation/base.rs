@@ -2,6 +2,7 @@
 
 use super::MayMust;
 use super::overlap::{Overlap, complete_overlap, overlap};
+use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
@@ -45,6 +46,19 @@ impl Basis {
         self.relations.get_mut(&base).expect("every base relation has bounds")
     }
 
+    /// Which events happen together, for closures.
+    pub fn together(&self) -> Together<'_> {
+        Together { implies: &self.implies, implied_by: &self.implied_by }
+    }
+    /// The base relations whose bounds differ from an earlier state.
+    pub fn changed_since(&self, earlier: &Self) -> BTreeSet<BaseRelation> {
+        self.relations
+            .iter()
+            .filter(|(base, bounds)| earlier.relations[base] != **bounds)
+            .map(|(&base, _)| base)
+            .collect()
+    }
+
     /// What the graph alone says.
     pub fn new(graph: &EventGraph, cells: &Cells) -> Self {
         let n = graph.events.len();
@@ -60,23 +74,18 @@ impl Basis {
         for (base, relation) in dependencies(graph) {
             relations.insert(base, MayMust::exact(relation));
         }
-        let mut rmw = BitMatrix::empty(n);
-        for &(read, write) in &graph.rmw {
-            rmw.insert(read, write);
-        }
+        let rmw = BitMatrix::from_pairs(n, graph.rmw.clone());
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
         for (base, edges) in [
             (BaseRelation::BarrierSynchronization, &graph.barrier_edges),
             (BaseRelation::ExitRelease, &graph.exit_edges),
         ] {
-            let mut bounds = MayMust::empty(n);
-            for edge in edges {
-                bounds.may.insert(edge.from, edge.wait);
-                if edge.condition == TermPool::TRUE {
-                    bounds.must.insert(edge.from, edge.wait);
-                }
-            }
-            relations.insert(base, bounds);
+            let pairs = |condition: fn(TermRef) -> bool| {
+                let edges = edges.iter().filter(|edge| condition(edge.condition));
+                BitMatrix::from_pairs(n, edges.map(|edge| (edge.from, edge.wait)).collect())
+            };
+            let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
+            relations.insert(base, MayMust::new(may, must));
         }
         let mut basis = Self {
             sets: base_sets(graph),
@@ -88,8 +97,7 @@ impl Basis {
         basis.add_communication(graph, cells);
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
-            relation.may = relation.may.intersection(&coexist);
-            relation.must = relation.must.intersection(&coexist);
+            *relation = relation.within(&coexist);
         }
         basis
     }
@@ -169,6 +177,7 @@ impl Togetherness {
         let (mut coexist, mut implies) = (BitMatrix::empty(n), BitMatrix::empty(n));
         for (guard, events) in &guards {
             let Some(known) = &facts[guard] else { continue };
+            let (mut together, mut implied) = (EventSet::empty(n), EventSet::empty(n));
             for (other, others) in &guards {
                 let Some(other_known) = &facts[other] else { continue };
                 let clash = |a: &BTreeSet<TermRef>, b: &BTreeSet<TermRef>| {
@@ -178,20 +187,16 @@ impl Togetherness {
                     })
                 };
                 if !clash(known, other_known) && !clash(other_known, known) {
-                    fill(&mut coexist, events, others);
+                    together.extend(others);
                 }
                 if graph.terms.conjuncts(*other).iter().all(|conjunct| known.contains(conjunct)) {
-                    fill(&mut implies, events, others);
+                    implied.extend(others);
                 }
             }
+            coexist.fill(events, &together);
+            implies.fill(events, &implied);
         }
         Self { coexist, implies }
-    }
-}
-
-fn fill(matrix: &mut BitMatrix, from: &EventSet, to: &EventSet) {
-    for a in from.iter() {
-        crate::bits::or_into(matrix.row_mut(a), to.words());
     }
 }
 
@@ -366,27 +371,27 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         let place = (graph.hierarchy.cta_of(agent), scope_of(event));
         by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
     }
-    let (mut internal, mut program_order) = (BitMatrix::empty(n), BitMatrix::empty(n));
+    let mut internal = BitMatrix::empty(n);
+    let mut later = Vec::new();
     for events in by_agent.values() {
-        fill(&mut internal, events, events);
+        internal.fill(events, events);
         for a in events.iter() {
-            let later = events.iter().filter(|&b| graph.events[a].position < graph.events[b].position);
-            for b in later {
-                program_order.insert(a, b);
-            }
+            let is_later = |&b: &EventId| graph.events[a].position < graph.events[b].position;
+            later.extend(events.iter().filter(is_later).map(|b| (a, b)));
         }
     }
+    let program_order = BitMatrix::from_pairs(n, later);
     let (mut same_cta, mut same_scope) = (BitMatrix::empty(n), BitMatrix::empty(n));
     for (&(cta, scope), (agent, events)) in &by_place {
         for (&(other_cta, other_scope), (other, others)) in &by_place {
             if cta == other_cta {
-                fill(&mut same_cta, events, others);
+                same_cta.fill(events, others);
             }
             if let (Some(scope), Some(other_scope)) = (scope, other_scope)
                 && graph.hierarchy.in_scope(*agent, *other, scope)
                 && graph.hierarchy.in_scope(*other, *agent, other_scope)
             {
-                fill(&mut same_scope, events, others);
+                same_scope.fill(events, others);
             }
         }
     }
@@ -405,66 +410,82 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
 /// Relations that follow from addresses.
 fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
     let n = graph.events.len();
-    let (mut location, mut virtually, mut complete) =
-        (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
-    let record = |relation: &mut MayMust, overlap: Overlap, a, b| {
-        if overlap != Overlap::Never {
-            relation.may.insert(a, b);
-        }
-        if overlap == Overlap::Always {
-            relation.must.insert(a, b);
-        }
-    };
-    let mut by_location: BTreeMap<_, Vec<(EventId, &Access)>> = BTreeMap::new();
-    for (id, event) in graph.events.iter_enumerated() {
-        if let Some(access) = event.kind.access() {
-            by_location.entry(access.location).or_default().push((id, access));
-        }
-    }
-    for accesses in by_location.values() {
-        for &(a, first) in accesses {
-            for &(b, second) in accesses {
-                let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
-                record(&mut location, meets, a, b);
-                if first.mapping == second.mapping {
-                    record(&mut virtually, meets, a, b);
-                }
-                let complete_meets =
-                    if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
-                record(&mut complete, complete_meets, a, b);
+    // By relation: pairs that may be in it, and those that must.
+    let mut pairs: [[Vec<(EventId, EventId)>; 2]; 3] = Default::default();
+    for (a, b) in neighbours(graph) {
+        let (Some(first), Some(second)) = (graph.events[a].kind.access(), graph.events[b].kind.access())
+        else {
+            continue;
+        };
+        let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
+        let complete = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
+        let virtually = if first.mapping == second.mapping { meets } else { Overlap::Never };
+        for ([may, must], overlap) in pairs.iter_mut().zip([meets, virtually, complete]) {
+            if overlap != Overlap::Never {
+                may.push((a, b));
+            }
+            if overlap == Overlap::Always {
+                must.push((a, b));
             }
         }
     }
-    vec![
-        (BaseRelation::SameLocation, location),
-        (BaseRelation::SameVirtualLocation, virtually),
-        (BaseRelation::CompleteOverlap, complete),
-    ]
+    let bases =
+        [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
+    let bounds = |[may, must]: [Vec<(EventId, EventId)>; 2]| {
+        MayMust::new(BitMatrix::from_pairs(n, may), BitMatrix::from_pairs(n, must))
+    };
+    bases.into_iter().zip(pairs.map(bounds)).collect()
+}
+
+/// Pairs of accesses that can have a common byte, and some that cannot: an access at a constant offset is only compared
+/// with those of the same 16 bytes and with those at symbolic offsets.
+fn neighbours(graph: &EventGraph) -> Vec<(EventId, EventId)> {
+    const BLOCK_BYTES: u128 = 16;
+    // By location: its symbolic accesses, and the constant ones of each block.
+    let mut by_location: BTreeMap<_, (Vec<EventId>, BTreeMap<u128, Vec<EventId>>)> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let Some(access) = event.kind.access() else { continue };
+        let (symbolic, blocks) = by_location.entry(access.location).or_default();
+        let Some(start) = graph.terms.constant_value(access.offset) else {
+            symbolic.push(id);
+            continue;
+        };
+        let last = start + u128::from(access.width_bytes) - 1;
+        for block in start / BLOCK_BYTES..=last / BLOCK_BYTES {
+            blocks.entry(block).or_default().push(id);
+        }
+    }
+    let mut pairs = Vec::new();
+    for (symbolic, blocks) in by_location.values() {
+        for block in blocks.values() {
+            pairs.extend(block.iter().flat_map(|&a| block.iter().map(move |&b| (a, b))));
+        }
+        let everything = || symbolic.iter().chain(blocks.values().flatten());
+        for &a in symbolic {
+            pairs.extend(everything().flat_map(|&b| [(a, b), (b, a)]));
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.
 pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
     let mut supports = Supports::default();
-    let (mut address, mut data, mut control) =
-        (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
+    let (mut address, mut data, mut control) = (Vec::new(), Vec::new(), Vec::new());
     for (id, event) in graph.events.iter_enumerated() {
-        for &source in supports.reads(&graph.terms, event.guard) {
-            control.insert(source, id);
-        }
+        control.extend(supports.reads(&graph.terms, event.guard).iter().map(|&source| (source, id)));
         let Some(access) = event.kind.access() else { continue };
-        for &source in supports.reads(&graph.terms, access.offset) {
-            address.insert(source, id);
-        }
+        address.extend(supports.reads(&graph.terms, access.offset).iter().map(|&source| (source, id)));
         if matches!(event.kind, EventKind::Write(_)) {
-            for &source in supports.reads(&graph.terms, access.value) {
-                data.insert(source, id);
-            }
+            data.extend(supports.reads(&graph.terms, access.value).iter().map(|&source| (source, id)));
         }
     }
     vec![
-        (BaseRelation::AddressDependency, address),
-        (BaseRelation::DataDependency, data),
-        (BaseRelation::ControlDependency, control),
+        (BaseRelation::AddressDependency, BitMatrix::from_pairs(n, address)),
+        (BaseRelation::DataDependency, BitMatrix::from_pairs(n, data)),
+        (BaseRelation::ControlDependency, BitMatrix::from_pairs(n, control)),
     ]
 }
