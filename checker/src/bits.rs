@@ -57,6 +57,14 @@ impl EventSet {
         }
         set
     }
+    /// The given events.
+    pub fn from_iter(n: usize, members: impl IntoIterator<Item = EventId>) -> Self {
+        let mut set = Self::empty(n);
+        for event in members {
+            set.insert(event);
+        }
+        set
+    }
     /// The events for which `member` holds.
     pub fn from_fn(n: usize, mut member: impl FnMut(EventId) -> bool) -> Self {
         let mut set = Self::empty(n);
@@ -161,18 +169,14 @@ impl BitMatrix {
     /// The given pairs. Rows with the same successors share memory.
     pub fn from_pairs(n: usize, mut pairs: Vec<(EventId, EventId)>) -> Self {
         pairs.sort_unstable();
-        let mut known: FxHashMap<Row, Row> = FxHashMap::default();
-        let mut rows = vec![Row::Empty; n];
-        let mut words = vec![0; n_words(n)];
+        let mut rows = RowWriter::new(n);
         for of_one in pairs.chunk_by(|(a, _), (b, _)| a == b) {
-            words.fill(0);
             for &(_, b) in of_one {
-                words[b.index() / 64] |= 1 << (b.index() % 64);
+                rows.insert(b);
             }
-            let row = Row::of_words(&words);
-            rows[of_one[0].0.index()] = known.entry(row.clone()).or_insert(row).clone();
+            rows.end(of_one[0].0);
         }
-        Self::of_rows(n, rows)
+        rows.finish()
     }
     /// Number of events of the graph.
     pub fn universe(&self) -> usize {
@@ -286,41 +290,53 @@ impl BitMatrix {
     /// The converse.
     #[must_use]
     pub fn inverse(&self) -> Self {
-        // By distinct row: who has it, and per event, which distinct rows it is in.
+        // By distinct row: who has it.
         let mut number: FxHashMap<RowKey, usize> = FxHashMap::default();
         let mut owners: Vec<Vec<usize>> = Vec::new();
-        let mut within: Vec<Vec<usize>> = vec![Vec::new(); self.n];
+        let mut n_bits = 0;
         for (a, row) in self.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
             let next = owners.len();
             let id = *number.entry(row.key()).or_insert(next);
             if id == next {
                 owners.push(Vec::new());
-                for (at, word) in row.words(self.n_blocks()) {
-                    for b in ones_of_word(at, word) {
-                        within[b].push(id);
-                    }
-                }
+                n_bits += row.len(self.n_blocks());
             }
             owners[id].push(a);
         }
-        let mut known: FxHashMap<Vec<usize>, Row> = FxHashMap::default();
-        let mut words = vec![0; self.n_words()];
-        let rows = within
-            .into_iter()
-            .map(|ids| {
-                if let Some(row) = known.get(&ids) {
-                    return row.clone();
+        // Where that would take more space than plain bits, plain bits it is.
+        if n_bits > self.n * self.n_words() {
+            return self.inverse_by_bits();
+        }
+        // Per event, which distinct rows it is in.
+        let mut within: Vec<Vec<usize>> = vec![Vec::new(); self.n];
+        for (id, owners) in owners.iter().enumerate() {
+            for (at, word) in self.rows[owners[0]].words(self.n_blocks()) {
+                for b in ones_of_word(at, word) {
+                    within[b].push(id);
                 }
-                words.fill(0);
-                for &a in ids.iter().flat_map(|&id| &owners[id]) {
-                    words[a / 64] |= 1u64 << (a % 64);
-                }
-                let row = Row::of_words(&words);
-                known.insert(ids, row.clone());
-                row
-            })
-            .collect();
-        Self::of_rows(self.n, rows)
+            }
+        }
+        let mut rows = RowWriter::new(self.n);
+        for (b, ids) in within.iter().enumerate().filter(|(_, ids)| !ids.is_empty()) {
+            for &a in ids.iter().flat_map(|&id| &owners[id]) {
+                rows.insert(EventId::from_index(a));
+            }
+            rows.end(EventId::from_index(b));
+        }
+        rows.finish()
+    }
+    fn inverse_by_bits(&self) -> Self {
+        let stride = self.n_words();
+        let mut words = vec![0u64; self.n * stride];
+        for (a, b) in self.pairs() {
+            words[b.index() * stride + a.index() / 64] |= 1 << (a.index() % 64);
+        }
+        let mut rows = RowWriter::new(self.n);
+        for (b, row) in words.chunks(stride).enumerate() {
+            rows.words.copy_from_slice(row);
+            rows.end(EventId::from_index(b));
+        }
+        rows.finish()
     }
     /// Whether it has no cycle: events without open predecessors are taken out until none is left.
     pub fn is_acyclic(&self) -> bool {
@@ -361,6 +377,37 @@ impl BitMatrix {
     /// An event related to itself, if there is one.
     pub fn reflexive_event(&self) -> Option<EventId> {
         (0..self.n).map(EventId::from_index).find(|&a| self.contains(a, a))
+    }
+}
+
+/// Makes a relation row by row. Rows that come out equal share memory.
+pub struct RowWriter {
+    rows: Vec<Row>,
+    words: Vec<u64>,
+    known: FxHashMap<Row, Row>,
+}
+
+impl RowWriter {
+    /// No row yet.
+    pub fn new(n: usize) -> Self {
+        Self { rows: vec![Row::Empty; n], words: vec![0; n_words(n)], known: FxHashMap::default() }
+    }
+    /// Adds a successor to the row at hand.
+    pub fn insert(&mut self, b: EventId) {
+        self.words[b.index() / 64] |= 1 << (b.index() % 64);
+    }
+    /// Makes the row at hand that of `a`, and starts the next.
+    pub fn end(&mut self, a: EventId) {
+        let row = Row::of_words(&self.words);
+        self.words.fill(0);
+        self.rows[a.index()] = match row {
+            Row::Many(_) => self.known.entry(row.clone()).or_insert(row).clone(),
+            Row::Empty | Row::One { .. } => row,
+        };
+    }
+    /// The relation; events without a row have no successor.
+    pub fn finish(self) -> BitMatrix {
+        BitMatrix::of_rows(self.rows.len(), self.rows)
     }
 }
 

@@ -337,9 +337,8 @@ impl Work {
                     let middle = at * 64 + open.trailing_zeros() as usize;
                     self.done[at] |= 1 << (middle % 64);
                     let row = &rows[middle];
-                    if implied.contains(n_blocks, middle)
-                        || row.is_subset(&together.implied_by.rows[middle], n_blocks)
-                    {
+                    let is_lossless = self.lossless[at] >> (middle % 64) & 1 == 1;
+                    if is_lossless || implied.contains(n_blocks, middle) {
                         row.or_into(n_blocks, &mut self.covered);
                         row.or_into(n_blocks, &mut self.row);
                     } else {

@@ -296,7 +296,20 @@ impl Row {
         {
             return true;
         }
-        self.words(n_blocks).all(|(at, word)| word & !other.word(n_blocks, at) == 0)
+        self.blocks(n_blocks).zip(other.blocks(n_blocks)).all(|((a, a_words), (b, b_words))| {
+            if a & !b != 0 {
+                return false;
+            }
+            if a == b {
+                return a_words.iter().zip(b_words).all(|(&word, &only)| word & !only == 0);
+            }
+            let mut rest = a;
+            a_words.iter().all(|&word| {
+                let bit = rest & rest.wrapping_neg();
+                rest &= rest - 1;
+                word & !b_words[(b & (bit - 1)).count_ones() as usize] == 0
+            })
+        })
     }
 }
 

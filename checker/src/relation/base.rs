@@ -3,17 +3,18 @@
 use super::MayMust;
 use super::overlap::{Overlap, complete_overlap, overlap};
 use crate::bits::closure::Togetherness as Together;
-use crate::bits::{BitMatrix, EventSet};
+use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, Role, TermKind, TermPool,
-    TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, Role, TermKind,
+    TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Bounds of the base relations, and which events happen together.
 #[derive(Clone, Debug)]
@@ -409,65 +410,66 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
 
 /// Relations that follow from addresses.
 fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
-    let n = graph.events.len();
-    // By relation: pairs that may be in it, and those that must.
-    let mut pairs: [[Vec<(EventId, EventId)>; 2]; 3] = Default::default();
-    for (a, b) in neighbours(graph) {
-        let (Some(first), Some(second)) = (graph.events[a].kind.access(), graph.events[b].kind.access())
-        else {
-            continue;
-        };
-        let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
-        let complete = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
-        let virtually = if first.mapping == second.mapping { meets } else { Overlap::Never };
-        for ([may, must], overlap) in pairs.iter_mut().zip([meets, virtually, complete]) {
-            if overlap != Overlap::Never {
-                may.push((a, b));
-            }
-            if overlap == Overlap::Always {
-                must.push((a, b));
-            }
-        }
-    }
     let bases =
         [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
-    let bounds = |[may, must]: [Vec<(EventId, EventId)>; 2]| {
-        MayMust::new(BitMatrix::from_pairs(n, may), BitMatrix::from_pairs(n, must))
-    };
-    bases.into_iter().zip(pairs.map(bounds)).collect()
+    let mut rows = bases.map(|_| [RowWriter::new(graph.events.len()), RowWriter::new(graph.events.len())]);
+    let near = Near::new(graph);
+    for (a, event) in graph.events.iter_enumerated() {
+        let Some(first) = event.kind.access() else { continue };
+        for (b, second) in near.of(graph, first) {
+            let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
+            let complete = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
+            let virtually = if first.mapping == second.mapping { meets } else { Overlap::Never };
+            for ([may, must], overlap) in rows.iter_mut().zip([meets, virtually, complete]) {
+                if overlap != Overlap::Never {
+                    may.insert(b);
+                }
+                if overlap == Overlap::Always {
+                    must.insert(b);
+                }
+            }
+        }
+        for row in rows.iter_mut().flatten() {
+            row.end(a);
+        }
+    }
+    let bounds = |[may, must]: [RowWriter; 2]| MayMust::new(may.finish(), must.finish());
+    bases.into_iter().zip(rows.map(bounds)).collect()
 }
 
-/// Pairs of accesses that can have a common byte, and some that cannot: an access at a constant offset is only compared
-/// with those of the same 16 bytes and with those at symbolic offsets.
-fn neighbours(graph: &EventGraph) -> Vec<(EventId, EventId)> {
-    const BLOCK_BYTES: u128 = 16;
-    // By location: its symbolic accesses, and the constant ones of each block.
-    let mut by_location: BTreeMap<_, (Vec<EventId>, BTreeMap<u128, Vec<EventId>>)> = BTreeMap::new();
-    for (id, event) in graph.events.iter_enumerated() {
-        let Some(access) = event.kind.access() else { continue };
-        let (symbolic, blocks) = by_location.entry(access.location).or_default();
-        let Some(start) = graph.terms.constant_value(access.offset) else {
-            symbolic.push(id);
-            continue;
-        };
-        let last = start + u128::from(access.width_bytes) - 1;
-        for block in start / BLOCK_BYTES..=last / BLOCK_BYTES {
-            blocks.entry(block).or_default().push(id);
+/// Accesses that can have a common byte with a given one, and some that cannot: one at a constant offset is only
+/// compared with those of the same 16 bytes and with those at symbolic offsets.
+#[derive(Default)]
+struct Near<'a> {
+    symbolic: BTreeMap<LocationId, Vec<(EventId, &'a Access)>>,
+    constant: BTreeMap<(LocationId, u128), Vec<(EventId, &'a Access)>>,
+}
+
+impl<'a> Near<'a> {
+    fn new(graph: &'a EventGraph) -> Self {
+        let mut near = Self::default();
+        for (id, event) in graph.events.iter_enumerated() {
+            let Some(access) = event.kind.access() else { continue };
+            match Self::blocks(graph, access) {
+                Some(blocks) => blocks.for_each(|block| {
+                    near.constant.entry((access.location, block)).or_default().push((id, access));
+                }),
+                None => near.symbolic.entry(access.location).or_default().push((id, access)),
+            }
         }
+        near
     }
-    let mut pairs = Vec::new();
-    for (symbolic, blocks) in by_location.values() {
-        for block in blocks.values() {
-            pairs.extend(block.iter().flat_map(|&a| block.iter().map(move |&b| (a, b))));
-        }
-        let everything = || symbolic.iter().chain(blocks.values().flatten());
-        for &a in symbolic {
-            pairs.extend(everything().flat_map(|&b| [(a, b), (b, a)]));
-        }
+    fn blocks(graph: &EventGraph, access: &Access) -> Option<RangeInclusive<u128>> {
+        let start = graph.terms.constant_value(access.offset)?;
+        Some(start / 16..=(start + u128::from(access.width_bytes) - 1) / 16)
     }
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
+    fn of(&self, graph: &EventGraph, access: &Access) -> impl Iterator<Item = (EventId, &'a Access)> {
+        let blocks = Self::blocks(graph, access).unwrap_or(0..=u128::MAX);
+        let constant =
+            self.constant.range((access.location, *blocks.start())..=(access.location, *blocks.end()));
+        let symbolic = self.symbolic.get(&access.location);
+        constant.flat_map(|(_, accesses)| accesses).chain(symbolic.into_iter().flatten()).copied()
+    }
 }
 
 /// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.

@@ -54,7 +54,6 @@ struct Machine<'a> {
     memory: FxHashMap<Cell, Held>,
     /// Writes of each cell, in order.
     written: BTreeMap<Cell, Vec<EventId>>,
-    coherence: Vec<(EventId, EventId)>,
     /// Executed `fence.sc`, in order.
     fences: Vec<EventId>,
     executed: EventSet,
@@ -93,7 +92,6 @@ impl<'a> Machine<'a> {
             trail: Vec::new(),
             memory: FxHashMap::default(),
             written: BTreeMap::new(),
-            coherence: Vec::new(),
             fences: Vec::new(),
             executed: EventSet::empty(n),
             sources: BTreeMap::new(),
@@ -218,9 +216,7 @@ impl<'a> Machine<'a> {
         for (piece, cell) in (0u32..).zip(self.cells(access)?) {
             let value = value >> (piece * bits) & mask(u8::try_from(bits).ok()?);
             self.memory.insert(cell, Held { write: id, piece, value });
-            let earlier = self.written.entry(cell).or_default();
-            self.coherence.extend(earlier.iter().map(|&before| (before, id)));
-            earlier.push(id);
+            self.written.entry(cell).or_default().push(id);
         }
         Some(())
     }
@@ -275,13 +271,21 @@ impl<'a> Machine<'a> {
             self.unknowns[id] = Some(value);
         }
         let n = graph.events.len();
+        let mut coherence = BitMatrix::empty(n);
+        for writes in self.written.values() {
+            let mut later = EventSet::empty(n);
+            for &write in writes.iter().rev() {
+                coherence.fill(&EventSet::from_iter(n, [write]), &later);
+                later.insert(write);
+            }
+        }
         let ordered = &self.problem.table.basis.bounds(BaseRelation::FenceSc).may;
         let fences = &self.fences;
         let later = |at: usize| fences[at + 1..].iter().map(move |&b| (fences[at], b));
         let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| ordered.contains(a, b)).collect();
         Some(Execution {
             fence_order: BitMatrix::from_pairs(n, fences),
-            coherence: BitMatrix::from_pairs(n, self.coherence),
+            coherence,
             executed: self.executed,
             unknowns: self
                 .unknowns
