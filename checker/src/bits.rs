@@ -445,4 +445,87 @@ mod tests {
         assert_eq!(r.range().iter().collect::<Vec<_>>(), vec![EventId(1), EventId(3), EventId(69)]);
         assert_eq!(EventSet::full(70).iter().count(), 70);
     }
+
+    /// A few hundred small relations, some with cycles, over more than one word.
+    fn samples() -> impl Iterator<Item = (BitMatrix, BitMatrix)> {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            u32::try_from(state % u64::from(below)).expect("less than a u32")
+        };
+        std::iter::repeat_with(move || {
+            let (n, upward) = (65 + next(70), next(3) > 0);
+            let mut one = |n_pairs: u32| {
+                let pairs = (0..n_pairs).map(|_| {
+                    let (a, b) = (next(n), next(n));
+                    if upward { (a.min(b), a.max(b) + u32::from(a == b)) } else { (a, b) }
+                });
+                matrix(n as usize, &pairs.filter(|&(a, b)| a < n && b < n).collect::<Vec<_>>())
+            };
+            (one(n), one(n * 3))
+        })
+        .take(200)
+    }
+
+    #[test]
+    fn closures_are_the_least_fixed_points() {
+        for (relation, together) in samples() {
+            let n = relation.universe();
+            let closure = relation.transitive_closure();
+            let mut expected = relation.clone();
+            while !expected.sequence(&expected).difference(&expected).is_empty() {
+                expected = expected.union(&expected.sequence(&expected));
+            }
+            assert_eq!(closure, expected);
+            let implies = together.transitive_closure().union(&BitMatrix::identity(&EventSet::full(n)));
+            let implied_by = implies.inverse();
+            let together = closure::Togetherness { implies: &implies, implied_by: &implied_by };
+            let found = relation.certain_closure(together, &|| false).expect("nothing stops it");
+            let mut expected = relation.clone();
+            loop {
+                let mut grown = expected.clone();
+                for (a, middle) in expected.pairs() {
+                    for b in expected.successors(middle) {
+                        if implies.contains(a, middle) || implies.contains(b, middle) {
+                            grown.insert(a, b);
+                        }
+                    }
+                }
+                assert_eq!(expected.union(&expected.certain_sequence(&expected, together)), grown);
+                if grown == expected {
+                    break;
+                }
+                expected = grown;
+            }
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn rows_stay_canonical_under_every_change() {
+        for (a, b) in samples() {
+            let mut changed = a.clone();
+            for (x, y) in b.pairs() {
+                changed.insert(x, y);
+            }
+            assert_eq!(changed, a.union(&b));
+            for (x, y) in b.pairs() {
+                changed.remove(x, y);
+            }
+            assert_eq!(changed, a.difference(&b));
+            assert_eq!(a.intersection(&b), a.difference(&a.difference(&b)));
+            let back = BitMatrix::from_pairs(a.universe(), a.pairs().map(|(x, y)| (y, x)).collect());
+            assert_eq!(a.inverse(), back);
+            assert_eq!(a.inverse_by_bits(), back);
+            assert_eq!(a.len(), a.pairs().count());
+            for x in a.domain().iter() {
+                for y in b.domain().iter() {
+                    let within = a.successors(x).all(|z| b.contains(y, z));
+                    assert_eq!(a.is_row_within(x, &b, y), within);
+                }
+            }
+        }
+    }
 }
