@@ -72,7 +72,7 @@ impl<'a> Machine<'a> {
         let n = graph.events.len();
         let start = |kind: &UnknownKind, min| match kind {
             UnknownKind::Read(_) | UnknownKind::FinalValue { .. } => None,
-            UnknownKind::Passes => Some(1),
+            UnknownKind::Passes | UnknownKind::TakesPart => Some(1),
             UnknownKind::Parameter
             | UnknownKind::Initial { .. }
             | UnknownKind::Spins(_)
