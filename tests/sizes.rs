@@ -1,6 +1,6 @@
 //! Sizes of the problems Fencepost states, as snapshots: a change in the encoding shows here before it shows in time.
 //!
-//! `sizes/expected.txt` lists events, open goals, variables and clauses of every kernel of `sizes/`; `BLESS=1 cargo test
+//! `sizes/expected.txt` lists events, open goals, variables, clauses and solver calls of every kernel of `sizes/`; `BLESS=1 cargo test
 //! --test sizes` rewrites it.
 
 use fencepost::encode::Treatment;
@@ -18,7 +18,8 @@ fn sizes() {
         .collect();
     files.sort();
     let (model, config) = (model(&[]), config(Treatment::DEFAULT));
-    let mut found = String::from("kernel                    verdict    events  goals  variables  clauses\n");
+    let mut found =
+        String::from("kernel                    verdict    events  goals  variables  clauses  calls\n");
     for path in files {
         let text = std::fs::read_to_string(&path).expect("readable");
         let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
@@ -26,12 +27,13 @@ fn sizes() {
             let sizes = &outcome.statistics;
             writeln!(
                 found,
-                "{name:<25} {:<10} {:>6} {:>6} {:>10} {:>8}",
+                "{name:<25} {:<10} {:>6} {:>6} {:>10} {:>8} {:>6}",
                 outcome.verdict.name(),
                 sizes.events,
                 sizes.open_goals,
                 sizes.variables,
-                sizes.clauses
+                sizes.clauses,
+                sizes.solver_calls
             )
             .expect("writing to a string cannot fail");
         }

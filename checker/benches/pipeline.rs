@@ -18,6 +18,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("cas-lock-4", include_str!("../../tests/sizes/cas-lock-4.fence")),
     ("cas-lock-6", include_str!("../../tests/sizes/cas-lock-6.fence")),
     ("barrier-pipeline-64", include_str!("../../tests/sizes/barrier-pipeline-64.fence")),
+    ("barrier-pipeline-256", include_str!("../../tests/sizes/barrier-pipeline-256.fence")),
 ];
 
 fn model() -> MemoryModel {

@@ -5,6 +5,7 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod prepare;
+mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
@@ -23,6 +24,7 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
+use settle::Settled;
 use std::collections::BTreeSet;
 
 /// How to run. Plain data; the library reads no environment and no clock but through `clock`.
@@ -439,14 +441,22 @@ impl<'a> Decider<'a> {
     }
 
     fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        match self.solve(encoding, &[vec![encoding.complete]])? {
-            Some(assignment) => {
-                self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
+        let settled = Settled::new(problem, encoding, self.config.treatment);
+        if settled.completes(encoding) != Some(true) {
+            match self.solve(encoding, &[vec![encoding.complete]])? {
+                Some(assignment) => {
+                    self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
+                }
+                None if self.decision.limit.is_none() => {
+                    self.decision.vacuity.push(Vacuity::NothingCompletes);
+                }
+                None => {}
             }
-            None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
-            None => {}
         }
         for goal in &encoding.reachable {
+            if settled.reaches(problem.graph, goal) == Some(true) {
+                continue;
+            }
             let reached = self.solve(encoding, &[vec![goal.literal]])?.is_some();
             if !reached && self.decision.limit.is_none() {
                 self.decision.vacuity.push(Vacuity::Unreachable(goal.span));

@@ -34,12 +34,20 @@ pub struct Treatment {
     pub known_values: bool,
     /// Failing tries of spin loops that cannot race are left out ([`crate::check`]).
     pub prune_spins: bool,
+    /// Whether anything completes is first tried by running the threads in turns ([`crate::witness::interleaving`]).
+    pub interleave: bool,
 }
 
 impl Treatment {
     /// All on.
-    pub const DEFAULT: Self =
-        Self { tighten: true, polarity: true, frontier: true, known_values: true, prune_spins: true };
+    pub const DEFAULT: Self = Self {
+        tighten: true,
+        polarity: true,
+        frontier: true,
+        known_values: true,
+        prune_spins: true,
+        interleave: true,
+    };
     /// All on but one, by name, for the suite that compares them.
     pub const ONE_OFF: &'static [(&'static str, Self)] = &[
         ("no-tighten", Self { tighten: false, ..Self::DEFAULT }),
@@ -47,6 +55,7 @@ impl Treatment {
         ("no-frontier", Self { frontier: false, ..Self::DEFAULT }),
         ("no-known-values", Self { known_values: false, ..Self::DEFAULT }),
         ("no-prune-spins", Self { prune_spins: false, ..Self::DEFAULT }),
+        ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
     ];
 }
 

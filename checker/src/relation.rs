@@ -1,7 +1,8 @@
 //! What is impossible and what is certain about every relation of the model, before any literal is spent.
 //!
-//! For a graph of `n` events each relation takes two dense matrices, so this pass costs `n²/4` bytes per relation and
-//! `n³/64` word operations per composition; it is meant for up to a few thousand events.
+//! A relation takes two [`BitMatrix`]es, which share what they have in common with each other and with what they were
+//! made of; where a relation is known exactly they are one, and every operator does its work once. A round of tightening
+//! evaluates again only what depends on a base relation that changed.
 
 pub mod algebra;
 pub mod base;
@@ -9,13 +10,12 @@ pub mod execution;
 pub mod overlap;
 pub mod tighten;
 
-use crate::bits::{BitMatrix, EventSet, or_into, or_masked_into};
-use crate::event::EventId;
+use crate::bits::{BitMatrix, EventSet};
 use algebra::{Algebra, Values};
 use base::Basis;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, TermId, TermKind};
-use fencepost_dsl::index::Id;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 /// Bounds of a relation. Invariant: `must ⊆ may`.
 ///
@@ -34,9 +34,32 @@ impl MayMust {
     pub fn empty(n: usize) -> Self {
         Self { may: BitMatrix::empty(n), must: BitMatrix::empty(n) }
     }
+    /// Both bounds; kept once where they are equal.
+    pub fn new(may: BitMatrix, must: BitMatrix) -> Self {
+        if may == must { Self::exact(may) } else { Self { may, must } }
+    }
+    /// The pairs in `these` only.
+    #[must_use]
+    pub fn within(&self, these: &BitMatrix) -> Self {
+        if self.is_exact() {
+            return Self::exact(self.may.intersection(these));
+        }
+        Self { may: self.may.intersection(these), must: self.must.intersection(these) }
+    }
     /// A relation known exactly.
     pub fn exact(pairs: BitMatrix) -> Self {
         Self { may: pairs.clone(), must: pairs }
+    }
+    /// Whether both are one relation in memory; then so are those of what is made of it.
+    fn is_exact(&self) -> bool {
+        self.may.is_same(&self.must)
+    }
+    /// Both bounds of a combination that treats them alike.
+    fn zip(&self, other: &Self, combine: impl Fn(&BitMatrix, &BitMatrix) -> BitMatrix) -> Self {
+        if self.is_exact() && other.is_exact() {
+            return Self::exact(combine(&self.may, &other.may));
+        }
+        Self { may: combine(&self.may, &other.may), must: combine(&self.must, &other.must) }
     }
     /// Pairs that need a literal.
     pub fn open(&self) -> BitMatrix {
@@ -81,32 +104,39 @@ pub fn bound(
     stop: &dyn Fn() -> bool,
 ) -> Result<RelationTable, Stopped> {
     let mut basis = basis;
-    let mut values = bounds_of(&basis, model, roots, stop)?;
+    let mut values = bounds_of(&basis, model, roots, None, stop)?;
     if tighten {
         for _ in 0..tighten::ROUNDS_MAX {
+            let before = basis.clone();
             if !tighten::tighten(&mut basis, model, &values) {
                 break;
             }
-            values = bounds_of(&basis, model, roots, stop)?;
+            let changed = basis.changed_since(&before);
+            values = bounds_of(&basis, model, roots, Some((values, changed)), stop)?;
         }
     }
     Ok(RelationTable { basis, values })
 }
 
+/// Bounds of all terms; given those of an earlier round and the base relations that changed, of what depends on them.
 fn bounds_of(
     basis: &Basis,
     model: &MemoryModel,
     roots: &[TermId],
+    earlier: Option<(Values<MayMustSet, MayMust>, BTreeSet<BaseRelation>)>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Values<MayMustSet, MayMust>, Stopped> {
     let bounds = Bounds { basis, stop, stopped: Cell::new(false) };
-    let values = algebra::evaluate(model, &bounds, roots);
+    let values = match earlier {
+        Some((values, changed)) => algebra::evaluate_again(model, &bounds, roots, values, &changed),
+        None => algebra::evaluate(model, &bounds, roots),
+    };
     if bounds.stopped.get() { Err(Stopped) } else { Ok(values) }
 }
 
 /// Certain pairs, closed where the event in between happens whenever an end does.
 pub fn certain_closure(basis: &Basis, must: &BitMatrix) -> BitMatrix {
-    Bounds { basis, stop: &|| false, stopped: Cell::new(false) }.certain_closure(must)
+    must.certain_closure(basis.together(), &|| false).expect("nothing stops it")
 }
 
 /// A stable listing: per named relation, how many pairs are certain and open, and which.
@@ -221,54 +251,12 @@ impl Bounds<'_> {
     fn coexisting(&self, relation: MayMust) -> MayMust {
         MayMust { may: relation.may.intersection(&self.basis.coexist), must: relation.must }
     }
-    /// Composition of certain pairs: the event in the middle must happen whenever an end does.
-    fn certain_sequence(&self, a: &BitMatrix, b: &BitMatrix) -> BitMatrix {
-        let mut result = BitMatrix::empty(self.n());
-        let useful = b.domain();
-        for from in (0..self.n()).map(EventId::from_index) {
-            for middle in a.successors_in(from, &useful) {
-                if self.basis.implies.contains(from, middle) {
-                    or_into(result.row_mut(from), b.row(middle));
-                } else {
-                    or_masked_into(result.row_mut(from), b.row(middle), self.basis.implied_by.row(middle));
-                }
-            }
+    /// Both bounds of what holds of an event or a pair by itself.
+    fn each(a: &MayMust, change: impl Fn(&BitMatrix) -> BitMatrix) -> MayMust {
+        if a.is_exact() {
+            return MayMust::exact(change(&a.may));
         }
-        result
-    }
-    /// Closure of certain pairs, middle by middle until nothing changes: what may be used as a middle depends on the ends,
-    /// so that one pass need not be enough.
-    fn certain_closure(&self, a: &BitMatrix) -> BitMatrix {
-        let mut closure = a.clone();
-        loop {
-            let before = closure.len();
-            let mut is_lossy = false;
-            for middle in (0..self.n()).map(EventId::from_index) {
-                let through = closure.row(middle).to_vec();
-                if through.iter().all(|&word| word == 0) {
-                    continue;
-                }
-                if self.is_stopped() {
-                    return closure;
-                }
-                let only = self.basis.implied_by.row(middle);
-                for from in (0..self.n()).map(EventId::from_index) {
-                    if !closure.contains(from, middle) {
-                        continue;
-                    }
-                    if self.basis.implies.contains(from, middle) {
-                        or_into(closure.row_mut(from), &through);
-                    } else {
-                        is_lossy |= through.iter().zip(only).any(|(&row, &only)| row & !only != 0);
-                        or_masked_into(closure.row_mut(from), &through, only);
-                    }
-                }
-            }
-            // Without losses this was Warshall's algorithm, which needs one pass.
-            if !is_lossy || closure.len() == before {
-                return closure;
-            }
-        }
+        MayMust { may: change(&a.may), must: change(&a.must) }
     }
     fn is_stopped(&self) -> bool {
         if !self.stopped.get() && (self.stop)() {
@@ -316,16 +304,22 @@ impl Algebra for Bounds<'_> {
         MayMust::empty(self.n())
     }
     fn union(&self, a: &MayMust, b: &MayMust) -> MayMust {
-        MayMust { may: a.may.union(&b.may), must: a.must.union(&b.must) }
+        a.zip(b, BitMatrix::union)
     }
     fn intersection(&self, a: &MayMust, b: &MayMust) -> MayMust {
-        MayMust { may: a.may.intersection(&b.may), must: a.must.intersection(&b.must) }
+        a.zip(b, BitMatrix::intersection)
     }
     fn difference(&self, a: &MayMust, b: &MayMust) -> MayMust {
+        if a.is_exact() && b.is_exact() {
+            return MayMust::exact(a.may.difference(&b.may));
+        }
         MayMust { may: a.may.difference(&b.must), must: a.must.difference(&b.may) }
     }
     fn complement(&self, a: &MayMust) -> MayMust {
         let all = &self.basis.coexist;
+        if a.is_exact() {
+            return MayMust::exact(all.difference(&a.may));
+        }
         MayMust { may: all.difference(&a.must), must: all.difference(&a.may) }
     }
     fn sequence(&self, a: &MayMust, b: &MayMust) -> MayMust {
@@ -334,29 +328,36 @@ impl Algebra for Bounds<'_> {
         }
         self.coexisting(MayMust {
             may: a.may.sequence(&b.may),
-            must: self.certain_sequence(&a.must, &b.must),
+            must: a.must.certain_sequence(&b.must, self.basis.together()),
         })
     }
     fn inverse(&self, a: &MayMust) -> MayMust {
-        MayMust { may: a.may.inverse(), must: a.must.inverse() }
+        Self::each(a, BitMatrix::inverse)
     }
     fn reflexive(&self, a: &MayMust) -> MayMust {
         let identity = BitMatrix::identity(&EventSet::full(self.n()));
-        MayMust { may: a.may.union(&identity), must: a.must.union(&identity) }
+        Self::each(a, |bound| bound.union(&identity))
     }
     fn transitive_closure(&self, a: &MayMust) -> MayMust {
         if self.is_stopped() {
             return self.empty();
         }
-        self.coexisting(MayMust { may: a.may.transitive_closure(), must: self.certain_closure(&a.must) })
+        match a.must.certain_closure(self.basis.together(), &|| self.is_stopped()) {
+            Some(must) => self.coexisting(MayMust { may: a.may.transitive_closure(), must }),
+            None => self.empty(),
+        }
     }
     fn product(&self, a: &MayMustSet, b: &MayMustSet) -> MayMust {
-        self.coexisting(MayMust {
-            may: BitMatrix::product(&a.may, &b.may),
-            must: BitMatrix::product(&a.must, &b.must).intersection(&self.basis.coexist),
-        })
+        let within = |a, b| BitMatrix::product(a, b).intersection(&self.basis.coexist);
+        if a.may == a.must && b.may == b.must {
+            return MayMust::exact(within(&a.may, &b.may));
+        }
+        MayMust { may: within(&a.may, &b.may), must: within(&a.must, &b.must) }
     }
     fn identity(&self, a: &MayMustSet) -> MayMust {
+        if a.may == a.must {
+            return MayMust::exact(BitMatrix::identity(&a.may));
+        }
         MayMust { may: BitMatrix::identity(&a.may), must: BitMatrix::identity(&a.must) }
     }
 }

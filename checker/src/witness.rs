@@ -1,9 +1,10 @@
-//! From an assignment to an execution, and the independent word on it.
+//! From an assignment (or a plain run of the threads) to an execution, and the independent word on it.
 //!
 //! Invariant: `decode` only reads literals; `recheck` never sees one. What `recheck` accepts is an execution of the event
 //! graph, allowed by the model file, that does what is claimed of it.
 
 pub mod decode;
+pub mod interleaving;
 pub mod recheck;
 
 use crate::bits::{BitMatrix, EventSet};

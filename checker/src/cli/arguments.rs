@@ -65,7 +65,7 @@ pub struct ProgramOptions {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
     /// Most events of a launch.
-    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub max_events: usize,
 }
 

@@ -180,11 +180,9 @@ impl Encoder<'_> {
             .events
             .ids()
             .map(|event| {
-                let subset = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(&a, &b)| a & !b == 0);
-                let implied_by = basis.implied_by.row(event);
-                let always = subset(back.row(event), implied_by) || subset(certain.row(event), implied_by);
-                !always
-                    && back.successors(event).any(|before| !subset(certain.row(event), certain.row(before)))
+                let always = back.is_row_within(event, &basis.implied_by, event)
+                    || certain.is_row_within(event, &basis.implied_by, event);
+                !always && back.successors(event).any(|before| !certain.is_row_within(event, certain, before))
             })
             .collect()
     }

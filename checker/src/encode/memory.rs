@@ -88,9 +88,10 @@ fn forbids_thin_air(model: &MemoryModel) -> bool {
 impl Encoder<'_> {
     /// `rf`, `co` and `sync_fence`.
     pub(super) fn communication(&mut self) -> Result<(), EncodeError> {
+        let sources = self.problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
         for read in self.problem.graph.events.ids() {
             if self.is_read(read) {
-                self.reads_from(read);
+                self.reads_from(read, sources.successors(read).collect());
                 self.check_limits()?;
             }
         }
@@ -104,11 +105,9 @@ impl Encoder<'_> {
     }
 
     /// Each piece of an executed read takes its value from exactly one executed write of the same bytes.
-    fn reads_from(&mut self, read: EventId) {
+    fn reads_from(&mut self, read: EventId, writes: Vec<EventId>) {
         let access = self.access(read);
         let n_pieces = self.problem.cells.n_pieces(&access);
-        let writes: Vec<EventId> =
-            self.problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse().successors(read).collect();
         let executed = self.executed[read];
         let mut pieces = Vec::new();
         for piece in 0..n_pieces {

@@ -8,6 +8,7 @@ use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{
     BaseRelation, BaseSet, MemoryModel, RecursiveId, RelationKind, SetKind, TermId, TermKind,
 };
+use std::collections::BTreeSet;
 
 /// A domain of sets and relations.
 #[expect(missing_docs, reason = "the operators of cat")]
@@ -39,7 +40,7 @@ pub trait Algebra {
 }
 
 /// The value of one term.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Value<S, R> {
     /// Of a set term.
     Set(S),
@@ -104,6 +105,44 @@ pub fn evaluate<A: Algebra>(
             return Values { values };
         }
     }
+}
+
+/// Evaluates again after some base relations changed; what does not depend on them keeps its value.
+///
+/// Sound: a term's value is a function of its operands' values and, of base relations, of those that it names itself.
+/// Sets of the graph do not change. With a `let rec` in the model everything is evaluated afresh.
+pub fn evaluate_again<A: Algebra>(
+    model: &MemoryModel,
+    algebra: &A,
+    roots: &[TermId],
+    earlier: Values<A::Set, A::Relation>,
+    changed: &BTreeSet<BaseRelation>,
+) -> Values<A::Set, A::Relation>
+where
+    A::Set: PartialEq,
+{
+    if !model.recursive.is_empty() {
+        return evaluate(model, algebra, roots);
+    }
+    let mut table = earlier.values;
+    let mut is_changed: IndexVec<TermId, bool> = IndexVec::repeat(false, model.terms.len());
+    let recursive = IndexVec::new();
+    for (id, term) in model.terms.iter_enumerated() {
+        let affected = match &term.kind {
+            TermKind::Relation(RelationKind::Base(base)) => changed.contains(base),
+            _ => operands(model, id).iter().any(|&operand| is_changed[operand]),
+        };
+        if !affected || table[id].is_none() {
+            continue;
+        }
+        let value = match &term.kind {
+            TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, &table)),
+            TermKind::Relation(kind) => Value::Relation(evaluate_relation(algebra, kind, &table, &recursive)),
+        };
+        is_changed[id] = table[id].as_ref() != Some(&value);
+        table[id] = Some(value);
+    }
+    Values { values: table }
 }
 
 /// Operands of a term; a recursive relation's is its body.

@@ -2,17 +2,19 @@
 
 use super::MayMust;
 use super::overlap::{Overlap, complete_overlap, overlap};
-use crate::bits::{BitMatrix, EventSet};
+use crate::bits::closure::Togetherness as Together;
+use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole,
-    Role, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
+    MbarrierRole, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Bounds of the base relations, and which events happen together.
 #[derive(Clone, Debug)]
@@ -45,6 +47,19 @@ impl Basis {
         self.relations.get_mut(&base).expect("every base relation has bounds")
     }
 
+    /// Which events happen together, for closures.
+    pub fn together(&self) -> Together<'_> {
+        Together { implies: &self.implies, implied_by: &self.implied_by }
+    }
+    /// The base relations whose bounds differ from an earlier state.
+    pub fn changed_since(&self, earlier: &Self) -> BTreeSet<BaseRelation> {
+        self.relations
+            .iter()
+            .filter(|(base, bounds)| earlier.relations[base] != **bounds)
+            .map(|(&base, _)| base)
+            .collect()
+    }
+
     /// What the graph alone says.
     pub fn new(graph: &EventGraph, cells: &Cells) -> Self {
         let n = graph.events.len();
@@ -60,20 +75,15 @@ impl Basis {
         for (base, relation) in dependencies(graph) {
             relations.insert(base, MayMust::exact(relation));
         }
-        let mut rmw = BitMatrix::empty(n);
-        for &(read, write) in &graph.rmw {
-            rmw.insert(read, write);
-        }
+        let rmw = BitMatrix::from_pairs(n, graph.rmw.clone());
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
         for (base, edges) in graph.conditional_edges() {
-            let mut bounds = MayMust::empty(n);
-            for edge in edges {
-                bounds.may.insert(edge.from, edge.wait);
-                if edge.condition == TermPool::TRUE {
-                    bounds.must.insert(edge.from, edge.wait);
-                }
-            }
-            relations.insert(base, bounds);
+            let pairs = |condition: fn(TermRef) -> bool| {
+                let edges = edges.iter().filter(|edge| condition(edge.condition));
+                BitMatrix::from_pairs(n, edges.map(|edge| (edge.from, edge.wait)).collect())
+            };
+            let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
+            relations.insert(base, MayMust::new(may, must));
         }
         let mut basis = Self {
             sets: base_sets(graph),
@@ -85,8 +95,7 @@ impl Basis {
         basis.add_communication(graph, cells);
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
-            relation.may = relation.may.intersection(&coexist);
-            relation.must = relation.must.intersection(&coexist);
+            *relation = relation.within(&coexist);
         }
         basis
     }
@@ -166,6 +175,7 @@ impl Togetherness {
         let (mut coexist, mut implies) = (BitMatrix::empty(n), BitMatrix::empty(n));
         for (guard, events) in &guards {
             let Some(known) = &facts[guard] else { continue };
+            let (mut together, mut implied) = (EventSet::empty(n), EventSet::empty(n));
             for (other, others) in &guards {
                 let Some(other_known) = &facts[other] else { continue };
                 let clash = |a: &BTreeSet<TermRef>, b: &BTreeSet<TermRef>| {
@@ -175,20 +185,16 @@ impl Togetherness {
                     })
                 };
                 if !clash(known, other_known) && !clash(other_known, known) {
-                    fill(&mut coexist, events, others);
+                    together.extend(others);
                 }
                 if graph.terms.conjuncts(*other).iter().all(|conjunct| known.contains(conjunct)) {
-                    fill(&mut implies, events, others);
+                    implied.extend(others);
                 }
             }
+            coexist.fill(events, &together);
+            implies.fill(events, &implied);
         }
         Self { coexist, implies }
-    }
-}
-
-fn fill(matrix: &mut BitMatrix, from: &EventSet, to: &EventSet) {
-    for a in from.iter() {
-        crate::bits::or_into(matrix.row_mut(a), to.words());
     }
 }
 
@@ -385,27 +391,27 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         let place = (graph.hierarchy.cta_of(agent), scope_of(event));
         by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
     }
-    let (mut internal, mut program_order) = (BitMatrix::empty(n), BitMatrix::empty(n));
+    let mut internal = BitMatrix::empty(n);
+    let mut later = Vec::new();
     for events in by_agent.values() {
-        fill(&mut internal, events, events);
+        internal.fill(events, events);
         for a in events.iter() {
-            let later = events.iter().filter(|&b| graph.events[a].position < graph.events[b].position);
-            for b in later {
-                program_order.insert(a, b);
-            }
+            let is_later = |&b: &EventId| graph.events[a].position < graph.events[b].position;
+            later.extend(events.iter().filter(is_later).map(|b| (a, b)));
         }
     }
+    let program_order = BitMatrix::from_pairs(n, later);
     let (mut same_cta, mut same_scope) = (BitMatrix::empty(n), BitMatrix::empty(n));
     for (&(cta, scope), (agent, events)) in &by_place {
         for (&(other_cta, other_scope), (other, others)) in &by_place {
             if cta == other_cta {
-                fill(&mut same_cta, events, others);
+                same_cta.fill(events, others);
             }
             if let (Some(scope), Some(other_scope)) = (scope, other_scope)
                 && graph.hierarchy.in_scope(*agent, *other, scope)
                 && graph.hierarchy.in_scope(*other, *agent, other_scope)
             {
-                fill(&mut same_scope, events, others);
+                same_scope.fill(events, others);
             }
         }
     }
@@ -417,7 +423,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         }
     }
     for operations in by_mbarrier.values() {
-        fill(&mut same_mbarrier, operations, operations);
+        same_mbarrier.fill(operations, operations);
     }
     let identity = BitMatrix::identity(&all);
     let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
@@ -434,67 +440,84 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
 
 /// Relations that follow from addresses.
 fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
-    let n = graph.events.len();
-    let (mut location, mut virtually, mut complete) =
-        (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
-    let record = |relation: &mut MayMust, overlap: Overlap, a, b| {
-        if overlap != Overlap::Never {
-            relation.may.insert(a, b);
-        }
-        if overlap == Overlap::Always {
-            relation.must.insert(a, b);
-        }
-    };
-    let mut by_location: BTreeMap<_, Vec<(EventId, &Access)>> = BTreeMap::new();
-    for (id, event) in graph.events.iter_enumerated() {
-        if let Some(access) = event.kind.access() {
-            by_location.entry(access.location).or_default().push((id, access));
-        }
-    }
-    for accesses in by_location.values() {
-        for &(a, first) in accesses {
-            for &(b, second) in accesses {
-                let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
-                record(&mut location, meets, a, b);
-                if first.mapping == second.mapping {
-                    record(&mut virtually, meets, a, b);
+    let bases =
+        [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
+    let mut rows = bases.map(|_| [RowWriter::new(graph.events.len()), RowWriter::new(graph.events.len())]);
+    let near = Near::new(graph);
+    for (a, event) in graph.events.iter_enumerated() {
+        let Some(first) = event.kind.access() else { continue };
+        for (b, second) in near.of(graph, first) {
+            let meets = if a == b { Overlap::Always } else { overlap(graph, first, second) };
+            let complete = if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
+            let virtually = if first.mapping == second.mapping { meets } else { Overlap::Never };
+            for ([may, must], overlap) in rows.iter_mut().zip([meets, virtually, complete]) {
+                if overlap != Overlap::Never {
+                    may.insert(b);
                 }
-                let complete_meets =
-                    if a == b { Overlap::Always } else { complete_overlap(graph, first, second) };
-                record(&mut complete, complete_meets, a, b);
+                if overlap == Overlap::Always {
+                    must.insert(b);
+                }
             }
         }
+        for row in rows.iter_mut().flatten() {
+            row.end(a);
+        }
     }
-    vec![
-        (BaseRelation::SameLocation, location),
-        (BaseRelation::SameVirtualLocation, virtually),
-        (BaseRelation::CompleteOverlap, complete),
-    ]
+    let bounds = |[may, must]: [RowWriter; 2]| MayMust::new(may.finish(), must.finish());
+    bases.into_iter().zip(rows.map(bounds)).collect()
+}
+
+/// Accesses that can have a common byte with a given one, and some that cannot: one at a constant offset is only
+/// compared with those of the same 16 bytes and with those at symbolic offsets.
+#[derive(Default)]
+struct Near<'a> {
+    symbolic: BTreeMap<LocationId, Vec<(EventId, &'a Access)>>,
+    constant: BTreeMap<(LocationId, u128), Vec<(EventId, &'a Access)>>,
+}
+
+impl<'a> Near<'a> {
+    fn new(graph: &'a EventGraph) -> Self {
+        let mut near = Self::default();
+        for (id, event) in graph.events.iter_enumerated() {
+            let Some(access) = event.kind.access() else { continue };
+            match Self::blocks(graph, access) {
+                Some(blocks) => blocks.for_each(|block| {
+                    near.constant.entry((access.location, block)).or_default().push((id, access));
+                }),
+                None => near.symbolic.entry(access.location).or_default().push((id, access)),
+            }
+        }
+        near
+    }
+    fn blocks(graph: &EventGraph, access: &Access) -> Option<RangeInclusive<u128>> {
+        let start = graph.terms.constant_value(access.offset)?;
+        Some(start / 16..=(start + u128::from(access.width_bytes) - 1) / 16)
+    }
+    fn of(&self, graph: &EventGraph, access: &Access) -> impl Iterator<Item = (EventId, &'a Access)> {
+        let blocks = Self::blocks(graph, access).unwrap_or(0..=u128::MAX);
+        let constant =
+            self.constant.range((access.location, *blocks.start())..=(access.location, *blocks.end()));
+        let symbolic = self.symbolic.get(&access.location);
+        constant.flat_map(|(_, accesses)| accesses).chain(symbolic.into_iter().flatten()).copied()
+    }
 }
 
 /// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.
 pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
     let mut supports = Supports::default();
-    let (mut address, mut data, mut control) =
-        (BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n));
+    let (mut address, mut data, mut control) = (Vec::new(), Vec::new(), Vec::new());
     for (id, event) in graph.events.iter_enumerated() {
-        for &source in supports.reads(&graph.terms, event.guard) {
-            control.insert(source, id);
-        }
+        control.extend(supports.reads(&graph.terms, event.guard).iter().map(|&source| (source, id)));
         let Some(access) = event.kind.access() else { continue };
-        for &source in supports.reads(&graph.terms, access.offset) {
-            address.insert(source, id);
-        }
+        address.extend(supports.reads(&graph.terms, access.offset).iter().map(|&source| (source, id)));
         if matches!(event.kind, EventKind::Write(_)) {
-            for &source in supports.reads(&graph.terms, access.value) {
-                data.insert(source, id);
-            }
+            data.extend(supports.reads(&graph.terms, access.value).iter().map(|&source| (source, id)));
         }
     }
     vec![
-        (BaseRelation::AddressDependency, address),
-        (BaseRelation::DataDependency, data),
-        (BaseRelation::ControlDependency, control),
+        (BaseRelation::AddressDependency, BitMatrix::from_pairs(n, address)),
+        (BaseRelation::DataDependency, BitMatrix::from_pairs(n, data)),
+        (BaseRelation::ControlDependency, BitMatrix::from_pairs(n, control)),
     ]
 }

@@ -57,8 +57,15 @@ struct Round<'a> {
 impl Round<'_> {
     /// No pair of `term` may have its converse in `certain` (nor be reflexive, as far as `certain` is).
     fn forbid_against(&mut self, term: TermId, certain: &BitMatrix) {
-        let back = certain.inverse();
-        for (a, b) in self.values.relation(term).may.intersection(&back).pairs().collect::<Vec<_>>() {
+        let may = &self.values.relation(term).may;
+        // From the smaller side: causality in itself is large, what is compared with it need not be.
+        let mut pairs: Vec<(EventId, EventId)> = if may.len() <= certain.len() {
+            may.pairs().filter(|&(a, b)| certain.contains(b, a)).collect()
+        } else {
+            certain.pairs().filter(|&(b, a)| may.contains(a, b)).map(|(b, a)| (a, b)).collect()
+        };
+        pairs.sort_unstable();
+        for (a, b) in pairs {
             self.forbid(term, a, b);
         }
     }

@@ -2,10 +2,10 @@
 //! concrete addresses, the model file on booleans.
 
 use super::{Execution, Witness};
-use crate::bits::{BitMatrix, EventSet};
+use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
-use crate::event::{Access, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use crate::event::{Access, BarrierEdge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
 use crate::relation::execution::ExactBasis;
@@ -204,6 +204,21 @@ fn exact_basis(
     for (base, matrix) in base::place_pairs(graph).into_iter().chain(base::dependencies(graph)) {
         relations.insert(base, matrix.intersection(&both));
     }
+    relations.extend(overlaps(graph, executed, values));
+    let edges = |edges: &[BarrierEdge]| {
+        let holds = edges.iter().filter(|edge| values[edge.condition] == 1);
+        BitMatrix::from_pairs(n, holds.map(|edge| (edge.from, edge.wait)).collect())
+    };
+    for (base, list) in graph.conditional_edges() {
+        relations.insert(base, edges(list).intersection(&both));
+    }
+    for (base, pairs) in [
+        (BaseRelation::ReadModifyWrite, BitMatrix::from_pairs(n, graph.rmw.clone())),
+        (BaseRelation::Coherence, execution.coherence.clone()),
+        (BaseRelation::FenceSc, execution.fence_order.clone()),
+    ] {
+        relations.insert(base, pairs.intersection(&both));
+    }
     let mut insert = |base: BaseRelation, a: EventId, b: EventId| {
         if let Some(matrix) = relations.get_mut(&base)
             && executed.contains(a)
@@ -212,38 +227,6 @@ fn exact_basis(
             matrix.insert(a, b);
         }
     };
-    for &(read, write) in &graph.rmw {
-        insert(BaseRelation::ReadModifyWrite, read, write);
-    }
-    for (base, edges) in graph.conditional_edges() {
-        for edge in edges.iter().filter(|edge| values[edge.condition] == 1) {
-            insert(base, edge.from, edge.wait);
-        }
-    }
-    let accesses: Vec<(EventId, &Access)> =
-        executed.iter().filter_map(|event| Some((event, access(graph, event)?))).collect();
-    for &(a, first) in &accesses {
-        for &(b, second) in &accesses {
-            let (x, y) = (start(first, values), start(second, values));
-            let (x_end, y_end) = (x + u128::from(first.width_bytes), y + u128::from(second.width_bytes));
-            if first.location != second.location || x >= y_end || y >= x_end {
-                continue;
-            }
-            insert(BaseRelation::SameLocation, a, b);
-            if first.mapping == second.mapping {
-                insert(BaseRelation::SameVirtualLocation, a, b);
-            }
-            if (x, x_end) == (y, y_end) {
-                insert(BaseRelation::CompleteOverlap, a, b);
-            }
-        }
-    }
-    for (a, b) in execution.coherence.pairs() {
-        insert(BaseRelation::Coherence, a, b);
-    }
-    for (a, b) in execution.fence_order.pairs() {
-        insert(BaseRelation::FenceSc, a, b);
-    }
     for (&read, pieces) in &execution.sources {
         let Some(reading) = access(graph, read) else { continue };
         let grain = u128::from(cells.grain_bytes[reading.location]);
@@ -272,6 +255,52 @@ fn exact_basis(
         })
         .collect();
     ExactBasis { executed: executed.clone(), sets, relations }
+}
+
+/// Which executed accesses have common bytes.
+fn overlaps(
+    graph: &EventGraph,
+    executed: &EventSet,
+    values: &IndexVec<TermRef, u128>,
+) -> Vec<(BaseRelation, BitMatrix)> {
+    let bytes = |access: &Access| {
+        let first = start(access, values);
+        (first, first + u128::from(access.width_bytes))
+    };
+    // Two accesses with a common byte have bytes in the same 16.
+    let blocks = |access: &Access| {
+        let (first, end) = bytes(access);
+        let location = access.location;
+        (first / 16..=(end - 1) / 16).map(move |block| (location, block))
+    };
+    let mut near: BTreeMap<(LocationId, u128), Vec<(EventId, &Access)>> = BTreeMap::new();
+    for event in executed.iter() {
+        let Some(access) = access(graph, event) else { continue };
+        for block in blocks(access) {
+            near.entry(block).or_default().push((event, access));
+        }
+    }
+    let bases =
+        [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
+    let mut rows = bases.map(|_| RowWriter::new(graph.events.len()));
+    for a in executed.iter() {
+        let Some(first) = access(graph, a) else { continue };
+        let (x, x_end) = bytes(first);
+        for &(b, second) in blocks(first).flat_map(|block| &near[&block]) {
+            let (y, y_end) = bytes(second);
+            let meets = x < y_end && y < x_end;
+            let kinds = [meets, meets && first.mapping == second.mapping, (x, x_end) == (y, y_end)];
+            for (row, holds) in rows.iter_mut().zip(kinds) {
+                if holds {
+                    row.insert(b);
+                }
+            }
+        }
+        for row in &mut rows {
+            row.end(a);
+        }
+    }
+    bases.into_iter().zip(rows.map(RowWriter::finish)).collect()
 }
 
 /// The Fence-SC order relates every two `fence.sc` in each other's scope (MM-32).

@@ -29,7 +29,7 @@ impl TermPool {
         }
         flat.sort_unstable();
         flat.dedup();
-        if self.has_complement(&flat) || self.has_two_values(&flat) {
+        if self.has_complement(&flat) || self.denies_itself(&flat) || self.has_two_values(&flat) {
             return Self::FALSE;
         }
         // A disjunction with a member among the other conjuncts says nothing; members whose complement is there go.
@@ -122,6 +122,17 @@ impl TermPool {
         sorted
             .iter()
             .any(|&a| matches!(*self.kind(a), TermKind::Not(inner) if sorted.binary_search(&inner).is_ok()))
+    }
+
+    /// Whether sorted conjuncts contain those of a conjunction whose negation is one of them: `p ∧ q ∧ ¬(p ∧ q)`.
+    fn denies_itself(&self, sorted: &[TermRef]) -> bool {
+        sorted.iter().any(|&a| match *self.kind(a) {
+            TermKind::Not(inner) => match self.kind(inner) {
+                TermKind::And(denied) => denied.iter().all(|member| sorted.binary_search(member).is_ok()),
+                _ => false,
+            },
+            _ => false,
+        })
     }
 
     /// Whether a conjunction asks one term to equal two different constants.

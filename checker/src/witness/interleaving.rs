@@ -1,0 +1,343 @@
+//! One execution without a solver: the threads run in turns, and memory holds what was written last.
+//!
+//! Meant for the question whether anything completes at all, which straight-line barrier code answers by just running.
+//! Every choice is the plain one: barriers complete, parameters and unknown memory take their smallest value, an await
+//! looks again when others have run. Where that leads nowhere there may be an execution all the same, so `None` decides
+//! nothing. Nor is what comes out taken on trust: it is a candidate like a decoded one, and the re-check has the word on
+//! it.
+
+use super::Execution;
+use crate::bits::{BitMatrix, EventSet};
+use crate::encode::Problem;
+use crate::event::support::Supports;
+use crate::event::term::mask;
+use crate::event::{
+    Access, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef, UnknownId, UnknownKind,
+};
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
+pub fn interleave(problem: Problem<'_>) -> Option<Execution> {
+    let mut machine = Machine::new(problem);
+    machine.initialise()?;
+    machine.run()?;
+    machine.finish()
+}
+
+/// A cell of memory.
+type Cell = (LocationId, u32);
+
+/// What a cell holds: the write, which piece of it, and that piece's value.
+#[derive(Clone, Copy)]
+struct Held {
+    write: EventId,
+    piece: u32,
+    value: u128,
+}
+
+/// What came of an event.
+enum Step {
+    Done,
+    /// Others have to run first.
+    Blocked,
+}
+
+struct Machine<'a> {
+    problem: Problem<'a>,
+    unknowns: IndexVec<UnknownId, Option<u128>>,
+    values: IndexVec<TermRef, Option<u128>>,
+    /// Terms in the order in which they got their values.
+    trail: Vec<TermRef>,
+    memory: FxHashMap<Cell, Held>,
+    /// Writes of each cell, in order.
+    written: BTreeMap<Cell, Vec<EventId>>,
+    /// Executed `fence.sc`, in order.
+    fences: Vec<EventId>,
+    executed: EventSet,
+    sources: BTreeMap<EventId, Vec<(EventId, u32)>>,
+    /// Per passage: arrivals of its instance still to come.
+    n_missing: IndexVec<EventId, u32>,
+    /// Per arrival: the passages that wait for it.
+    waited_for_by: IndexVec<EventId, Vec<EventId>>,
+    /// Per read of an await: the constraints that its value has a part in.
+    conditions: FxHashMap<EventId, Vec<TermRef>>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(problem: Problem<'a>) -> Self {
+        let graph = problem.graph;
+        let n = graph.events.len();
+        let start = |kind: &UnknownKind, min| match kind {
+            UnknownKind::Read(_)
+            | UnknownKind::FinalValue { .. }
+            | UnknownKind::Phase
+            | UnknownKind::FinalPhase => None,
+            UnknownKind::Passes | UnknownKind::TakesPart | UnknownKind::WaitResult => Some(1),
+            UnknownKind::Parameter
+            | UnknownKind::Initial { .. }
+            | UnknownKind::Spins(_)
+            | UnknownKind::Excess
+            | UnknownKind::BarrierResult => Some(min),
+        };
+        let mut n_missing = IndexVec::repeat(0, n);
+        let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
+        // Which instance an edge with a condition belongs to is left to the re-check.
+        let edges = graph.barrier_edges.iter().chain(&graph.signal_edges);
+        for edge in edges.filter(|edge| edge.condition == TermPool::TRUE) {
+            n_missing[edge.wait] += 1;
+            waited_for_by[edge.from].push(edge.wait);
+        }
+        Self {
+            problem,
+            unknowns: graph.terms.unknowns().iter().map(|u| start(&u.kind, u.min)).collect(),
+            values: IndexVec::repeat(None, graph.terms.n_terms()),
+            trail: Vec::new(),
+            memory: FxHashMap::default(),
+            written: BTreeMap::new(),
+            fences: Vec::new(),
+            executed: EventSet::empty(n),
+            sources: BTreeMap::new(),
+            n_missing,
+            waited_for_by,
+            conditions: conditions(problem),
+        }
+    }
+
+    fn initialise(&mut self) -> Option<()> {
+        self.settle_equalities();
+        for (&cell, &event) in &self.problem.cells.initial {
+            let access = self.problem.graph.events[event].kind.access()?;
+            let value = self.value(access.value)?;
+            self.memory.insert(cell, Held { write: event, piece: 0, value });
+            self.written.entry(cell).or_default().push(event);
+            self.executed.insert(event);
+        }
+        Some(())
+    }
+
+    /// Unknowns that a constraint gives a value that is known by now: phases of mbarriers.
+    fn settle_equalities(&mut self) {
+        let graph = self.problem.graph;
+        for constraint in &graph.constraints {
+            let TermKind::Equal(a, b) = *graph.terms.kind(constraint.term) else { continue };
+            for (a, b) in [(a, b), (b, a)] {
+                if let Some(unknown) = self.unknown_of(a)
+                    && matches!(graph.terms.unknown(unknown).kind, UnknownKind::Phase | UnknownKind::FinalPhase)
+                    && self.unknowns[unknown].is_none()
+                {
+                    self.unknowns[unknown] = self.value(b);
+                }
+            }
+        }
+    }
+
+    /// Runs each thread as far as it gets, again and again.
+    fn run(&mut self) -> Option<()> {
+        let mut threads: BTreeMap<_, std::collections::VecDeque<EventId>> = BTreeMap::new();
+        for (id, event) in self.problem.graph.events.iter_enumerated() {
+            if let Some(agent) = event.agent {
+                threads.entry(agent).or_default().push_back(id);
+            }
+        }
+        while !threads.is_empty() {
+            let mut progress = false;
+            for events in threads.values_mut() {
+                while let Some(&event) = events.front()
+                    && matches!(self.step(event)?, Step::Done)
+                {
+                    events.pop_front();
+                    progress = true;
+                }
+            }
+            threads.retain(|_, events| !events.is_empty());
+            if !progress {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn step(&mut self, id: EventId) -> Option<Step> {
+        let event = &self.problem.graph.events[id];
+        let happens = self.value(event.guard)? == 1;
+        if !happens {
+            // What an event that does not happen would have read matters to nobody.
+            if let EventKind::Read(access) = &event.kind
+                && let Some(unknown) = self.unknown_of(access.value)
+            {
+                self.unknowns[unknown] = Some(self.problem.graph.terms.unknown(unknown).min);
+            }
+        } else {
+            match &event.kind {
+                EventKind::BarrierWait | EventKind::ClusterWait | EventKind::Mbarrier(_)
+                    if self.n_missing[id] > 0 =>
+                {
+                    return Some(Step::Blocked);
+                }
+                EventKind::Read(access) => {
+                    if matches!(self.read(id, access)?, Step::Blocked) {
+                        return Some(Step::Blocked);
+                    }
+                }
+                EventKind::Write(access) => self.write(id, access)?,
+                _ if self.problem.table.basis.set(BaseSet::SequentiallyConsistent).contains(id) => {
+                    self.fences.push(id);
+                }
+                _ => {}
+            }
+            self.executed.insert(id);
+        }
+        for wait in std::mem::take(&mut self.waited_for_by[id]) {
+            self.n_missing[wait] -= 1;
+        }
+        Some(Step::Done)
+    }
+
+    /// The cells of an access.
+    fn cells(&mut self, access: &Access) -> Option<Vec<Cell>> {
+        let grain = self.problem.cells.grain_bytes[access.location];
+        let start = u32::try_from(self.value(access.offset)?).ok()?;
+        let first = start / grain;
+        let n_pieces = self.problem.cells.n_pieces(access);
+        (start % grain == 0).then(|| (first..first + n_pieces).map(|cell| (access.location, cell)).collect())
+    }
+
+    fn grain_bits(&self, access: &Access) -> u32 {
+        self.problem.cells.grain_bytes[access.location] * 8
+    }
+
+    fn read(&mut self, id: EventId, access: &Access) -> Option<Step> {
+        let unknown = self.unknown_of(access.value)?;
+        let bits = self.grain_bits(access);
+        let mut value = 0;
+        let mut sources = Vec::new();
+        for (piece, cell) in (0u32..).zip(self.cells(access)?) {
+            let held = self.memory.get(&cell)?;
+            value |= held.value << (piece * bits);
+            sources.push((held.write, held.piece));
+        }
+        self.unknowns[unknown] = Some(value);
+        if self.problem.graph.events[id].role == Role::Await {
+            let mark = self.trail.len();
+            let wanted = self.conditions.get(&id).cloned().unwrap_or_default();
+            // A constraint that other reads have a part in decides nothing yet.
+            if wanted.iter().any(|&condition| self.value(condition) == Some(0)) {
+                for term in self.trail.split_off(mark) {
+                    self.values[term] = None;
+                }
+                self.unknowns[unknown] = None;
+                return Some(Step::Blocked);
+            }
+        }
+        self.sources.insert(id, sources);
+        Some(Step::Done)
+    }
+
+    fn write(&mut self, id: EventId, access: &Access) -> Option<()> {
+        let bits = self.grain_bits(access);
+        let value = self.value(access.value)?;
+        for (piece, cell) in (0u32..).zip(self.cells(access)?) {
+            let value = value >> (piece * bits) & mask(u8::try_from(bits).ok()?);
+            self.memory.insert(cell, Held { write: id, piece, value });
+            self.written.entry(cell).or_default().push(id);
+        }
+        Some(())
+    }
+
+    fn unknown_of(&self, term: TermRef) -> Option<UnknownId> {
+        match self.problem.graph.terms.kind(term) {
+            TermKind::Unknown(unknown) => Some(*unknown),
+            _ => None,
+        }
+    }
+
+    /// The value of a term; `None` if it needs what is not known yet.
+    fn value(&mut self, term: TermRef) -> Option<u128> {
+        let terms = &self.problem.graph.terms;
+        let mut stack = vec![term];
+        while let Some(&top) = stack.last() {
+            if self.values[top].is_some() {
+                stack.pop();
+                continue;
+            }
+            let operands = terms.operands(top);
+            let n_known = stack.len();
+            stack.extend(operands.iter().copied().filter(|&operand| self.values[operand].is_none()));
+            if stack.len() > n_known {
+                continue;
+            }
+            let of_unknown = match terms.kind(top) {
+                TermKind::Unknown(unknown) => self.unknowns[*unknown]?,
+                _ => 0,
+            };
+            let operands: Vec<u128> = operands.iter().filter_map(|&operand| self.values[operand]).collect();
+            self.values[top] = Some(terms.apply(top, &operands, |_| of_unknown));
+            self.trail.push(top);
+            stack.pop();
+        }
+        self.values[term]
+    }
+
+    /// Final values, and the orders as relations.
+    fn finish(mut self) -> Option<Execution> {
+        self.settle_equalities();
+        let graph = self.problem.graph;
+        for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+            let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind else {
+                continue;
+            };
+            let grain = self.problem.cells.grain_bytes[location];
+            let mut value = 0;
+            for piece in 0..width_bytes / grain {
+                let held = self.memory.get(&(location, offset_bytes / grain + piece))?;
+                value |= held.value << (piece * grain * 8);
+            }
+            self.unknowns[id] = Some(value);
+        }
+        let n = graph.events.len();
+        let mut coherence = BitMatrix::empty(n);
+        for writes in self.written.values() {
+            let mut later = EventSet::empty(n);
+            for &write in writes.iter().rev() {
+                coherence.fill(&EventSet::from_iter(n, [write]), &later);
+                later.insert(write);
+            }
+        }
+        let ordered = &self.problem.table.basis.bounds(BaseRelation::FenceSc).may;
+        let fences = &self.fences;
+        let later = |at: usize| fences[at + 1..].iter().map(move |&b| (fences[at], b));
+        let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| ordered.contains(a, b)).collect();
+        Some(Execution {
+            fence_order: BitMatrix::from_pairs(n, fences),
+            coherence,
+            executed: self.executed,
+            unknowns: self
+                .unknowns
+                .iter_enumerated()
+                .map(|(id, value)| value.unwrap_or(graph.terms.unknown(id).min))
+                .collect(),
+            sources: self.sources,
+        })
+    }
+}
+
+/// Per read of an await: the constraints that its value has a part in.
+fn conditions(problem: Problem<'_>) -> FxHashMap<EventId, Vec<TermRef>> {
+    let graph = problem.graph;
+    let mut conditions: FxHashMap<EventId, Vec<TermRef>> = FxHashMap::default();
+    if graph.events.iter().all(|event| event.role != Role::Await) {
+        return conditions;
+    }
+    let mut supports = Supports::default();
+    for constraint in &graph.constraints {
+        for &read in supports.reads(&graph.terms, constraint.term) {
+            if graph.events[read].role == Role::Await {
+                conditions.entry(read).or_default().push(constraint.term);
+            }
+        }
+    }
+    conditions
+}
