@@ -2,7 +2,7 @@
 
 use super::{AgentId, EventId, Hierarchy, LocationId, SiteId, TermPool, TermRef, UnknownId};
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
 use std::sync::Arc;
 
@@ -149,8 +149,8 @@ pub enum EventKind {
         /// Its scope.
         scope: Scope,
     },
-    /// `fence.proxy.alias`.
-    AliasFence,
+    /// A bidirectional proxy fence, `fence.proxy.alias` for one.
+    ProxyFence(ProxyFence),
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
     BarrierArrive,
     /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
@@ -162,7 +162,7 @@ impl EventKind {
     pub fn access(&self) -> Option<&Access> {
         match self {
             Self::Init(access) | Self::Read(access) | Self::Write(access) => Some(access),
-            Self::Fence { .. } | Self::AliasFence | Self::BarrierArrive | Self::BarrierWait => None,
+            Self::Fence { .. } | Self::ProxyFence(_) | Self::BarrierArrive | Self::BarrierWait => None,
         }
     }
 }
@@ -174,6 +174,8 @@ pub struct Access {
     pub location: LocationId,
     /// Virtual mapping of the object it goes through: 0, or an alias's own.
     pub mapping: u32,
+    /// By what method; initial writes are generic.
+    pub proxy: Proxy,
     /// First byte, from the start of the location; 32 bits wide, a multiple of `width_bytes` whenever the guard is 1.
     pub offset: TermRef,
     /// Size: 1, 2, 4, 8 or 16.

@@ -87,7 +87,7 @@ fn relevant(
         .filter(|&event| match graph.events[event].kind {
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
             EventKind::Fence { .. }
-            | EventKind::AliasFence
+            | EventKind::ProxyFence(_)
             | EventKind::BarrierArrive
             | EventKind::BarrierWait => threads.contains(&graph.events[event].agent),
         })
@@ -172,7 +172,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         EventKind::Write(access) => format!("{instruction} = {}", number(words.witness.values[access.value])),
         EventKind::BarrierArrive => format!("{instruction} (arrives)"),
         EventKind::BarrierWait => format!("{instruction} (passes)"),
-        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::AliasFence => instruction,
+        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::ProxyFence(_) => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {
         text += " (a try that fails)";
