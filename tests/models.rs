@@ -240,6 +240,44 @@ const ROWS: &[Row] = &[
         says: [Forbidden, Forbidden, Forbidden],
     },
     Row {
+        name: "texture read without a fence",
+        rule: "MM-19 (one thread), MM-15",
+        launch: "ctas: 1",
+        threads: &["st [x], 1; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
+        outcome: "[r1] == 1 && [r0] == 0",
+        says: [AllowedRacy, Allowed, Forbidden],
+    },
+    Row {
+        name: "texture read after a texture fence",
+        rule: "none",
+        launch: "ctas: 1",
+        threads: &["st [x], 1; fence.proxy.texture; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
+        outcome: "[r1] == 1 && [r0] == 0",
+        says: [Forbidden, Forbidden, Forbidden],
+    },
+    Row {
+        name: "MP that reads the data through a surface, the fence in the writer's CTA",
+        rule: "MM-15",
+        launch: TWO,
+        threads: &[
+            "st [x], 1; fence.proxy.surface; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: STALE,
+        says: [AllowedRacy, AllowedRacy, Forbidden],
+    },
+    Row {
+        name: "MP that reads the data through a surface, the fence in the reader's CTA",
+        rule: "none",
+        launch: TWO,
+        threads: &[
+            "st [x], 1; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { fence.proxy.surface; let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: STALE,
+        says: [Forbidden, Forbidden, Forbidden],
+    },
+    Row {
         name: "bar.sync publishes",
         rule: "none",
         launch: "warps: 2",
@@ -269,11 +307,11 @@ fn load(name: &str) -> MemoryModel {
 
 fn kernel(row: &Row) -> String {
     let selector = if row.launch.contains("warps") { "warpid" } else { "ctaid" };
-    let mut text = format!("kernel k {{\n  launch {{ {} }}\n", row.launch);
+    let mut text = format!("//! target formal\nkernel k {{\n  launch {{ {} }}\n", row.launch);
     for name in ["d", "x", "y", "f", "r0", "r1", "r2", "r3"] {
         text += &format!("  global {name}: u32 = 0;\n");
     }
-    text += "  global x2: u32 alias x;\n";
+    text += "  global x2: u32 alias x;\n  texture xt: u32 alias x;\n  surface xs: u32 alias x;\n";
     for (index, thread) in row.threads.iter().enumerate() {
         text += &format!("  if {selector} == {index} {{ {thread} }}\n");
     }
@@ -310,14 +348,18 @@ fn rows_without_a_rule_separate_nothing_and_the_others_do() {
     }
 }
 
-/// In the manner of other tools: fences are generic, alias fences are fences, and the order of `fence.sc` needs no axiom.
+/// In the manner of other tools: fences are generic, alias fences and proxy fences are fences and the latter in the set of
+/// their proxy, and the order of `fence.sc` needs no axiom.
 const FOREIGN: &str = "FOREIGN
 let strong = (M & (RLX | ACQ | REL)) | F
 let same-proxy = GEN * GEN | SUR * SUR | TEX * TEX | CON * CON
 let ms = ((po | po^-1) | ([strong]; sr; [strong])) & same-proxy
 let sync = ms & (([F & ACQ_REL]; po; [W & RLX]); (ms & rf); ([R & RLX]; po; [F & ACQ_REL]))
 let base = (po | sync | sync_fence)+
-let cause = (vloc & base) | (loc & (base; [F & ALIAS]; base))
+let proxy-fence-ops = [F]; (same-proxy & scta); [M]
+let cause = ([GEN]; (vloc & base); [GEN])
+  | (vloc & ([GEN]; base; base & proxy-fence-ops))
+  | (loc & ([GEN]; base; [F & ALIAS]; base; [GEN]))
 irreflexive (rf | fr); cause as causality
 ";
 
@@ -330,10 +372,16 @@ fn base_names_mean_what_other_tools_mean_by_them() {
         "SB of three threads with fence.sc",
         "MP through atom and a fence",
         "alias CoWR with an alias fence",
+        "texture read after a texture fence",
     ];
     for shape in shapes {
         let row = ROWS.iter().find(|row| row.name == shape).expect("a row of the table");
         let outcome = outcomes(&kernel(row), &model, &config(Treatment::DEFAULT)).remove(0);
         assert!(!is_reached(&outcome), "{shape}");
+    }
+    for shape in ["texture read without a fence", "alias CoWR without a fence"] {
+        let row = ROWS.iter().find(|row| row.name == shape).expect("a row of the table");
+        let outcome = outcomes(&kernel(row), &model, &config(Treatment::DEFAULT)).remove(0);
+        assert!(is_reached(&outcome), "{shape}");
     }
 }

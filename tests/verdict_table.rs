@@ -47,12 +47,14 @@ fn selector(launch: &str) -> &'static str {
 }
 
 fn kernel(row: &Row) -> String {
-    let mut text = format!("kernel k {{\n  launch {{ {} }}\n", row.launch);
+    let mut text = format!("//! target formal\nkernel k {{\n  launch {{ {} }}\n", row.launch);
     for name in ["d", "x", "y", "f", "r0", "r1", "r2", "r3"] {
         text += &format!("  global {name}: u32 = 0;\n");
     }
     text +=
         "  global x2: u32 alias x;\n  global w: u64 = 0;\n  view wl: u32 of w;\n  view wh: u32 of w + 4;\n";
+    text += "  texture xt: u32 alias x;\n  surface xs: u32 alias x;\n  constant xc: u32 alias x;\n";
+    text += "  surface x2s: u32 alias x2;\n  texture x2t: u32 alias x2;\n";
     for (index, thread) in row.threads.iter().enumerate() {
         text += &format!("  if {} == {index} {{ {thread} }}\n", selector(row.launch));
     }
@@ -268,6 +270,201 @@ const ROWS: &[Row] = &[
         outcome: "[r1] == 1 && [r0] == 0",
         expect: Allowed,
         races: Races::Yes,
+    },
+    Row {
+        name: "texture read of an own write without a fence",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &["st [x], 1; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "texture read of an own write after the texture's fence",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &["st [x], 1; fence.proxy.texture; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "texture read of an own write after another proxy's fence",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "st [x], 1; fence.proxy.surface; fence.proxy.alias; fence.proxy.generic; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "surface read of an own surface write",
+        source: "MM-41 (b)",
+        launch: "ctas: 1",
+        threads: &["sust.b.1d.b32 [xs], 1; let a = suld.b.1d.b32 [xs]; st [r0], a; st [r1], 1;"],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "surface to constant, both fences in order",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.constant; let a = ld.const [xc]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "surface to constant, both fences in the wrong order",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.constant; fence.proxy.surface; let a = ld.const [xc]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "MP of a surface write within a CTA",
+        source: "MM-41 (b)",
+        launch: WARPS,
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; st.release.cta [f], 1;",
+            "let a = ld.acquire.cta [f]; if a == 1 { let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: "[r0] == 1 && [r1] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "MP of a surface write between CTAs",
+        source: "MM-41 (b)",
+        launch: TWO,
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: "[r0] == 1 && [r1] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "MP of a surface write between CTAs with a fence on each side",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: TWO,
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { fence.proxy.surface; let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: "[r0] == 1 && [r1] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "MP of a surface write read by a plain load, the fence with the writer",
+        source: "A-17",
+        launch: TWO,
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { let b = ld [x]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: "[r0] == 1 && [r1] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "MP of a surface write read by a plain load, the fence with the reader",
+        source: "A-17",
+        launch: TWO,
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; st.release.gpu [f], 1;",
+            "let a = ld.acquire.gpu [f]; if a == 1 { fence.proxy.surface; let b = ld [x]; st [r0], 1; st [r1], b; }",
+        ],
+        outcome: "[r0] == 1 && [r1] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "a fence by a third thread of the reader's CTA",
+        source: "A-17",
+        launch: WARPS,
+        threads: &[
+            "fence.proxy.texture; bar.sync 0; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
+            "st [x], 1; bar.sync 0;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "a fence by the writer, in the reader's CTA",
+        source: "A-17",
+        launch: WARPS,
+        threads: &[
+            "bar.sync 0; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
+            "st [x], 1; fence.proxy.texture; bar.sync 0;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "surface of one address to texture of another: surface, alias, texture",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.alias; fence.proxy.texture; let a = tex.1d.u32 [x2t]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Forbidden,
+        races: Races::No,
+    },
+    Row {
+        name: "surface of one address to texture of another: surface, texture, alias",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.texture; fence.proxy.alias; let a = tex.1d.u32 [x2t]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "surfaces over two addresses, an alias fence alone",
+        source: "MM-41; formal model of PTX 7.5",
+        launch: "ctas: 1",
+        threads: &[
+            "sust.b.1d.b32 [xs], 1; fence.proxy.alias; let a = suld.b.1d.b32 [x2s]; st [r0], a; st [r1], 1;",
+        ],
+        outcome: "[r1] == 1 && [r0] == 0",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "a reduction on a surface next to an atomic",
+        source: "MM-18, A-30",
+        launch: TWO,
+        threads: &["sured.b.add.1d.u32 [xs], 1;", "let a = atom.relaxed.gpu.add [x], 1; st [r0], a;"],
+        outcome: "[x] == 1",
+        expect: Allowed,
+        races: Races::Yes,
+    },
+    Row {
+        name: "reductions on a surface",
+        source: "MM-18",
+        launch: TWO,
+        threads: &["sured.b.add.1d.u32 [xs], 1;", "sured.b.add.1d.u32 [xs], 1;"],
+        outcome: "[x] == 1",
+        expect: Forbidden,
+        races: Races::No,
     },
     Row {
         name: "release pattern 2: release, then a later strong write of the same location",

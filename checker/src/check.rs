@@ -16,6 +16,7 @@ use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
     ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict,
+    ignored_proxies,
 };
 use crate::witness::Witness;
 use crate::witness::decode::decode;
@@ -269,6 +270,7 @@ impl Decision {
             launch: launch.clone(),
             verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Proved),
             properties,
+            ignored_proxies: ignored_proxies(&self.graph, model),
             graph: self.graph,
             findings: self.findings,
             more_findings: self.more_findings,

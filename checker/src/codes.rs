@@ -100,6 +100,11 @@ const FINDINGS: &[Code] = &[
         "race-alias",
         "ordered accesses go through different virtual addresses without an alias fence"
     ),
+    finding!(
+        "race::cross-proxy",
+        "race-cross-proxy",
+        "ordered accesses go through different proxies without the proxy's fence"
+    ),
     finding!("assert::violated", "assert-violated", "an `assert` fails in some execution"),
     finding!(
         "assert::final-violated",
@@ -186,6 +191,7 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::mmio-space", "`.mmio` accesses global memory only"),
     ("validate::membar-level", "`membar` takes `.cta`, `.gl` or `.sys`"),
     ("validate::restricted-fence", "a restricted fence needs its sem and `.cluster`"),
+    ("validate::proxy-mismatch", "this instruction does not access memory of this kind"),
     ("validate::proxy-fence", "not a form of the proxy fence"),
     ("validate::barrier-form", "not a form of the barrier instruction"),
     ("validate::barrier-id", "a CTA has barriers 0 to 15"),
@@ -244,7 +250,6 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::litmus-operands", "wrong operands of an instruction of a litmus test"),
     ("resolve::duplicate-label", "a thread has a label twice"),
     ("resolve::unknown-label", "a jump to a label that is not there"),
-    ("unsupported::proxy", "accesses through texture, surface and constant proxies are not checked"),
     ("unsupported::litmus-address", "addresses as values are not checked in litmus tests"),
     ("unsupported::barrier-quorum", "a barrier that part of its threads can pass is not checked"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),

@@ -6,6 +6,7 @@
 
 pub mod chain;
 pub mod deadlock;
+pub mod proxy;
 pub mod race;
 pub mod repair;
 

@@ -3,7 +3,10 @@
 use crate::event::EventGraph;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
+use fencepost_dsl::cat::memory_model::{BaseSet, MemoryModel, SetKind, TermKind};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
+use fencepost_dsl::vocabulary::Proxy;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A property that is checked.
@@ -172,8 +175,29 @@ pub struct Outcome {
     pub limit: Option<Limit>,
     /// The answer to a litmus test's condition, if it was asked for.
     pub condition: Option<ConditionResult>,
+    /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
+    pub ignored_proxies: Vec<Proxy>,
     /// Sizes and times.
     pub statistics: Statistics,
+}
+
+/// The proxies that a graph's accesses go through.
+pub fn proxies(graph: &EventGraph) -> BTreeSet<Proxy> {
+    graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy).collect()
+}
+
+/// Those of them that the model's text never mentions.
+pub fn ignored_proxies(graph: &EventGraph, model: &MemoryModel) -> Vec<Proxy> {
+    let is_known = |proxy: Proxy| {
+        let set = match proxy {
+            Proxy::Generic => return true,
+            Proxy::Texture => BaseSet::Texture,
+            Proxy::Surface => BaseSet::Surface,
+            Proxy::Constant => BaseSet::Constant,
+        };
+        model.terms.iter().any(|term| term.kind == TermKind::Set(SetKind::Base(set)))
+    };
+    proxies(graph).into_iter().filter(|&proxy| !is_known(proxy)).collect()
 }
 
 /// The answer to a litmus test's condition.

@@ -240,3 +240,64 @@ fn the_example_of_every_page_shows_what_it_is_about() {
     }
     assert!(n_examples >= 10, "only {n_examples} pages have a kernel");
 }
+
+#[test]
+fn proxy_fence_missing_or_misplaced() {
+    let kernel = |writer: &str, reader: &str| {
+        format!(
+            "//! target formal
+kernel image {{
+    launch {{ ctas: 2 }}
+    global x: u32 = 0;
+    global flag: u32 = 0;
+    texture t: u32 alias x;
+    surface s: u32 alias x;
+    if ctaid == 0 {{
+        {writer}
+        st.release.gpu [flag], 1;
+    }} else {{
+        {ACQUIRE}
+        {reader}
+    }}
+}}
+"
+        )
+    };
+    let cases = [
+        (
+            kernel("st [x], 1;", "let v = tex.1d.u32 [t];"),
+            "but (2) goes through the texture proxy, and no `fence.proxy.texture` lies between them in the CTA of (2)",
+        ),
+        (
+            kernel("sust.b.1d.b32 [s], 1;", "fence.proxy.surface; let v = ld [x];"),
+            "in the CTA of (1), and `fence.proxy.surface` (line 13) of tid 0 of cta 1 is in another one",
+        ),
+        (
+            kernel(
+                "sust.b.1d.b32 [s], 1; fence.proxy.texture; fence.proxy.surface;",
+                "let v = tex.1d.u32 [t];",
+            ),
+            "and `fence.proxy.texture` (line 9) of tid 0 of cta 0 is in another one",
+        ),
+        (
+            "//! target formal
+kernel order { global x: u32 = 0; texture t: u32 alias x; surface s: u32 alias x;
+    sust.b.1d.b32 [s], 1; fence.proxy.texture; fence.proxy.surface; let v = tex.1d.u32 [t]; }"
+                .to_owned(),
+            "the fence of the proxy of (1) must come first",
+        ),
+        (
+            "kernel sums { launch { ctas: 2 } global x: u32 = 0; surface s: u32 alias x;
+    if ctaid == 0 { sured.b.add.1d.u32 [s], 1; } else { red.relaxed.gpu.add.u32 [x], 1; } }"
+                .to_owned(),
+            "proxy: accesses synchronize with and exclude each other only within one proxy",
+        ),
+    ];
+    for (text, sentence) in cases {
+        let reports = reports(&text);
+        assert!(reports.pretty.contains("race::cross-proxy"), "{text}\n{}", reports.pretty);
+        assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
+        assert!(reports.flat().contains("note: PTX's memory model does not cover"), "{}", reports.pretty);
+        assert!(reports.json.contains("\"notes\":[\"PTX's memory model"), "{}", reports.json);
+    }
+}

@@ -132,3 +132,73 @@ impl fmt::Display for Space {
         })
     }
 }
+
+/// A method of access (MM-15). Accesses of the same bytes by different methods see one another only across a proxy fence.
+///
+/// Source: PTX ISA 9.4 §8.6; texture, surface and constant as in NVIDIA's formal model of PTX 7.5 (MM-2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Proxy {
+    /// `ld`, `st`, `atom`, `red`.
+    #[default]
+    Generic,
+    /// `tex`.
+    Texture,
+    /// `suld`, `sust`, `sured`.
+    Surface,
+    /// `ld.const`.
+    Constant,
+}
+
+impl Proxy {
+    /// All of them, the generic one first.
+    pub const ALL: [Self; 4] = [Self::Generic, Self::Texture, Self::Surface, Self::Constant];
+
+    /// The one called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|proxy| proxy.name() == name)
+    }
+
+    /// Its name, as litmus files and fences spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Texture => "texture",
+            Self::Surface => "surface",
+            Self::Constant => "constant",
+        }
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a bidirectional `fence.proxy` lies between (FN-11, FN-25).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ProxyFence {
+    /// `fence.proxy.alias`: the virtual addresses of a location.
+    Alias,
+    /// `fence.proxy.texture` and so on: the generic proxy and this one. Only in the formal model of PTX 7.5.
+    With(Proxy),
+}
+
+impl ProxyFence {
+    /// The proxy whose accesses it makes known to the generic proxy, and the other way round; none for `.alias`.
+    pub fn proxy(self) -> Option<Proxy> {
+        match self {
+            Self::Alias => None,
+            Self::With(proxy) => Some(proxy),
+        }
+    }
+}
+
+impl fmt::Display for ProxyFence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alias => "alias",
+            Self::With(proxy) => proxy.name(),
+        })
+    }
+}

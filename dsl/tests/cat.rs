@@ -272,7 +272,7 @@ fn limits_are_errors_and_not_crashes() {
 fn empty_is_a_set_or_a_relation_and_disappears() {
     assert!(dump(&model("let x = po | {} ; rf")).ends_with("\nlet x = t0\n"));
     assert!(dump(&model("let e = {} let x = W | e let y = po \\ e")).contains("let x = t1\n"));
-    assert!(dump(&model("let x = TEX * TEX | GEN * GEN")).contains("product"));
+    assert!(dump(&model("let x = TEX * TEX | GEN * GEN")).contains("union"));
     assert!(dump(&model("let x = ~~po")).ends_with("\nlet x = t0\n"));
 }
 

@@ -232,6 +232,8 @@ fn fence_and_barrier_legality() {
         ("fence.proxy.alias.acquire.gpu;", "validate::proxy-fence", "fence.proxy.alias"),
         ("fence.proxy.tensormap::generic;", "validate::proxy-fence", "sem"),
         ("fence.proxy.generic::tensormap.acquire.gpu;", "validate::proxy-fence", "tensormap::generic"),
+        ("fence.proxy.texture;", "validate::proxy-fence", "//! target formal"),
+        ("fence.proxy.surface.gpu;", "validate::proxy-fence", "neither sem nor scope"),
         ("fence.gpu 1;", "validate::operand-count", "no operands"),
         ("bar.sync 16;", "validate::barrier-id", "0 to 15"),
         ("bar.sync 0, 33;", "validate::barrier-count", "whole warps"),
@@ -305,4 +307,47 @@ fn a_syntax_error_does_not_echo() {
     let rows: Vec<_> =
         found.iter().map(|e| (sources.line_column(e.span()).line, e.help.as_deref().unwrap_or(""))).collect();
     assert_eq!(rows, [(2, "a statement ends with `;`"), (3, ""), (6, "compare with `==`")]);
+}
+
+#[test]
+fn an_instruction_goes_through_the_proxy_of_its_object() {
+    for (body, code, part) in [
+        ("let v = ld [t];", "validate::proxy-mismatch", "tex.1d.u32"),
+        ("let v = ld.global [t];", "validate::proxy-mismatch", "a texture"),
+        ("let v = tex.1d.u32 [x];", "validate::proxy-mismatch", "texture …: u32 alias x"),
+        ("let v = tex.1d.u32 [s];", "validate::proxy-mismatch", "a surface"),
+        ("st [s], 1;", "validate::proxy-mismatch", "sust.b.1d.b32"),
+        ("let v = atom.add [s], 1;", "validate::proxy-mismatch", "sured.b.add.1d.u32"),
+        ("sust.b.1d.b32 [x], 1;", "validate::proxy-mismatch", "surface …: u32 alias x"),
+        ("st [c], 1;", "validate::proxy-mismatch", "only read"),
+        ("st.const [c], 1;", "validate::proxy-mismatch", "only read"),
+        ("let v = ld.const [x];", "validate::proxy-mismatch", "constant …: u32 alias x"),
+        ("let v = ld.acquire.gpu [c];", "validate::illegal-sem", "ld.const"),
+        ("let v = ld.relaxed.gpu.const [c];", "validate::illegal-sem", "weak"),
+        ("let v = ld.const.global [c];", "validate::exclusive-modifiers", "keep one"),
+        ("let v = ld.global [c];", "validate::proxy-mismatch", "ld.const"),
+        ("let v = suld.1d.b32 [s];", "validate::missing-operation", "suld.b.1d.b32"),
+        ("let v = tex.u32 [t];", "validate::missing-operation", "tex.1d.u32"),
+        ("sured.b.1d.u32 [s], 1;", "validate::missing-operation", "sured.b.add.1d.u32"),
+        ("let v = tex.2d.u32 [t];", "unsupported::modifier", ".2d"),
+        ("let v = tex.1d.v4.u32.s32 [t];", "unsupported::modifier", ".v4"),
+        ("let v = tex.1d.u32.f64 [t];", "validate::unknown-modifier", ".f64"),
+        ("let v = tex.1d.u32.u32 [t];", "validate::duplicate-modifier", "coordinate"),
+        ("let v = suld.b.1d.b64 [s];", "validate::type-mismatch", "32 bits"),
+        ("sured.b.and.1d.u32 [s], 1;", "validate::illegal-operation-type", ".b32"),
+        ("sured.b.xor.1d.b32 [s], 1;", "validate::unknown-modifier", ".xor"),
+        ("take(&t);", "validate::proxy-mismatch", "pass the value"),
+        ("texture u: u32 alias h;", "validate::alias", "state space"),
+        ("texture u: u32;", "syntax::unexpected-token", "`alias`"),
+        ("texture u: u32 = 1;", "syntax::unexpected-token", "`alias`"),
+        ("let texture = 1;", "syntax::unexpected-token", "name"),
+    ] {
+        let text = format!(
+            "fn take(p: &u32) {{ st [p], 1; }} kernel k {{ global x: u32; shared h: u32;\n texture t: u32 alias x; \
+             surface s: u32 alias x; constant c: u32 alias x;\n {body}\n}}"
+        );
+        check(&text, code, 3, part);
+    }
+    let inside = "fn get(p: &u32) -> u32 {\n let v = tex.1d.u32 [p];\n return v; }\nkernel k { global x: u32; let v = get(&x); }";
+    check(inside, "validate::proxy-mismatch", 2, "outside of functions");
 }

@@ -4,6 +4,7 @@ use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::dump::dump;
 use fencepost_dsl::kernel::program::{InitialBytes, InstructionKind, Program, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::vocabulary::Proxy;
 
 fn program(text: &str) -> Program {
     let mut sources = SourceMap::default();
@@ -86,6 +87,17 @@ fn spellings_are_completed() {
         ("membar.gl;", "membar.gl"),
         ("fence.proxy.alias;", "fence.proxy.alias"),
         ("membar.proxy.alias;", "membar.proxy.alias"),
+        ("let v = tex.1d.u32 [t];", "tex.1d.u32.s32"),
+        ("let v = tex.1d.s32.s32 [t];", "tex.1d.s32.s32"),
+        ("let v = tex.1d [t];", "tex.1d.u32.s32"),
+        ("let v = suld.b.1d.b32.trap [f[3]];", "suld.b.1d.b32"),
+        ("sust.b.1d.b32.clamp [f[0]], 1;", "sust.b.1d.b32"),
+        ("sured.b.add.1d [f[0]], 1;", "sured.b.add.1d.u32"),
+        ("sured.b.and.1d.b32.zero [f[0]], 1;", "sured.b.and.1d.b32"),
+        ("sured.b.min.1d.s32 [f[0]], 1;", "sured.b.min.1d.s32"),
+        ("let v = ld.const.u32 [k2];", "ld.weak.const.u32"),
+        ("let v = ld [k2];", "ld.weak.const.u32"),
+        ("let {v, w2} = ld.const.v2.u32 [k8[2]];", "ld.weak.const.v2.u32"),
         ("bar.cta.sync 1, 64;", "bar.sync"),
         ("bar.arrive 1, 64;", "bar.arrive"),
         ("barrier.sync.aligned 1;", "barrier.sync.aligned"),
@@ -94,7 +106,7 @@ fn spellings_are_completed() {
         ("bar.warp.sync 0xffff_ffff;", "bar.warp.sync"),
     ] {
         let program = program(&format!(
-            "kernel k {{ global x: u32; global a[8]: u32; global w: u64; global c[4]: b128; shared s[2][4]: u32; {body} }}"
+            "kernel k {{ global x: u32; global a[8]: u32; global w: u64; global c[4]: b128; shared s[2][4]: u32; texture t: u32 alias x; surface f[8]: u32 alias a; constant k2: u32 alias x; constant k8[8]: u32 alias a; {body} }}"
         ));
         let StatementKind::Instruction(instruction) = &program.kernels[0].body[0].kind else {
             panic!("{body}")
@@ -191,4 +203,50 @@ fn a_sink_leaves_no_destination() {
     }
     assert_eq!(program.kernels[0].body.len(), 3);
     assert_eq!(program.kernels[0].launches[0].name, "default");
+}
+
+#[test]
+fn views_through_another_proxy_keep_the_address() {
+    let program = program(
+        "kernel k { global x[2]: u32; global y[2]: u32 alias x; surface s[2]: u32 alias y; texture t[2]: u32 alias x;
+         view h: u16 of s + 2; }",
+    );
+    let objects: Vec<(&str, Proxy, u32, u32)> = program.kernels[0]
+        .objects
+        .iter()
+        .map(|object| (object.name.as_str(), object.proxy, object.mapping, object.offset_bytes))
+        .collect();
+    assert_eq!(
+        objects,
+        [
+            ("x", Proxy::Generic, 0, 0),
+            ("y", Proxy::Generic, 1, 0),
+            ("s", Proxy::Surface, 1, 0),
+            ("t", Proxy::Texture, 0, 0),
+            ("h", Proxy::Surface, 1, 2),
+        ]
+    );
+}
+
+#[test]
+fn the_formal_model_has_more_proxy_fences() {
+    let text = "//! target sm_70 ptx 7.5 formal
+kernel k { fence.proxy.texture; fence.proxy.surface; fence.proxy.constant; fence.proxy.generic; membar.proxy.surface; }";
+    let program = program(text);
+    let fences: Vec<&str> = program.kernels[0]
+        .body
+        .iter()
+        .map(|statement| match &statement.kind {
+            StatementKind::Instruction(instruction) => instruction.text.as_str(),
+            _ => "",
+        })
+        .collect();
+    let expected = [
+        "fence.proxy.texture",
+        "fence.proxy.surface",
+        "fence.proxy.constant",
+        "fence.proxy.generic",
+        "membar.proxy.surface",
+    ];
+    assert_eq!(fences, expected);
 }

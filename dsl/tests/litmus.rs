@@ -4,6 +4,7 @@ use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::dump::dump;
 use fencepost_dsl::kernel::program::{ExpressionKind, Placement, Program, Quantifier};
 use fencepost_dsl::litmus::load;
+use fencepost_dsl::vocabulary::Proxy;
 
 const GOOD: &str = r#"PTX good
 "a title in free form, it's fine: ; | @"
@@ -48,6 +49,64 @@ fn a_file_becomes_one_kernel() {
     assert_eq!(program.loops.len(), 1);
 }
 
+const PROXIES: &str = "PTX proxies
+{ x = 0; y @ generic aliases x; s @ surface aliases y; t @ texture aliases x; c @ constant aliases x; }
+ P0@cta 0,gpu 0 ;
+ sust.release.gpu s, 1 ;
+ suatom.acq_rel.gpu.exch r1, s, 2 ;
+ sured.relaxed.sys.add s, 1 ;
+ fence.proxy.surface ;
+ fence.proxy.alias ;
+ fence.proxy.generic ;
+ fence.proxy.texture ;
+ tld.weak r2, t ;
+ fence.proxy.constant ;
+ cold.weak r3, c ;
+ suld.relaxed.gpu r4, s ;
+exists (P0:r2 = 3)
+";
+
+#[test]
+fn a_view_through_another_proxy_has_the_address_of_what_it_views() {
+    let program = program(PROXIES).expect("it is a good file");
+    let objects: Vec<(&str, Proxy, u32, u32)> = program.kernels[0]
+        .objects
+        .iter()
+        .map(|object| (object.name.as_str(), object.proxy, object.storage.0, object.mapping))
+        .collect();
+    assert_eq!(
+        objects,
+        [
+            ("x", Proxy::Generic, 0, 0),
+            ("y", Proxy::Generic, 0, 1),
+            ("s", Proxy::Surface, 0, 1),
+            ("t", Proxy::Texture, 0, 0),
+            ("c", Proxy::Constant, 0, 0),
+        ]
+    );
+    let text = dump(&program);
+    for part in ["mapping 1 surface", "suatom.acq_rel.gpu.exch", "fence.proxy.generic", "cold.weak"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn each_proxy_has_its_instructions() {
+    let accesses =
+        [("ld.weak r1, ", "x"), ("suld.weak r1, ", "s"), ("tld.weak r1, ", "t"), ("cold.weak r1, ", "c")];
+    for (instruction, own) in accesses {
+        for (_, location) in accesses {
+            let found = program(&format!(
+                "PTX t {{ s @ surface aliases x; t @ texture aliases x; c @ constant aliases x; }}
+                 P0@cta 0,gpu 0 ; {instruction}{location} ; exists (x = 0)"
+            ));
+            let codes: Vec<&str> = found.err().into_iter().flatten().map(|(code, _)| code).collect();
+            let expected: &[&str] = if own == location { &[] } else { &["validate::proxy-mismatch"] };
+            assert_eq!(codes, expected, "{instruction}{location}");
+        }
+    }
+}
+
 #[test]
 fn and_binds_tighter_than_or() {
     let condition = |text: &str| {
@@ -67,8 +126,11 @@ fn errors(line: &str) -> Vec<(&'static str, String)> {
 #[test]
 fn errors_have_a_code_and_a_place() {
     for (line, code, place) in [
-        ("suld.weak r1, x", "unsupported::proxy", "suld.weak"),
-        ("fence.proxy.texture", "unsupported::proxy", "fence.proxy.texture"),
+        ("suld.weak r1, x", "validate::proxy-mismatch", "x"),
+        ("cold.weak r1, y", "validate::proxy-mismatch", "y"),
+        ("fence.proxy.async", "resolve::unknown-instruction", "fence.proxy.async"),
+        ("tst.weak x, 1", "resolve::unknown-instruction", "tst.weak"),
+        ("tld.weak x, 1", "resolve::litmus-operands", "x"),
         ("div r1, 4, 2", "unsupported::instruction", "div"),
         ("atom.relaxed.gpu.mul r1, x, 2", "unsupported::instruction", "atom.relaxed.gpu.mul"),
         ("st.weak x, x", "unsupported::litmus-address", "x"),
@@ -94,7 +156,7 @@ fn errors_have_a_code_and_a_place() {
 fn several_errors_are_reported_at_once() {
     let codes: Vec<&str> =
         errors("goto LC09 ;\n tld.weak r1, x ;\n add x, 1, 1").into_iter().map(|(code, _)| code).collect();
-    assert_eq!(codes, ["resolve::unknown-label", "unsupported::proxy", "resolve::litmus-operands"]);
+    assert_eq!(codes, ["resolve::unknown-label", "validate::proxy-mismatch", "resolve::litmus-operands"]);
 }
 
 #[test]
@@ -108,7 +170,7 @@ fn the_frame_of_a_file_is_checked() {
     assert_eq!(code("PTX t { } P0@cta 0,gpu 0 ; exists (x=0) 1"), "syntax::litmus");
     assert_eq!(code("PTX t { } P0@cta 0,gpu 0 ; exists (P1:r1=0)"), "resolve::litmus-name");
     assert_eq!(code("PTX t { x=0; x=1; } P0@cta 0,gpu 0 ; exists (x=0)"), "resolve::duplicate-name");
-    assert_eq!(code("PTX t { y @ surface aliases x; } P0@cta 0,gpu 0 ; exists (x=0)"), "unsupported::proxy");
+    assert_eq!(code("PTX t { y @ async aliases x; } P0@cta 0,gpu 0 ; exists (x=0)"), "resolve::litmus-name");
     let deep = format!("PTX t {{ }} P0@cta 0,gpu 0 ; exists {}x=0", "(".repeat(100_000));
     assert_eq!(code(&deep), "limit::nesting");
     let wide = "x=0 /\\ ".repeat(20_000);

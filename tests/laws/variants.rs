@@ -241,6 +241,6 @@ fn stronger(step: &Step) -> Vec<Step> {
         Step::If { value, ref then } => {
             stronger(then).into_iter().map(|then| Step::If { value, then: Box::new(then) }).collect()
         }
-        Step::AliasFence | Step::Barrier { .. } | Step::WarpBarrier => vec![],
+        Step::ProxyFence { .. } | Step::Barrier { .. } | Step::WarpBarrier => vec![],
     }
 }

@@ -3,6 +3,7 @@
 //! Every value read is stored to a result word of its own at the end of its block, so that final memory tells everything
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
+use fencepost_dsl::vocabulary::Proxy;
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 use std::fmt::Write;
@@ -44,6 +45,10 @@ pub enum Flavour {
     Alias,
     /// The third word is the lower half of `x`, the fourth the upper half.
     Halves,
+    /// The third word is a surface over `x`, the fourth a texture over it.
+    Proxies,
+    /// The third word is another address of `x`, the fourth a surface over that.
+    AliasProxies,
 }
 
 /// A step of a thread.
@@ -84,7 +89,10 @@ pub enum Step {
         sem: usize,
         scope: usize,
     },
-    AliasFence,
+    /// Of `PROXY_FENCES`.
+    ProxyFence {
+        kind: usize,
+    },
     Barrier {
         id: u8,
     },
@@ -119,11 +127,14 @@ impl Sketch {
             printer.steps(steps);
             printer.body.push_str("    }\n");
         }
-        let mut text = format!("kernel k {{\n    launch {{ {} }}\n", self.placement.launch(n_threads));
+        let header = if printer.body.contains("fence.proxy.") { "//! target formal\n" } else { "" };
+        let launch = self.placement.launch(n_threads);
+        let mut text = format!("{header}kernel k {{\n    launch {{ {launch} }}\n");
         for place in 0..4 {
             let name = self.flavour.name(place);
-            // Views that nobody uses would only make the grain finer.
-            if place == 0 || printer.body.contains(&format!("[{name}]")) {
+            // Views that nobody uses would only make the grain finer; but a surface over an alias needs the alias.
+            let is_needed = self.flavour == Flavour::AliasProxies && place == 2;
+            if place == 0 || is_needed || printer.body.contains(&format!("[{name}]")) {
                 text.push_str(self.flavour.declaration(place));
             }
         }
@@ -142,7 +153,7 @@ impl Sketch {
 impl Step {
     fn is_memory(&self) -> bool {
         match self {
-            Self::Fence { .. } | Self::AliasFence | Self::Barrier { .. } | Self::WarpBarrier => false,
+            Self::Fence { .. } | Self::ProxyFence { .. } | Self::Barrier { .. } | Self::WarpBarrier => false,
             Self::If { then, .. } => then.is_memory(),
             _ => true,
         }
@@ -180,7 +191,9 @@ impl Flavour {
             (_, 0) => "x",
             (Self::Halves, 2) => "low",
             (Self::Halves, 3) => "high",
-            (Self::Alias, 2) => "other_x",
+            (Self::Alias | Self::AliasProxies, 2) => "other_x",
+            (Self::Proxies, 2) | (Self::AliasProxies, 3) => "s",
+            (Self::Proxies, 3) => "t",
             (_, 1) => "y",
             _ => "z",
         }
@@ -191,7 +204,10 @@ impl Flavour {
             (_, 1) => "    global y: u32 = 0;\n",
             (Self::Plain, 2) | (Self::Alias, 3) => "    global z: u32 = 0;\n",
             (Self::Shared, 2) => "    shared z: u32 = 0;\n",
-            (Self::Alias, 2) => "    global other_x: u32 alias x;\n",
+            (Self::Alias | Self::AliasProxies, 2) => "    global other_x: u32 alias x;\n",
+            (Self::Proxies, 2) => "    surface s: u32 alias x;\n",
+            (Self::Proxies, 3) => "    texture t: u32 alias x;\n",
+            (Self::AliasProxies, 3) => "    surface s: u32 alias other_x;\n",
             (Self::Halves, 2) => "    view low: u16 of x;\n",
             (Self::Halves, 3) => "    view high: u16 of x + 2;\n",
             _ => "",
@@ -199,7 +215,24 @@ impl Flavour {
     }
     /// 32 bits wide, as atomics need it.
     fn word(self, place: usize) -> &'static str {
-        if self == Self::Halves && place >= 2 { "x" } else { self.name(place) }
+        let is_plain = !self.is_half(place) && self.proxy(place) == Proxy::Generic;
+        if is_plain { self.name(place) } else { "x" }
+    }
+    /// The proxy fences that can make a difference.
+    fn proxy_fences(self) -> &'static [&'static str] {
+        match self {
+            Self::Proxies => &["surface", "texture", "surface", "alias"],
+            Self::AliasProxies => &["surface", "alias", "surface", "alias", "generic"],
+            _ => &["alias"],
+        }
+    }
+    /// How that place is accessed.
+    fn proxy(self, place: usize) -> Proxy {
+        match (self, place) {
+            (Self::Proxies, 2) | (Self::AliasProxies, 3) => Proxy::Surface,
+            (Self::Proxies, 3) => Proxy::Texture,
+            _ => Proxy::Generic,
+        }
     }
     fn is_half(self, place: usize) -> bool {
         self == Self::Halves && place >= 2
@@ -245,11 +278,22 @@ impl Printer {
             Step::Load { place, sem, scope } => {
                 let is_half = self.flavour.is_half(*place);
                 let register = self.register(is_half, reads);
-                format!("let {register} = ld{} [{}];", load(*sem, *scope), self.flavour.name(*place))
+                let name = self.flavour.name(*place);
+                match self.flavour.proxy(*place) {
+                    Proxy::Texture => format!("let {register} = tex.1d.u32 [{name}];"),
+                    Proxy::Surface => format!("let {register} = suld.b.1d.b32 [{name}];"),
+                    _ => format!("let {register} = ld{} [{name}];", load(*sem, *scope)),
+                }
             }
             Step::Store { place, sem, scope, value } => {
                 let value = self.flavour.value(*place, *value);
-                format!("st{} [{}], {value};", store(*sem, *scope), self.flavour.name(*place))
+                let name = self.flavour.name(*place);
+                match self.flavour.proxy(*place) {
+                    Proxy::Surface => format!("sust.b.1d.b32 [{name}], {value};"),
+                    // A texture is only read.
+                    Proxy::Texture => format!("st{} [x], {value};", store(*sem, *scope)),
+                    _ => format!("st{} [{name}], {value};", store(*sem, *scope)),
+                }
             }
             Step::Forward { place, sem, scope, add } => {
                 let Some((register, was_half)) = reads.last() else { return };
@@ -260,7 +304,11 @@ impl Printer {
                 };
                 let add = if *add { " + 1" } else { "" };
                 let name = self.flavour.name(*place);
-                format!("st{} [{name}], ({register}{convert}){add};", store(*sem, *scope))
+                match self.flavour.proxy(*place) {
+                    Proxy::Surface => format!("sust.b.1d.b32 [{name}], ({register}{convert}){add};"),
+                    Proxy::Texture => format!("st{} [x], ({register}{convert}){add};", store(*sem, *scope)),
+                    _ => format!("st{} [{name}], ({register}{convert}){add};", store(*sem, *scope)),
+                }
             }
             Step::Atomic { place, sem, scope, op, sink } => {
                 let name = self.flavour.word(*place);
@@ -272,13 +320,19 @@ impl Printer {
             }
             Step::Reduction { place, sem, scope } => {
                 let sem = ["relaxed", "release"][*sem % 2];
-                format!("red.{sem}.{}.add.u32 [{}], 1;", SCOPES[*scope], self.flavour.word(*place))
+                match self.flavour.proxy(*place) {
+                    Proxy::Surface => format!("sured.b.add.1d.u32 [{}], 1;", self.flavour.name(*place)),
+                    _ => format!("red.{sem}.{}.add.u32 [{}], 1;", SCOPES[*scope], self.flavour.word(*place)),
+                }
             }
             Step::Fence { sem, scope } => match FENCES[*sem] {
                 "membar" => format!("membar.{};", ["cta", "gl", "gl", "sys"][*scope]),
                 sem => format!("fence.{sem}.{};", SCOPES[*scope]),
             },
-            Step::AliasFence => "fence.proxy.alias;".into(),
+            Step::ProxyFence { kind } => {
+                let kinds = self.flavour.proxy_fences();
+                format!("fence.proxy.{};", kinds[kind % kinds.len()])
+            }
             Step::Barrier { id } => format!("bar.sync {id};"),
             Step::WarpBarrier => "bar.warp.sync 0xffffffff;".into(),
             Step::Await { place, sem, scope, value, swap } => {
@@ -335,7 +389,7 @@ fn simple_step() -> BoxedStrategy<Step> {
             .prop_map(|(place, sem, scope, op, sink)| Step::Atomic { place, sem, scope, op, sink }),
         1 => (place(), 0usize..2, scope()).prop_map(|(place, sem, scope)| Step::Reduction { place, sem, scope }),
         5 => (0usize..5, scope()).prop_map(|(sem, scope)| Step::Fence { sem, scope }),
-        2 => Just(Step::AliasFence),
+        3 => (0usize..12).prop_map(|kind| Step::ProxyFence { kind }),
         1 => (0u8..2).prop_map(|id| Step::Barrier { id }),
         1 => Just(Step::WarpBarrier),
         1 => (place(), sem(), scope(), 1u8..3, prop_oneof![3 => Just(false), 1 => Just(true)])
@@ -369,6 +423,8 @@ pub fn sketches(n_memory_max: usize) -> impl Strategy<Value = Sketch> {
         1 => Just(Flavour::Shared),
         2 => Just(Flavour::Alias),
         2 => Just(Flavour::Halves),
+        2 => Just(Flavour::Proxies),
+        1 => Just(Flavour::AliasProxies),
     ];
     (placement, flavour, threads).prop_filter_map(
         "small programs only",

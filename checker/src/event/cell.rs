@@ -9,7 +9,7 @@ use super::{
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::kernel::program::{InitialBytes, Width};
-use fencepost_dsl::vocabulary::{Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More cells than this on one location, and the run ends in a named limit.
@@ -112,6 +112,7 @@ fn initial_write(graph: &mut EventGraph, location: LocationId, offset_bytes: u32
         kind: EventKind::Init(Access {
             location,
             mapping: 0,
+            proxy: Proxy::Generic,
             offset,
             width_bytes,
             value,

@@ -3,7 +3,7 @@
 use super::{AgentId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
 use std::sync::Arc;
 
@@ -182,8 +182,8 @@ pub enum EventKind {
         /// Its scope.
         scope: Scope,
     },
-    /// `fence.proxy.alias`.
-    AliasFence,
+    /// A bidirectional proxy fence, `fence.proxy.alias` for one.
+    ProxyFence(ProxyFence),
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
     BarrierArrive,
     /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
@@ -244,6 +244,8 @@ pub struct Access {
     pub location: LocationId,
     /// Virtual mapping of the object it goes through: 0, or an alias's own.
     pub mapping: u32,
+    /// By what method; initial writes are generic.
+    pub proxy: Proxy,
     /// First byte, from the start of the location; 32 bits wide, a multiple of `width_bytes` whenever the guard is 1.
     pub offset: TermRef,
     /// Size: 1, 2, 4, 8 or 16.

@@ -11,7 +11,7 @@ use crate::relation::execution::ExactBasis;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Proxy, Scope, Sem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -158,6 +158,31 @@ pub enum Reason {
         /// (2)
         later: EventId,
     },
+    /// Ordered, but no fence of an access's proxy lies on the way in that access's CTA.
+    MissingProxyFence {
+        /// The access.
+        event: EventId,
+        /// The other one.
+        other: EventId,
+        /// Its proxy, not the generic one.
+        proxy: Proxy,
+        /// A fence of that proxy on the way, in another CTA.
+        elsewhere: Option<EventId>,
+    },
+    /// Ordered, and the fences of both proxies are there, but not that of the first before that of the second.
+    ProxyFencesOutOfOrder {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Strong, or synchronizing, if only both went through one proxy.
+    DifferentProxies {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
 }
 
 impl Reason {
@@ -172,6 +197,8 @@ impl Reason {
             Self::WeakEnd { .. } => &["MM-18"],
             Self::MixedSize { .. } => &["MM-20"],
             Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
+            Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
+            Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
         }
     }
 
@@ -189,8 +216,13 @@ impl Reason {
                 [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
             }
             Self::ReductionNeverAcquires { read } => vec![read],
+            Self::MissingProxyFence { event, other, elsewhere, .. } => {
+                [event, other].into_iter().chain(elsewhere).collect()
+            }
             Self::NothingObserved { earlier, later }
             | Self::MixedSize { earlier, later }
+            | Self::ProxyFencesOutOfOrder { earlier, later }
+            | Self::DifferentProxies { earlier, later }
             | Self::AliasWithoutFence { earlier, later } => vec![earlier, later],
         }
     }
@@ -433,7 +465,7 @@ impl<'a> Links<'a> {
 }
 
 /// The latest top-level definition of a name.
-fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
+pub(super) fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
     model.definitions.iter().rev().find(|(own, _)| own == name).map(|&(_, term)| term)
 }
 
@@ -448,7 +480,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         },
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
         EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
-        EventKind::AliasFence | EventKind::BarrierArrive | EventKind::BarrierWait => None,
+        EventKind::ProxyFence(_) | EventKind::BarrierArrive | EventKind::BarrierWait => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
 use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
-use super::{Explanation, Subject, bare};
+use super::{Explanation, Subject, bare, proxy};
 use crate::event::{Access, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -16,6 +16,10 @@ pub fn explain(
     pair: (EventId, EventId),
 ) -> Explanation {
     let links = Links::new(graph, model, witness);
+    let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
+    if refined("race.cross-proxy") && !refined("race.mixed-size") {
+        return across_proxies(graph, model, witness, pair);
+    }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
@@ -23,7 +27,6 @@ pub fn explain(
         _ => None,
     };
     let reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
-    let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
     let (code, rule) = if refined("race.mixed-size") {
         ("race::mixed-size", "MM-20")
     } else if refined("race.alias") {
@@ -42,6 +45,26 @@ pub fn explain(
     let mut explanation = bare(code, Property::Race, rules, Subject::Race { earlier, later });
     explanation.reasons = reasons;
     explanation.chain = chain;
+    explanation
+}
+
+/// A race that only different proxies make.
+fn across_proxies(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    witness: &Witness,
+    pair: (EventId, EventId),
+) -> Explanation {
+    let (earlier, later, reasons) = proxy::explain(graph, model, witness, pair);
+    let mut rules: Vec<&'static str> = Vec::new();
+    for &rule in reasons.iter().flat_map(Reason::rules).chain(&["MM-19", "MM-2"]) {
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    let subject = Subject::Race { earlier, later };
+    let mut explanation = bare("race::cross-proxy", Property::Race, rules, subject);
+    explanation.reasons = reasons;
     explanation
 }
 

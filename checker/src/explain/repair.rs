@@ -9,7 +9,7 @@ use crate::check::{CheckError, Config, recheck_graph};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
 use crate::verdict::{Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::vocabulary::{Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 use std::collections::BTreeMap;
 
 /// Most changes tried per finding.
@@ -204,6 +204,9 @@ fn apply(graph: &mut EventGraph, edits: &[Edit]) -> Vec<Change> {
 /// The opcode after an edit; `None` if it cannot be made.
 fn edited_text(graph: &EventGraph, text: &str, edit: &Edit) -> Option<String> {
     if let Some(access) = graph.events[edit.event].kind.access() {
+        if access.proxy != Proxy::Generic {
+            return None;
+        }
         let scalar = access.width_bytes <= 8
             && !text.contains(".v2")
             && !text.contains(".v4")
@@ -262,7 +265,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         }
         EventKind::ClusterArrive { sem } if edit.goal == Goal::Release => *sem = Sem::Release,
         EventKind::Init(_)
-        | EventKind::AliasFence
+        | EventKind::ProxyFence(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::ClusterArrive { .. }
@@ -277,7 +280,7 @@ mod tests {
         Access, AtomicClass, Event, EventGraph, EventId, EventKind, LocationId, Role, TermPool,
     };
     use fencepost_dsl::kernel::program::Launch;
-    use fencepost_dsl::vocabulary::{Scope, Sem};
+    use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
     use fencepost_dsl::{FileId, Span};
 
     fn edited(text: &str, sem: Sem, goal: Goal, scope: Scope) -> Option<String> {
@@ -297,6 +300,7 @@ mod tests {
         let kind = EventKind::Write(Access {
             location: LocationId(0),
             mapping: 0,
+            proxy: Proxy::Generic,
             offset: TermPool::FALSE,
             width_bytes: 4,
             value: TermPool::FALSE,

@@ -11,7 +11,7 @@ use crate::event::{
     MbarrierRole, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -312,6 +312,15 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         EventKind::Fence { sem, scope } => Some((sem, scope)),
         _ => None,
     };
+    let proxy_fence = match event.kind {
+        EventKind::ProxyFence(fence) => Some(fence),
+        _ => None,
+    };
+    // thread fences are generic.
+    let proxy = access
+        .map(|access| access.proxy)
+        .or(fence.map(|_| Proxy::Generic))
+        .or(proxy_fence.and_then(ProxyFence::proxy));
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
     let write = init || matches!(event.kind, EventKind::Write(_));
@@ -331,7 +340,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Read => read,
         BaseSet::Write => write,
         BaseSet::Memory => read || write,
-        BaseSet::Fence => fence.is_some() || matches!(event.kind, EventKind::AliasFence),
+        BaseSet::Fence => fence.is_some() || proxy_fence.is_some(),
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
@@ -357,9 +366,11 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Mbarrier => mbarrier.is_some(),
         BaseSet::MbarrierInit => mbarrier.is_some_and(|m| m.role == MbarrierRole::Init),
         BaseSet::MbarrierInval => mbarrier.is_some_and(|m| m.role == MbarrierRole::Inval),
-        BaseSet::AliasFence => matches!(event.kind, EventKind::AliasFence),
-        // memory fences are generic.
-        BaseSet::Generic => access.is_some() || fence.is_some(),
+        BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
+        BaseSet::Generic => proxy == Some(Proxy::Generic),
+        BaseSet::Texture => proxy == Some(Proxy::Texture),
+        BaseSet::Surface => proxy == Some(Proxy::Surface),
+        BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),

@@ -2,7 +2,7 @@
 //!
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
-use super::summary::stopped;
+use super::summary::{notes, stopped};
 use super::wording::Words;
 use super::{Case, UNCHECKED};
 use crate::event::AgentId;
@@ -33,6 +33,9 @@ struct Report<'a> {
     vacuity: Vec<VacuityReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<LimitReport>,
+    /// What the verdict takes for granted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     unchecked: [&'static str; 1],
     stats: Stats,
 }
@@ -168,6 +171,7 @@ pub fn report(case: &Case<'_>) -> String {
         },
         vacuity: outcome.vacuity.iter().map(|vacuity| vacuity_report(case.sources, vacuity)).collect(),
         limit: outcome.limit.as_ref().map(limit_report),
+        notes: notes(case),
         unchecked: UNCHECKED,
         stats: stats(case),
     })

@@ -1,7 +1,8 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
 use super::{Case, Style, wording, wrap};
-use crate::verdict::{Limit, Property, Vacuity, Verdict};
+use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
+use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
 
 /// The paragraph; its first line names kernel, launch and verdict.
@@ -29,6 +30,10 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         text +=
             &format!("  {}\n  more: fencepost explain {code}\n", wrap(&what, style.width - 2).join("\n  "));
     }
+    for note in notes(case) {
+        text +=
+            &format!("  note: {}\n", wrap(&note, style.width.saturating_sub(8).max(20)).join("\n        "));
+    }
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
         text += &format!("  stopped: {what}; {knob}\n");
@@ -40,6 +45,29 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         );
     }
     text
+}
+
+/// What the verdict takes for granted about proxies.
+pub fn notes(case: &Case<'_>) -> Vec<String> {
+    let list = |proxies: &[Proxy]| proxies.iter().map(Proxy::to_string).collect::<Vec<_>>().join(" and ");
+    let ignored = &case.outcome.ignored_proxies;
+    if !ignored.is_empty() {
+        return vec![format!(
+            "model `{}` knows nothing of the {} proxy: such accesses were taken as plain ones; check with `ptx` or \
+             `ptx-7.5`, which know it",
+            case.model,
+            list(ignored)
+        )];
+    }
+    let mut used: Vec<Proxy> = proxies(&case.outcome.graph).into_iter().collect();
+    used.retain(|&proxy| proxy != Proxy::Generic);
+    if used.is_empty() || case.kernel.condition.is_some() {
+        return Vec::new();
+    }
+    vec![format!(
+        "PTX's memory model does not cover {} accesses; they were checked as in the formal model of PTX 7.5",
+        list(&used)
+    )]
 }
 
 /// `k (launch big, 8 threads)`.

@@ -87,7 +87,7 @@ fn relevant(
         .filter(|&event| match graph.events[event].kind {
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
             EventKind::Fence { .. }
-            | EventKind::AliasFence
+            | EventKind::ProxyFence(_)
             | EventKind::BarrierArrive
             | EventKind::ClusterArrive { .. }
             | EventKind::ClusterWait
@@ -181,7 +181,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
             MbarrierRole::Wait => format!("{instruction} (passes)"),
             _ => instruction,
         },
-        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::AliasFence => instruction,
+        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::ProxyFence(_) => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {
         text += " (a try that fails)";

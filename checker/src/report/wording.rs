@@ -7,7 +7,7 @@ use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::Object;
-use fencepost_dsl::vocabulary::Sem;
+use fencepost_dsl::vocabulary::{Proxy, Sem};
 
 /// Says things about one finding.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,7 @@ impl Words<'_> {
             let first = u64::from(object.offset_bytes);
             object.storage == location.storage
                 && object.mapping == access.mapping
+                && object.proxy == access.proxy
                 && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
         };
         let objects = || self.case.kernel.objects.iter().filter(covers);
@@ -111,7 +112,7 @@ impl Words<'_> {
             EventKind::Init(_) => "initial value",
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
-            EventKind::Fence { .. } | EventKind::AliasFence => "fence",
+            EventKind::Fence { .. } | EventKind::ProxyFence(_) => "fence",
             EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
             EventKind::BarrierWait | EventKind::ClusterWait => "passes",
             EventKind::Mbarrier(operation) => match operation.role {
@@ -310,12 +311,37 @@ impl Words<'_> {
                 self.width(*earlier),
                 self.width(*later)
             ),
+            Reason::MissingProxyFence { event, proxy, elsewhere, .. } => {
+                let end = self.end(*event, explanation);
+                let elsewhere = elsewhere.map_or_else(String::new, |fence| {
+                    format!(", and {} of {} is in another one", self.quoted(fence), self.thread(fence))
+                });
+                format!(
+                    "(1) comes before (2), but {end} goes through the {proxy} proxy, and no `fence.proxy.{proxy}` lies \
+                     between them in the CTA of {end}{elsewhere}"
+                )
+            }
+            Reason::ProxyFencesOutOfOrder { .. } => {
+                "(1) comes before (2), and the fences of both proxies lie between them, but the fence of the proxy of (1) \
+                 must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
+                    .to_owned()
+            }
+            Reason::DifferentProxies { earlier, later } => format!(
+                "(1) goes through the {} proxy and (2) through the {} proxy: accesses synchronize with and exclude each \
+                 other only within one proxy",
+                self.proxy(*earlier),
+                self.proxy(*later)
+            ),
             Reason::AliasWithoutFence { .. } => {
                 "(1) comes before (2), but they go through different virtual addresses of \
                  the same bytes, and no `fence.proxy.alias` lies between them"
                     .to_owned()
             }
         }
+    }
+
+    fn proxy(&self, event: EventId) -> Proxy {
+        self.graph().events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy)
     }
 
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
@@ -328,7 +354,7 @@ impl Words<'_> {
             | EventKind::Read(_)
             | EventKind::Write(_)
             | EventKind::Fence { .. }
-            | EventKind::AliasFence
+            | EventKind::ProxyFence(_)
             | EventKind::ClusterArrive { .. }
             | EventKind::Mbarrier(_)
             | EventKind::BarrierArrive => self.end(event, explanation),
@@ -470,6 +496,7 @@ mod tests {
             storage: StorageId(0),
             offset_bytes: 0,
             mapping: 0,
+            proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             span: Span::new(FileId(0), 0, 0),
         };
         assert_eq!(element(&object, 0), "a[0][0]");

@@ -283,7 +283,8 @@ impl Unroller<'_> {
         let offset = terms.binary(BinaryOp::Add, relative, base);
         let Strength { sem, scope, atomic } = strength;
         let width_bytes = u32::from(part.width / 8);
-        Access { location, mapping: object.mapping, offset, width_bytes, value, sem, scope, atomic }
+        let (mapping, proxy) = (object.mapping, object.proxy);
+        Access { location, mapping, proxy, offset, width_bytes, value, sem, scope, atomic }
     }
 
     fn concatenate(&mut self, low: TermRef, high: TermRef, low_bits: Width, width: Width) -> TermRef {

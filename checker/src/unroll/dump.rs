@@ -4,7 +4,7 @@ use crate::event::{
     Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, TermKind, TermPool,
     TermRef,
 };
-use fencepost_dsl::vocabulary::Sem;
+use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
 
 /// Terms are shown down to this depth; below stands `…`.
@@ -108,7 +108,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Init(_) => "I",
         EventKind::Read(_) => "R",
         EventKind::Write(_) => "W",
-        EventKind::Fence { .. } | EventKind::AliasFence => "F",
+        EventKind::Fence { .. } | EventKind::ProxyFence(_) => "F",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",
@@ -141,6 +141,9 @@ fn access_text(graph: &EventGraph, access: &Access) -> String {
     }
     if access.mapping != 0 {
         text += &format!(" mapping {}", access.mapping);
+    }
+    if access.proxy != Proxy::Generic {
+        text += &format!(" {}", access.proxy);
     }
     text + &format!(" value {}", render(&graph.terms, access.value, DEPTH))
 }

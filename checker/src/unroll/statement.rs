@@ -7,8 +7,10 @@ use super::{State, UnrollError, Unroller};
 use crate::event::{Constraint, EventKind, ObligationKind, Reachable, TermPool};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, Expression, FunctionId, Instruction, InstructionKind, RegisterId, Statement, StatementKind,
+    Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, Statement,
+    StatementKind,
 };
+use fencepost_dsl::vocabulary::ProxyFence;
 
 /// The error for an instruction that is read but has no events yet.
 fn not_modelled(instruction: &Instruction) -> UnrollError {
@@ -134,7 +136,13 @@ impl Unroller<'_> {
             | InstructionKind::Store { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
-            InstructionKind::Fence { .. } | InstructionKind::AliasFence if self.last_try.is_some() => Ok(()),
+            InstructionKind::Fence { .. }
+            | InstructionKind::AliasFence
+            | InstructionKind::ProxyFence(ProxyFenceKind::Formal { .. })
+                if self.last_try.is_some() =>
+            {
+                Ok(())
+            }
             InstructionKind::Fence { sem, scope, restrict: None } => {
                 let position = self.next_position();
                 self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
@@ -142,7 +150,12 @@ impl Unroller<'_> {
             }
             InstructionKind::AliasFence => {
                 let position = self.next_position();
-                self.emit(state.live, position, EventKind::AliasFence, site)?;
+                self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::Alias), site)?;
+                Ok(())
+            }
+            &InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }) => {
+                let position = self.next_position();
+                self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::With(proxy)), site)?;
                 Ok(())
             }
             InstructionKind::Barrier { kind, id, count, aligned: _, instance } => {

@@ -57,6 +57,7 @@ impl Builder {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             span: span(),
         })
     }

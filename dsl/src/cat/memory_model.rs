@@ -123,7 +123,7 @@ base_names! {
         Write = "W",
         /// Reads and writes.
         Memory = "M",
-        /// Fences: thread fences (`fence`, `membar`) and alias fences.
+        /// Fences: thread fences (`fence`, `membar`) and proxy fences.
         Fence = "F",
         /// Initial writes.
         InitialWrite = "IW",
@@ -163,8 +163,14 @@ base_names! {
         MbarrierInval = "MBAR-INVAL",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
-        /// Operations through the generic proxy; thread fences are.
+        /// Accesses through the generic proxy, thread fences, and `fence.proxy.generic`.
         Generic = "GEN",
+        /// Accesses through the texture proxy, and `fence.proxy.texture`.
+        Texture = "TEX",
+        /// Accesses through the surface proxy, and `fence.proxy.surface`.
+        Surface = "SUR",
+        /// Accesses through the constant proxy, and `fence.proxy.constant`.
+        Constant = "CON",
         /// Strong operations of scope `.cta`.
         Cta = "CTA",
         /// … `.cluster`.

@@ -2,7 +2,7 @@
 
 use super::ast::{BinaryOperator, Expr};
 use super::memory_model::{BaseRelation, BaseSet};
-use super::terms::{Operand, Sort, Terms, Value};
+use super::terms::{Operand, Terms, Value};
 use crate::define_id;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
@@ -93,8 +93,6 @@ pub(super) enum Predefined {
     Set(BaseSet),
     /// The intersection of two base relations.
     Part(BaseRelation, BaseRelation),
-    /// A set of events that no program of ours has, named in models of other tools.
-    NoEvents,
     Function(PredefinedFunction),
 }
 
@@ -116,9 +114,6 @@ const DERIVED: &[(&str, Predefined)] = &[
     ("po-loc", Predefined::Part(BaseRelation::ProgramOrder, BaseRelation::SameLocation)),
     ("po_loc", Predefined::Part(BaseRelation::ProgramOrder, BaseRelation::SameLocation)),
     ("sync_barrier", Predefined::Relation(BaseRelation::BarrierSynchronization)),
-    ("TEX", Predefined::NoEvents),
-    ("SUR", Predefined::NoEvents),
-    ("CON", Predefined::NoEvents),
     ("domain", Predefined::Function(PredefinedFunction::Domain)),
     ("range", Predefined::Function(PredefinedFunction::Range)),
     ("fencerel", Predefined::Function(PredefinedFunction::Fencerel)),
@@ -145,7 +140,6 @@ impl Predefined {
                     .binary(BinaryOperator::Intersection, whole, part, span)
                     .expect("both operands are relations")
             }
-            Self::NoEvents => terms.empty(Sort::Set, span),
             Self::Function(_) => Value::Empty,
         }
     }

@@ -3,6 +3,7 @@
 //! Depth is computed as nodes are built, so that no later pass (nor the destructor) can overflow the stack.
 
 use crate::span::Span;
+use crate::vocabulary::Proxy;
 
 /// The deepest nesting of expressions, statements or brackets that is accepted.
 pub const MAX_DEPTH: u32 = 256;
@@ -298,6 +299,8 @@ pub enum Pattern {
 pub struct Object {
     /// `shared` rather than `global`.
     pub shared: bool,
+    /// How it is accessed: `texture`, `surface` and `constant` instead of `global`.
+    pub proxy: Proxy,
     /// The name.
     pub name: Name,
     /// Dimensions.

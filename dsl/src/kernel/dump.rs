@@ -6,6 +6,7 @@ use super::program::{
     StatementKind, Width,
 };
 use crate::index::IndexVec;
+use crate::vocabulary::Proxy;
 use std::fmt::Write as _;
 
 /// The program in a stable, readable form.
@@ -62,9 +63,13 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     }
     for object in kernel.objects.iter() {
         let dimensions: String = object.dimensions.iter().map(|n| format!("[{n}]")).collect();
+        let proxy = match object.proxy {
+            Proxy::Generic => String::new(),
+            proxy => format!(" {proxy}"),
+        };
         let _ = writeln!(
             out,
-            "  {} {}{dimensions}: {} storage {} byte {} mapping {}",
+            "  {} {}{dimensions}: {} storage {} byte {} mapping {}{proxy}",
             object.space,
             object.name,
             type_name(object.element, object.width),
@@ -190,7 +195,8 @@ impl Names<'_> {
                 ProxyFenceKind::Async { .. }
                 | ProxyFenceKind::AsyncGeneric { .. }
                 | ProxyFenceKind::TensormapRelease { .. }
-                | ProxyFenceKind::AliasHalf { .. } => String::new(),
+                | ProxyFenceKind::AliasHalf { .. }
+                | ProxyFenceKind::Formal { .. } => String::new(),
             },
             InstructionKind::TensormapCopyFence { destination, source, .. } => {
                 format!("{} <- {}", self.address(destination), self.address(source))

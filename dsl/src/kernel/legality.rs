@@ -9,9 +9,9 @@ use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Scope, Sem, Space, SyncRestrict};
+use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
-pub use access::{check_operation_type, mmio_space};
+pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 
 mod access;
@@ -20,17 +20,18 @@ mod cluster;
 mod fence;
 mod mbarrier;
 mod proxy;
+mod texture;
 
 /// A legal opcode.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// `ld`
+    /// `ld`, `tex`, `suld`
     Load(Access),
-    /// `st`
+    /// `st`, `sust`
     Store(Access),
     /// `atom`
     Atomic(Access, Rmw),
-    /// `red`
+    /// `red`, `sured`
     Reduction(Access, Rmw),
     /// `fence`, `membar`
     Fence {
@@ -91,6 +92,8 @@ pub enum Operation {
 pub enum ProxyFenceOpcode {
     /// `alias`
     Alias,
+    /// `texture` and so on, of the formal model
+    Formal(Proxy),
     /// `alias.acquire.sys`, `alias.release.sys`
     AliasHalf(Sem),
     /// `async`
@@ -133,6 +136,8 @@ pub struct Access {
     pub elements: u8,
     /// Place of the vector modifier, or of the opcode.
     pub vector_span: Span,
+    /// The proxy that the opcode names; `ld` without `.const` says `Generic` and may mean `Constant`.
+    pub proxy: Proxy,
 }
 
 /// An operation of `atom` or `red`, before min and max are told apart by type.
@@ -151,6 +156,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
     match opcode.mnemonic {
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
+        "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
         "fence" | "membar" => fence::check(opcode, target),
         "bar" | "barrier" => barrier::check(opcode, target),
         "mbarrier" => mbarrier::check(opcode, target),

@@ -124,7 +124,11 @@ const CHECKED: &[&str] = &[
     "elect",
     "getctarank",
     "mbarrier",
+    "suld",
+    "sured",
+    "sust",
     "tensormap",
+    "tex",
 ];
 
 /// Instructions of PTX that touch memory or synchronize and are not checked yet.
@@ -150,11 +154,7 @@ const UNCHECKED: &[&str] = &[
     "setmaxnreg",
     "shfl",
     "stmatrix",
-    "suld",
-    "sured",
-    "sust",
     "tcgen05",
-    "tex",
     "tld4",
     "vote",
     "wgmma",

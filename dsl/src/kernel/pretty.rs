@@ -6,6 +6,7 @@ use super::ast::{
     Block, Comment, Else, Expr, ExprKind, File, Initial, Item, ItemKind, Memory, Operand, Pattern, Range,
     Statement, StatementKind, UnaryOp,
 };
+use crate::vocabulary::Proxy;
 use std::fmt::Write as _;
 
 /// The canonical text of a file. `None` if the tree has holes where the text did not parse.
@@ -158,7 +159,11 @@ impl Printer<'_> {
                 self.line(&format!("launch {name}{fields}"));
             }
             StatementKind::Object(object) => {
-                let space = if object.shared { "shared" } else { "global" };
+                let space = match object.proxy {
+                    Proxy::Generic if object.shared => "shared",
+                    Proxy::Generic => "global",
+                    proxy => proxy.name(),
+                };
                 let initial =
                     object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
                 let alias = object.alias.as_ref().map_or(String::new(), |of| format!(" alias {}", of.text));

@@ -10,7 +10,7 @@
 use crate::define_id;
 use crate::index::IndexVec;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Scope, Sem, Space, SyncRestrict};
+use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
@@ -143,8 +143,10 @@ pub struct Object {
     pub storage: StorageId,
     /// Where in the storage its first element starts.
     pub offset_bytes: u32,
-    /// 0 for the storage's own virtual address range (views included); each `alias` of the storage has its own.
+    /// 0 for the storage's own virtual address range (views included); each generic `alias` of the storage has its own.
     pub mapping: u32,
+    /// How it is accessed. A view through another proxy has the virtual address of what it is a view of.
+    pub proxy: Proxy,
     /// Its declaration.
     pub span: Span,
 }

@@ -21,6 +21,7 @@ mod instruction;
 mod kernel;
 mod mbarrier;
 mod memory;
+mod proxy;
 mod statement;
 
 /// An error that has been reported already.

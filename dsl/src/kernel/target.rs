@@ -13,11 +13,13 @@ pub struct Target {
     pub ptx: (u16, u16),
     /// The number in `sm_90`.
     pub sm: u16,
+    /// Whether instructions are accepted that only the published formal model of PTX 7.5 has.
+    pub formal: bool,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { ptx: (9, 4), sm: 90 }
+        Self { ptx: (9, 4), sm: 90, formal: false }
     }
 }
 
@@ -31,10 +33,16 @@ impl Target {
                 continue;
             }
             let mut target = Self::default();
-            let understood = match (words.next(), words.next(), words.next(), words.next()) {
-                (Some(sm), None, ..) => target.set_sm(sm),
-                (Some(sm), Some("ptx"), Some(version), None) => target.set_sm(sm) && target.set_ptx(version),
-                (Some("ptx"), Some(version), None, None) => target.set_ptx(version),
+            let mut words: Vec<&str> = words.collect();
+            if words.last() == Some(&"formal") {
+                target.formal = true;
+                words.pop();
+            }
+            let understood = match *words {
+                [] => target.formal,
+                [sm] => target.set_sm(sm),
+                [sm, "ptx", version] => target.set_sm(sm) && target.set_ptx(version),
+                ["ptx", version] => target.set_ptx(version),
                 _ => false,
             };
             if understood {

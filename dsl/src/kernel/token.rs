@@ -101,6 +101,12 @@ pub enum Token<'t> {
     Global,
     #[token("shared")]
     Shared,
+    #[token("texture")]
+    Texture,
+    #[token("surface")]
+    Surface,
+    #[token("constant")]
+    Constant,
     #[token("view")]
     View,
     #[token("alias")]

@@ -3,12 +3,13 @@
 use super::ast::{Comparison, Name, Operand, OperandKind};
 use super::control::Item;
 use super::resolve::{Resolver, WIDTH, compare, is_register, number};
+use crate::diagnostic::Diagnostic;
 use crate::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
-    InstructionKind, RegisterId, Statement, StatementKind, UnaryOp,
+    InstructionKind, ObjectId, ProxyFenceKind, RegisterId, Statement, StatementKind, UnaryOp,
 };
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Scope, Sem};
+use crate::vocabulary::{FenceSem, Proxy, Scope, Sem};
 
 /// Stands for "no id": such barriers meet by their instance alone.
 const NO_ID: u64 = u32::MAX as u64;
@@ -22,19 +23,17 @@ impl Resolver {
         }
         let kind = match parts.as_slice() {
             ["ld"] | ["add" | "sub" | "mul" | "div"] => self.arithmetic(&parts, opcode, operands)?,
-            ["ld", strength @ ..] => self.load(strength, opcode, operands)?,
-            ["st", strength @ ..] => self.store(strength, opcode, operands)?,
-            ["atom", sem, scope, op] => self.atomic((sem, scope, op), opcode, operands)?,
-            ["red", sem, scope, op] => self.reduction((sem, scope, op), opcode, operands)?,
-            ["fence", "proxy", "alias"] => self.plain(opcode, operands, InstructionKind::AliasFence)?,
-            ["fence", "proxy", "generic" | "texture" | "surface" | "constant"]
-            | ["tld" | "suld" | "sust" | "cold" | "suatom" | "sured", ..] => {
-                let message = format!(
-                    "`{}` is not checked by this version: it knows the generic proxy only",
-                    opcode.text
-                );
-                self.error("unsupported::proxy", message, opcode.span, "uses another proxy");
-                return None;
+            ["ld" | "tld" | "suld" | "cold", strength @ ..] => self.load(strength, opcode, operands)?,
+            ["st" | "sust", strength @ ..] => self.store(strength, opcode, operands)?,
+            ["atom" | "suatom", sem, scope, op] => self.atomic((sem, scope, op), opcode, operands)?,
+            ["red" | "sured", sem, scope, op] => self.reduction((sem, scope, op), opcode, operands)?,
+            ["fence", "proxy", kind] => {
+                let kind = match (*kind, Proxy::from_name(kind)) {
+                    ("alias", _) => InstructionKind::AliasFence,
+                    (_, Some(proxy)) => InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }),
+                    _ => return self.unknown(opcode),
+                };
+                self.plain(opcode, operands, kind)?
             }
             ["fence", sem, scope] => {
                 let sem = match *sem {
@@ -119,7 +118,7 @@ impl Resolver {
         let [target, address] = operands else {
             return self.wrong_operands(opcode, "a register and a location");
         };
-        let (register, address) = (self.target(target)?, self.address(address)?);
+        let (register, address) = (self.target(target)?, self.address(address, opcode)?);
         let kind = InstructionKind::Load { destinations: vec![Some(register)], address, sem, scope };
         Some(instruction(opcode, kind))
     }
@@ -130,7 +129,7 @@ impl Resolver {
         let [address, value] = operands else {
             return self.wrong_operands(opcode, "a location and a value");
         };
-        let (address, value) = (self.address(address)?, self.value(value)?);
+        let (address, value) = (self.address(address, opcode)?, self.value(value)?);
         Some(instruction(opcode, InstructionKind::Store { values: vec![value], address, sem, scope }))
     }
 
@@ -149,7 +148,7 @@ impl Resolver {
             (_, [target, address, value]) => (target, address, vec![value]),
             _ => return self.wrong_operands(opcode, "a register, a location and a value"),
         };
-        let (register, address) = (self.target(target)?, self.address(address)?);
+        let (register, address) = (self.target(target)?, self.address(address, opcode)?);
         let values: Option<Vec<Expression>> = values.into_iter().map(|value| self.value(value)).collect();
         let mut operands = values?;
         let op = match op {
@@ -171,7 +170,7 @@ impl Resolver {
         let [address, value] = operands else {
             return self.wrong_operands(opcode, "a location and a value");
         };
-        let address = self.address(address)?;
+        let address = self.address(address, opcode)?;
         let mut values = vec![self.value(value)?];
         let op = self.operation(op, opcode, &mut values)?;
         let operand = values.pop()?;
@@ -226,6 +225,35 @@ impl Resolver {
         let instance = Some(number_of_instance);
         let kind = InstructionKind::Barrier { kind, id: narrow(id), count, aligned: false, instance };
         Some(instruction(opcode, kind))
+    }
+
+    /// An instruction goes through one proxy, and a location is reached through one.
+    fn check_proxy(&mut self, name: &Name, object: ObjectId, opcode: &Name) -> Option<()> {
+        let (own, needed) = (self.objects[object].proxy, proxy_of(&opcode.text));
+        if own == needed {
+            return Some(());
+        }
+        let message = format!(
+            "`{}` accesses memory through the {needed} proxy; `{}` is reached through the {own} proxy",
+            opcode.text, name.text
+        );
+        let with = match own {
+            Proxy::Generic => "`ld`, `st`, `atom` and `red`",
+            Proxy::Texture => "`tld`",
+            Proxy::Surface => "`suld`, `sust`, `suatom` and `sured`",
+            Proxy::Constant => "`cold`",
+        };
+        let (text, declared) = (&name.text, self.objects[object].span);
+        let help = match needed {
+            Proxy::Generic => format!("access `{text}` with {with}"),
+            _ => format!(
+                "access `{text}` with {with}, or declare another name for its bytes: `s @ {needed} aliases {text};`"
+            ),
+        };
+        let error = Diagnostic::new("validate::proxy-mismatch", message, name.span, format!("{own} here"));
+        let error = if declared == name.span { error } else { error.with_label(declared, "declared here") };
+        self.diagnostics.push(error.with_help(help).with_rule("MM-15"));
+        None
     }
 
     fn plain(&mut self, opcode: &Name, operands: &[Operand], kind: InstructionKind) -> Option<StatementKind> {
@@ -314,11 +342,14 @@ impl Resolver {
         }
     }
 
-    fn address(&mut self, operand: &Operand) -> Option<Address> {
+    /// A location, to be accessed through the proxy of the instruction.
+    fn address(&mut self, operand: &Operand, opcode: &Name) -> Option<Address> {
         match &operand.kind {
             OperandKind::Name(name) if !is_register(name) => {
                 let name = Name { text: name.clone(), span: operand.span };
-                let base = AddressBase::Object(self.location(&name));
+                let object = self.location(&name);
+                self.check_proxy(&name, object, opcode)?;
+                let base = AddressBase::Object(object);
                 Some(Address { span: operand.span, base, indices: Vec::new(), rank: None })
             }
             OperandKind::Name(_) => {
@@ -332,6 +363,16 @@ impl Resolver {
                 None
             }
         }
+    }
+}
+
+/// The proxy through which an instruction accesses memory, and how one reads and writes through that proxy.
+fn proxy_of(opcode: &str) -> Proxy {
+    match opcode.split('.').next().unwrap_or("") {
+        "tld" => Proxy::Texture,
+        "suld" | "sust" | "suatom" | "sured" => Proxy::Surface,
+        "cold" => Proxy::Constant,
+        _ => Proxy::Generic,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::program::{
     RegisterId, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::span::Span;
-use crate::vocabulary::Space;
+use crate::vocabulary::{Proxy, Space};
 use std::collections::BTreeMap;
 
 /// Bits of registers and locations.
@@ -145,34 +145,31 @@ impl Resolver {
     }
 
     fn alias(&mut self, name: &Name, proxy: &Name, of: &Name) {
-        match proxy.text.as_str() {
-            "generic" => {}
-            "texture" | "surface" | "constant" => {
-                return self.error(
-                    "unsupported::proxy",
-                    format!("accesses through the {} proxy are not checked by this version", proxy.text),
-                    proxy.span,
-                    "this proxy",
-                );
-            }
-            other => {
-                return self.error(
-                    "resolve::litmus-name",
-                    format!("there is no proxy `{other}`; there are generic, texture, surface and constant"),
-                    proxy.span,
-                    "not a proxy",
-                );
-            }
-        }
+        let Some(proxy) = Proxy::from_name(&proxy.text) else {
+            return self.error(
+                "resolve::litmus-name",
+                format!(
+                    "there is no proxy `{}`; there are generic, texture, surface and constant",
+                    proxy.text
+                ),
+                proxy.span,
+                "not a proxy",
+            );
+        };
         if self.locations.contains_key(&name.text) {
             let message = format!("`{}` is declared twice", name.text);
             return self.error("resolve::duplicate-name", message, name.span, "again here");
         }
         let of = self.location(of);
         let storage = self.objects[of].storage;
-        let mapping = self.objects.iter().filter(|object| object.storage == storage).count();
-        let mapping = u32::try_from(mapping).unwrap_or(u32::MAX);
-        let object = Object { name: name.text.clone(), mapping, span: name.span, ..self.objects[of].clone() };
+        let mapping = if proxy == Proxy::Generic {
+            let n_known = self.objects.iter().filter(|object| object.storage == storage).count();
+            u32::try_from(n_known).unwrap_or(u32::MAX)
+        } else {
+            self.objects[of].mapping
+        };
+        let object =
+            Object { name: name.text.clone(), mapping, proxy, span: name.span, ..self.objects[of].clone() };
         let id = self.objects.push(object);
         self.locations.insert(name.text.clone(), id);
     }
@@ -201,6 +198,7 @@ impl Resolver {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            proxy: Proxy::Generic,
             span: name.span,
         });
         self.locations.insert(name.text.clone(), id);

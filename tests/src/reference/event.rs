@@ -1,6 +1,6 @@
 //! What happens in one run of a thread, as a flat record: the twin's loops look at its fields directly.
 
-use fencepost_dsl::vocabulary::Scope;
+use fencepost_dsl::vocabulary::{Proxy, ProxyFence, Scope};
 use std::collections::BTreeSet;
 
 /// Which barrier: a named barrier of a CTA, or the lanes of a mask of a warp.
@@ -36,8 +36,8 @@ pub enum Kind {
         /// `fence.sc` or `membar`.
         sc: bool,
     },
-    /// `fence.proxy.alias`.
-    AliasFence,
+    /// `fence.proxy.alias`, or a fence of another proxy.
+    ProxyFence(ProxyFence),
     /// The thread's n-th arrival at a barrier.
     Arrive(BarrierKey, u32),
     /// The thread got through its n-th generation of a barrier.
@@ -60,6 +60,8 @@ pub struct Event {
     pub location: Location,
     /// Virtual mapping of an access.
     pub mapping: u32,
+    /// Proxy of an access; everything else is generic.
+    pub proxy: Proxy,
     /// The granules an access covers, ascending; empty for others.
     pub granules: Vec<usize>,
     /// Value per granule.
@@ -92,6 +94,7 @@ impl Event {
             thread,
             location: (0, 0, 0, 0),
             mapping: 0,
+            proxy: Proxy::Generic,
             granules: Vec::new(),
             values: Vec::new(),
             strong: false,

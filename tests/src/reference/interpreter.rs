@@ -6,10 +6,10 @@ use super::expression::{Datum, Registers, evaluate, truncate};
 use super::memory::Memory;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Statement,
-    StatementKind,
+    Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch,
+    ProxyFenceKind, Statement, StatementKind,
 };
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem, Space};
+use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of one thread, to its end or to an instruction where it blocks for good.
@@ -270,7 +270,11 @@ impl Interpreter<'_> {
                 self.push(event);
             }
             InstructionKind::AliasFence => {
-                self.push(Event::new(Kind::AliasFence, Some(self.thread.index)));
+                self.push(Event::new(Kind::ProxyFence(ProxyFence::Alias), Some(self.thread.index)));
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }) => {
+                let kind = Kind::ProxyFence(ProxyFence::With(*proxy));
+                self.push(Event::new(kind, Some(self.thread.index)));
             }
             InstructionKind::Barrier { kind: BarrierKind::Sync, id, count: None, .. } => {
                 let id = evaluate(id, &self.registers, self.thread).value;
@@ -316,6 +320,7 @@ impl Interpreter<'_> {
         let mut event = Event::new(kind, Some(self.thread.index));
         event.location = (object.storage.0, instance, offset, size);
         event.mapping = object.mapping;
+        event.proxy = object.proxy;
         event.granules = self.memory.covered(object.storage.0, instance, offset, size);
         event.strong = sem != Sem::Weak;
         // MM-12, MM-13: volatile and mmio are relaxed at system scope.

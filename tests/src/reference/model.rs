@@ -1,12 +1,14 @@
 //! PTX's memory model over one combination of runs, in the words of the specification's §1.
 //!
-//! Readings: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5, A-6, A-7, A-8, A-10, A-12, A-13, A-14,
-//! A-38 (no control dependencies), A-46.
+//! Readings: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5, A-6, A-7, A-8, A-10, A-11, A-12, A-13,
+//! A-14, A-17 (a proxy fence is in the CTA of the access whose proxy it is of), A-22, A-37, A-38 (no control
+//! dependencies), A-46.
 
 use super::event::{Event, Kind};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
 use super::relation::Relation;
+use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
 
 /// A combination with everything that does not depend on who reads from whom.
 pub struct Model<'a> {
@@ -14,6 +16,8 @@ pub struct Model<'a> {
     pub combination: &'a Combination,
     /// Morally strong pairs (MM-18).
     pub ms: Relation,
+    /// The CTA of each thread.
+    ctas: Vec<u32>,
     /// Release patterns: first operation, and the strong write (§1.8).
     release_patterns: Vec<(usize, usize)>,
     /// Acquire patterns: the strong read, and last operation (§1.8).
@@ -33,6 +37,7 @@ impl<'a> Model<'a> {
         let mut model = Self {
             combination,
             ms: Relation::new(n),
+            ctas: threads.iter().map(Thread::cta).collect(),
             release_patterns: Vec::new(),
             acquire_patterns: Vec::new(),
         };
@@ -78,6 +83,9 @@ impl<'a> Model<'a> {
             && Combination::in_scope(threads, ta, ea.scope, tb)
             && Combination::in_scope(threads, tb, eb.scope, ta);
         if !(self.po(a, b) || self.po(b, a) || mutual) {
+            return false;
+        }
+        if ea.proxy != eb.proxy {
             return false;
         }
         if ea.is_memory() && eb.is_memory() {
@@ -252,15 +260,8 @@ impl<'a> Model<'a> {
                 if !bc.contains(a, b) || !ea.overlaps(eb) {
                     continue;
                 }
-                // MM-41: the same address, or an alias fence along the path.
-                let fence_between = || {
-                    self.all().any(|fence| {
-                        self.event(fence).kind == Kind::AliasFence
-                            && bc.contains(a, fence)
-                            && bc.contains(fence, b)
-                    })
-                };
-                if ea.mapping == eb.mapping || fence_between() {
+                let stops = self.proxy_fences_needed(a, b);
+                if self.path_has(&bc, a, &stops, b) {
                     ppbc.insert(a, b);
                 }
             }
@@ -275,6 +276,43 @@ impl<'a> Model<'a> {
             }
         }
         Some(Causality { cause })
+    }
+
+    fn cta(&self, event: usize) -> Option<u32> {
+        self.event(event).thread.map(|thread| self.ctas[thread])
+    }
+
+    /// MM-41 and §1.17: the fences, in this order, that a path between accesses of one location has to come through; for
+    /// the fence of a proxy also the CTA it has to be in.
+    fn proxy_fences_needed(&self, a: usize, b: usize) -> Vec<(ProxyFence, Option<u32>)> {
+        let (ea, eb) = (self.event(a), self.event(b));
+        let is_same_address = ea.mapping == eb.mapping;
+        if is_same_address && ea.proxy == eb.proxy && self.cta(a) == self.cta(b) {
+            return Vec::new();
+        }
+        let mut stops = Vec::new();
+        if ea.proxy != Proxy::Generic {
+            stops.push((ProxyFence::With(ea.proxy), self.cta(a)));
+        }
+        if !is_same_address {
+            stops.push((ProxyFence::Alias, None));
+        }
+        if eb.proxy != Proxy::Generic {
+            stops.push((ProxyFence::With(eb.proxy), self.cta(b)));
+        }
+        stops
+    }
+
+    /// Whether base causality leads from `from` to `to` through all the stops in turn.
+    fn path_has(&self, bc: &Relation, from: usize, stops: &[(ProxyFence, Option<u32>)], to: usize) -> bool {
+        let Some((&(fence, cta), rest)) = stops.split_first() else { return bc.contains(from, to) };
+        self.all().any(|stop| {
+            let is_in_place = cta.is_none() || self.cta(stop) == cta;
+            self.event(stop).kind == Kind::ProxyFence(fence)
+                && is_in_place
+                && bc.contains(from, stop)
+                && self.path_has(bc, stop, rest, to)
+        })
     }
 
     fn overlapping_writes(&self, a: usize, b: usize) -> bool {
@@ -318,8 +356,9 @@ impl<'a> Model<'a> {
                 let communicates = (self.overlapping_writes(a, b) && co.contains(a, b))
                     || self.reads_any_byte(rf, a, b)
                     || self.reads_before(rf, co, a, b);
-                // AX-5 with A-13: program order of one location and address, and morally strong communication.
-                let po_loc = self.po(a, b) && ea.overlaps(eb) && ea.mapping == eb.mapping;
+                // AX-5 with A-13: program order of one location, address and proxy, and morally strong communication.
+                let is_one_way = ea.mapping == eb.mapping && ea.proxy == eb.proxy;
+                let po_loc = self.po(a, b) && ea.overlaps(eb) && is_one_way;
                 if po_loc || (self.ms.contains(a, b) && communicates) {
                     per_location.insert(a, b);
                 }

@@ -1,7 +1,7 @@
 //! `ld`, `st`, `atom` and `red` (MM-12, MM-13, MM-14).
 
 use super::{
-    Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, Span, Target,
+    Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, Proxy, PtxType, Rmw, Scope, Sem, Span, Target,
     Window, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier,
     unsupported, unsupported_modifier,
 };
@@ -36,6 +36,8 @@ struct Parts<'a> {
     vector: Option<(u8, Span)>,
     cache: Option<((), Span)>,
     op: Option<(Rmw, Span)>,
+    /// `.const`
+    constant: Option<((), Span)>,
 }
 
 fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
@@ -61,15 +63,17 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
             set_once(&mut parts.cache, (), modifier)?;
         } else if text.starts_with("L1::") || text.starts_with("L2::") {
             // Eviction and prefetch hints have no meaning to the memory model.
+        } else if text == "const" {
+            if opcode.mnemonic != "ld" {
+                return Err(constant_is_read_only(modifier.span));
+            }
+            set_once(&mut parts.constant, (), modifier)?;
         } else if text == "async" {
             return Err(unsupported(opcode));
         } else if is_float(text)
             || text.starts_with("param")
             || text.starts_with("proxy::")
-            || matches!(
-                text,
-                "local" | "const" | "nc" | "bulk" | "noftz" | "unified" | "async" | "v2" | "v4" | "v8"
-            )
+            || matches!(text, "local" | "nc" | "bulk" | "noftz" | "unified" | "async" | "v2" | "v4" | "v8")
         {
             return Err(unsupported_modifier(opcode, modifier));
         } else {
@@ -149,15 +153,50 @@ pub(super) fn check_load_store(opcode: &Opcode<'_>, target: Target) -> Result<Op
     if let (Sem::Mmio, Some((super::Space::Shared, span))) = (sem, parts.space) {
         return Err(mmio_space(span));
     }
+    if let Some((_, span)) = parts.constant {
+        if let Some((space, _)) = parts.space {
+            let message = format!("`.const` and `.{space}` exclude each other");
+            let error =
+                Diagnostic::new("validate::exclusive-modifiers", message, span, "a second state space");
+            return Err(error.with_help("keep one of them"));
+        }
+        if sem != Sem::Weak {
+            return Err(constant_is_weak(sem, span));
+        }
+    }
+    let proxy = if parts.constant.is_some() { Proxy::Constant } else { Proxy::Generic };
     let (elements, vector_span) = parts.vector.unwrap_or((1, opcode.span));
     if elements == 8 {
         floor(target, ".v8", (8, 8), 100, vector_span)?;
     }
     check_type_floor(parts.ty, target)?;
     check_window_floor(&parts, target)?;
-    let access =
-        Access { sem, scope, space: parts.space, window: parts.window, ty: parts.ty, elements, vector_span };
+    let access = Access {
+        sem,
+        scope,
+        space: parts.space,
+        window: parts.window,
+        ty: parts.ty,
+        elements,
+        vector_span,
+        proxy,
+    };
     Ok(if is_load { Operation::Load(access) } else { Operation::Store(access) })
+}
+
+/// The error for a write to constant memory.
+pub fn constant_is_read_only(span: Span) -> Diagnostic {
+    Diagnostic::new("validate::proxy-mismatch", "constant memory is only read", span, "constant")
+        .with_help("write the global object that it is a view of")
+        .with_rule("MM-15")
+}
+
+/// The error for a strong load of constant memory.
+pub fn constant_is_weak(sem: Sem, span: Span) -> Diagnostic {
+    let message = format!("a load of constant memory cannot be `.{sem}`");
+    Diagnostic::new("validate::illegal-sem", message, span, "constant")
+        .with_help("write `ld.const`, which is weak; strong loads read `.global` and `.shared`")
+        .with_rule("MM-14")
 }
 
 /// The error for `.mmio` outside global memory.
@@ -288,6 +327,7 @@ pub(super) fn check_atomic(opcode: &Opcode<'_>, target: Target) -> Result<Operat
         ty: parts.ty,
         elements: 1,
         vector_span: opcode.span,
+        proxy: Proxy::Generic,
     };
     Ok(if is_reduction { Operation::Reduction(access, op) } else { Operation::Atomic(access, op) })
 }

@@ -5,6 +5,7 @@ use super::{
     AsyncSpace, Diagnostic, Modifier, Opcode, Operation, ProxyFenceOpcode, Scope, Sem, Span, Target,
     check_scope_floor, floor, parse_scope, set_once, unknown_modifier, unsupported,
 };
+use crate::vocabulary::Proxy;
 
 /// The modifiers behind `.proxy` by kind.
 struct Parts<'a> {
@@ -65,6 +66,7 @@ pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Di
     }
     let kind = match parts.kind.text {
         "alias" => check_alias(opcode, &parts, target)?,
+        "generic" | "texture" | "surface" | "constant" => check_formal(opcode, &parts, target)?,
         "async" => check_async(opcode, &parts, target)?,
         "tensormap::generic" => check_tensormap_generic(opcode, &parts, target)?,
         "async::generic" => check_async_generic(opcode, &parts, target)?,
@@ -87,6 +89,7 @@ pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Di
 fn spelling(mnemonic: &str, kind: ProxyFenceOpcode) -> String {
     let kind = match kind {
         ProxyFenceOpcode::Alias => "alias".to_owned(),
+        ProxyFenceOpcode::Formal(proxy) => proxy.to_string(),
         ProxyFenceOpcode::AliasHalf(sem) => format!("alias.{sem}.sys"),
         ProxyFenceOpcode::Async(space) => format!("async{}", space.suffix()),
         ProxyFenceOpcode::AsyncGeneric(sem, restrict) => {
@@ -101,6 +104,30 @@ fn spelling(mnemonic: &str, kind: ProxyFenceOpcode) -> String {
         }
     };
     format!("{mnemonic}.proxy.{kind}")
+}
+
+/// The fences of the formal model of PTX 7.5 (MM-2).
+fn check_formal(
+    opcode: &Opcode<'_>,
+    parts: &Parts<'_>,
+    target: Target,
+) -> Result<ProxyFenceOpcode, Diagnostic> {
+    let text = parts.kind.text;
+    let Some(proxy) = Proxy::from_name(text) else { return Err(unknown_modifier(opcode, parts.kind, KINDS)) };
+    if let Some(rest) = parts.rest {
+        return Err(unknown_modifier(opcode, rest, KINDS));
+    }
+    if let Some(span) = parts.sem.map(|(_, span)| span).or(parts.scope.map(|(_, span)| span)) {
+        let message = format!("`fence.proxy.{text}` acts inside one thread and has neither sem nor scope");
+        return Err(illegal(span, message, "leave it out", "FN-25"));
+    }
+    if target.formal {
+        return Ok(ProxyFenceOpcode::Formal(proxy));
+    }
+    let message = format!("PTX has no `fence.proxy.{text}`; only the formal model of PTX 7.5 has");
+    let help = "no fence of PTX lets a texture, surface or constant access see what was written in the same kernel: \
+                use `ld` and `st`; to check against the formal model, say `//! target formal`";
+    Err(illegal(parts.kind.span, message, help, "MM-2"))
 }
 
 /// The sem of a half; `None` if it is neither acquire nor release.

@@ -5,7 +5,7 @@
 //! the checker to say.
 
 use super::{Address, Expression, RegisterId};
-use crate::vocabulary::{Scope, Sem, SyncRestrict};
+use crate::vocabulary::{Proxy, Scope, Sem, SyncRestrict};
 
 /// An `mbarrier` instruction (§4.2).
 #[derive(Clone, Debug)]
@@ -141,6 +141,11 @@ pub enum ProxyFenceKind {
         scope: Scope,
         /// First of the 128 bytes.
         address: Address,
+    },
+    /// `fence.proxy.texture` and the like, which only the formal model of PTX 7.5 has.
+    Formal {
+        /// Which.
+        proxy: Proxy,
     },
     /// `fence.proxy.alias.acquire.sys` and `.release.sys` (FN-18).
     AliasHalf {

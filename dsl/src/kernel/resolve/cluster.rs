@@ -77,6 +77,7 @@ impl Body<'_> {
         self.expect_no_result(site)?;
         let plain = match kind {
             ProxyFenceOpcode::Alias => InstructionKind::AliasFence,
+            ProxyFenceOpcode::Formal(proxy) => InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }),
             ProxyFenceOpcode::AliasHalf(sem) => {
                 InstructionKind::ProxyFence(ProxyFenceKind::AliasHalf { sem })
             }

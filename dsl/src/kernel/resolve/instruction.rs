@@ -12,7 +12,7 @@ use super::expression::constant_value;
 use super::{Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Sem, Space};
+use crate::vocabulary::{Proxy, Sem, Space};
 
 /// What is done with an instruction's results; a missing name is `_`.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +149,7 @@ impl Body<'_> {
             ));
         };
         let (address, width) = self.resolve_address(memory)?;
+        self.check_proxy(&site.opcode, &address, access, &memory.name)?;
         self.check_space(&address, access, &memory.name)?;
         if let (Some(window), Some((_, span))) = (access.window, access.space) {
             self.check_window(&address, Some((window, span)))?;
@@ -383,12 +384,18 @@ impl Body<'_> {
         default_kind: char,
     ) -> String {
         let mut text = site.opcode.mnemonic.to_owned();
+        let proxy = self.proxy_of(address);
+        if matches!(proxy, Proxy::Texture | Proxy::Surface) {
+            return proxied_text(site.opcode.mnemonic, access, width, (op, default_kind));
+        }
         match access.sem {
             Sem::Weak | Sem::Volatile => text += &format!(".{}", access.sem),
             Sem::Mmio => text += ".mmio.relaxed.sys",
             _ => text += &format!(".{}.{}", access.sem, access.scope),
         }
-        if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
+        if proxy == Proxy::Constant {
+            text += ".const";
+        } else if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
             text += &format!(".{space}");
             if access.window == Some(Window::Cluster) || address.rank.is_some() {
                 text += "::cluster";
@@ -556,6 +563,17 @@ impl Body<'_> {
             return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule("UB-W1")));
         }
         Ok(("bar.warp.sync".to_owned(), InstructionKind::WarpSync { mask }, Vec::new()))
+    }
+}
+
+/// `tex.1d.u32.s32`, `sured.b.add.1d.u32`.
+fn proxied_text(mnemonic: &str, access: &Access, width: Width, (op, kind): (&str, char)) -> String {
+    let kind = if matches!(mnemonic, "suld" | "sust") { 'b' } else { kind };
+    let ty = access.ty.map_or(PtxType { kind, width }, |(ty, _)| ty);
+    match (mnemonic, op) {
+        ("tex", _) => format!("tex.1d.{ty}.s32"),
+        (_, "") => format!("{mnemonic}.b.1d.{ty}"),
+        _ => format!("{mnemonic}.b.{op}.1d.{ty}"),
     }
 }
 

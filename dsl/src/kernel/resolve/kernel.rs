@@ -8,7 +8,7 @@ use super::body::{Binding, Body, Mutability};
 use super::{Checker, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::Space;
+use crate::vocabulary::{Proxy, Space};
 use std::collections::BTreeMap;
 
 const MAX_OBJECT_BYTES: u64 = 1 << 20;
@@ -248,10 +248,14 @@ impl Body<'_> {
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
             Some(of) => {
-                let (storage, offset) = self.resolve_alias(of, space, bytes, &object.name)?;
-                let mapping = n_aliases.entry(storage).or_insert(0);
-                *mapping += 1;
-                (storage, offset, *mapping)
+                let of = self.resolve_alias(of, space, bytes, &object.name)?;
+                if object.proxy == Proxy::Generic {
+                    let mapping = n_aliases.entry(of.storage).or_insert(0);
+                    *mapping += 1;
+                    (of.storage, of.offset_bytes, *mapping)
+                } else {
+                    (of.storage, of.offset_bytes, of.mapping)
+                }
             }
             None => {
                 let total: u64 = self.storages.iter().map(|storage| u64::from(storage.size_bytes)).sum();
@@ -279,8 +283,9 @@ impl Body<'_> {
                 (self.storages.push(Storage { space, size_bytes: bytes, initial }), 0, 0)
             }
         };
+        let proxy = object.proxy;
         let resolved =
-            Object { name, space, width, element, dimensions, storage, offset_bytes, mapping, span };
+            Object { name, space, width, element, dimensions, storage, offset_bytes, mapping, proxy, span };
         let id = self.objects.push(resolved);
         self.bind(&object.name, Binding::Object(id));
         Ok(())
@@ -329,7 +334,7 @@ impl Body<'_> {
         space: Space,
         bytes: u32,
         name: &ast::Name,
-    ) -> Resolved<(super::super::program::StorageId, u32)> {
+    ) -> Resolved<Object> {
         let object = self.find_object(of)?;
         let object_bytes = object.n_elements() * u64::from(object.width / 8);
         if object.space != space || object_bytes != u64::from(bytes) {
@@ -341,7 +346,7 @@ impl Body<'_> {
                 Diagnostic::new("validate::alias", message, name.place.0, format!("{space}, {bytes} bytes"));
             return Err(self.report(error.with_label(object.span, "declared here")));
         }
-        Ok((object.storage, object.offset_bytes))
+        Ok(object)
     }
 
     fn resolve_view(&mut self, view: &ast::View, span: Span) -> Resolved<()> {
@@ -387,6 +392,7 @@ impl Body<'_> {
             storage: object.storage,
             offset_bytes,
             mapping: object.mapping,
+            proxy: object.proxy,
             span,
         });
         self.bind(&view.name, Binding::Object(id));

@@ -261,6 +261,10 @@ impl Body<'_> {
                 self.report(error.with_help(format!("declare a view: `view … : u{width} of {name};`")))
             );
         }
+        if let AddressBase::Object(object) = address.base {
+            let object = self.objects[object].clone();
+            self.check_reference_proxy(&object, address.span)?;
+        }
         Ok(address)
     }
 
