@@ -1,5 +1,6 @@
 //! What happens in one run of a thread, as a flat record: the twin's loops look at its fields directly.
 
+use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Scope;
 use std::collections::BTreeSet;
 
@@ -58,6 +59,8 @@ pub struct Event {
     pub thread: Option<usize>,
     /// Physical place of an access.
     pub location: Location,
+    /// Where the memory operand of an access stands in the source.
+    pub source: Option<Span>,
     /// Virtual mapping of an access.
     pub mapping: u32,
     /// The granules an access covers, ascending; empty for others.
@@ -91,6 +94,7 @@ impl Event {
             kind,
             thread,
             location: (0, 0, 0, 0),
+            source: None,
             mapping: 0,
             granules: Vec::new(),
             values: Vec::new(),
