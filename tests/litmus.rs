@@ -1,5 +1,5 @@
-//! Our own litmus tests: each file of `litmus/` ends in a comment that says what is expected of the default model, and
-//! what it expects holds with every optimisation off in turn.
+//! What the litmus format means, on texts of a few lines; and the corpus of `litmus/` with every optimisation off in turn.
+//! (What is expected of the corpus itself, `corpus.rs` checks.)
 
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Verdict};
@@ -15,29 +15,12 @@ fn own_file(name: &str) -> PathBuf {
     own_files().into_iter().find(|path| path.ends_with(name)).expect("the file is there")
 }
 
-/// `(* expect: condition pass, race fail *)`
-fn expectation(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).expect("the file is there");
-    let after = text.split("(* expect: ").nth(1).expect("every file has an expectation");
-    after.split(" *)").next().expect("split gives a first part").to_owned()
-}
-
-#[test]
-fn every_file_is_as_it_expects() {
-    let model = shipped_model("ptx").expect("the default model is there");
-    let files = own_files();
-    assert!(files.len() >= 12, "only {} files", files.len());
-    for file in files {
-        let answers = answers(&file, &model).unwrap_or_else(|code| panic!("{}: {code}", file.display()));
-        let found = format!("condition {}, race {}", answers.of("condition"), answers.of("race"));
-        assert_eq!(found, expectation(&file), "{}", file.display());
-    }
-}
-
 #[test]
 fn no_optimisation_changes_an_answer() {
     let model = shipped_model("ptx").expect("the default model is there");
-    for file in own_files() {
+    let files = own_files();
+    assert!(files.len() > 100, "only {} files", files.len());
+    for file in files {
         let usual = answers(&file, &model).expect("the corpus is supported");
         for (name, treatment) in Treatment::ONE_OFF {
             let config = fencepost::check::Config { treatment: *treatment, ..both_properties() };

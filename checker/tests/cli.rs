@@ -205,3 +205,16 @@ fn folders_are_searched_for_litmus_tests_too() {
     // A kernel has no condition to decide.
     assert_eq!(code(&check(&folder.0, &["--property", "condition"])), 2);
 }
+
+#[test]
+fn fmt_passes_over_the_litmus_tests_of_a_folder() {
+    let folder = Folder::new("fmt-folder");
+    folder.write("k.fence", "kernel k { global x: u32 = 0; st [x], 1; }");
+    let litmus = folder.write("k.litmus", "PTX k { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)");
+    let fmt = |path: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        code(&command.arg("fmt").arg(path).output().expect("the command starts"))
+    };
+    assert_eq!(fmt(&folder.0), 0);
+    assert_eq!(fmt(&litmus), 2, "a litmus test that is named has no layout");
+}

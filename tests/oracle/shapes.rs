@@ -422,6 +422,23 @@ const SHAPES: &[Shape] = &[
             &["bar.sync 0;", "$w [y], 1;"],
         ],
     ),
+    (
+        "halves-lb",
+        &[
+            &[
+                "let a = $r [low];",
+                "if a == 1 { let c = ld.weak [x]; }",
+                "$w [high], 1;",
+                "st [oa], a as u32;",
+            ],
+            &[
+                "let b = $r [high];",
+                "if b == 1 { let c = ld.weak [x]; }",
+                "$w [low], 1;",
+                "st [ob], b as u32;",
+            ],
+        ],
+    ),
     ("halves-strong", &[&["$w [low], 1;"], &["let b = $r [x];", "st [ob], b;"]]),
 ];
 

@@ -17,6 +17,7 @@ mod race;
 mod relation;
 
 use event::Event;
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Kernel, Launch};
 use interpreter::{Control, Run, Thread};
 use memory::Memory;
@@ -29,6 +30,8 @@ pub struct Reference {
     pub outcomes: BTreeSet<BTreeMap<String, u64>>,
     /// Whether some execution, prefixes included, has a data race (MM-19).
     pub races: bool,
+    /// The threads and memory operands of all races.
+    pub racing_places: BTreeSet<[(usize, Span); 2]>,
     /// Whether some race is between accesses that overlap partially, so that outcomes mean nothing (MM-20).
     pub mixed_size_races: bool,
     /// Executions the axioms allow.

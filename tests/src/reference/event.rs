@@ -1,5 +1,6 @@
 //! What happens in one run of a thread, as a flat record: the twin's loops look at its fields directly.
 
+use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence, Scope};
 use std::collections::BTreeSet;
 
@@ -58,6 +59,8 @@ pub struct Event {
     pub thread: Option<usize>,
     /// Physical place of an access.
     pub location: Location,
+    /// Where the memory operand of an access stands in the source.
+    pub source: Option<Span>,
     /// Virtual mapping of an access.
     pub mapping: u32,
     /// Proxy of an access; everything else is generic.
@@ -93,6 +96,7 @@ impl Event {
             kind,
             thread,
             location: (0, 0, 0, 0),
+            source: None,
             mapping: 0,
             proxy: Proxy::Generic,
             granules: Vec::new(),

@@ -211,6 +211,13 @@ impl Search<'_> {
         self.reference.n_executions += 1;
         let races = race::races(model, cause);
         self.reference.races |= !races.is_empty();
+        self.reference.racing_places.extend(races.iter().filter_map(|&(a, b)| {
+            let place = |event: usize| {
+                let event = &model.combination.events[event];
+                Some((event.thread?, event.source?))
+            };
+            Some([place(a)?, place(b)?])
+        }));
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
         if !model.combination.complete {
             return;

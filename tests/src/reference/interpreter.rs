@@ -319,6 +319,7 @@ impl Interpreter<'_> {
         let instance = if object.space == Space::Shared { self.thread.cta() } else { 0 };
         let mut event = Event::new(kind, Some(self.thread.index));
         event.location = (object.storage.0, instance, offset, size);
+        event.source = Some(address.span);
         event.mapping = object.mapping;
         event.proxy = object.proxy;
         event.granules = self.memory.covered(object.storage.0, instance, offset, size);
