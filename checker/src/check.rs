@@ -124,6 +124,7 @@ pub fn check(
             Err(UnrollError::TooLarge { limit, value, .. }) => {
                 let limit = Limit::Unroll { what: limit, limit: value };
                 if let Some((decision, n_iterations)) = earlier {
+                    let decision = Decision { raise_limit: Some(limit), ..decision };
                     return Ok(decision.into_outcome(launch, model, config, n_iterations));
                 }
                 return Ok(stopped(launch, limit, model, config, n_iterations));
@@ -138,7 +139,9 @@ pub fn check(
             && n_iterations < config.unroll_max;
         if !raise {
             let (decision, n_iterations) = match earlier {
-                Some(earlier) if decision.limit.is_some() => earlier,
+                Some((earlier, bound)) if decision.limit.is_some() => {
+                    (Decision { raise_limit: decision.limit, ..earlier }, bound)
+                }
                 _ => (decision, n_iterations),
             };
             return Ok(decision.into_outcome(launch, model, config, n_iterations));
@@ -183,6 +186,8 @@ struct Decision {
     open_loops: Vec<OpenLoop>,
     vacuity: Vec<Vacuity>,
     limit: Option<Limit>,
+    /// What stopped a larger bound, of which nothing else is kept.
+    raise_limit: Option<Limit>,
     /// The execution that the litmus condition asks for.
     condition_witness: Option<Box<Witness>>,
     statistics: Statistics,
@@ -197,6 +202,7 @@ impl Decision {
             open_loops: Vec::new(),
             vacuity: Vec::new(),
             limit: None,
+            raise_limit: None,
             condition_witness: None,
             statistics,
         }
@@ -270,6 +276,7 @@ impl Decision {
             open_loops: self.open_loops,
             vacuity: self.vacuity,
             limit: self.limit,
+            raise_limit: self.raise_limit,
             condition,
             statistics: self.statistics,
         }
@@ -385,8 +392,12 @@ impl<'a> Decider<'a> {
         if self.decision.limit.is_none() && !is_decided {
             self.ask_bound(problem, encoding)?;
         }
-        if self.decision.limit.is_none() && self.config.properties.contains(&Property::Reachable) {
-            self.ask_vacuity(problem, encoding)?;
+        if self.decision.limit.is_none() {
+            if self.config.properties.contains(&Property::Reachable) {
+                self.ask_vacuity(problem, encoding)?;
+            } else if self.is_condition_universal(problem) {
+                self.ask_completion(problem, encoding)?;
+            }
         }
         Ok(())
     }
@@ -434,7 +445,16 @@ impl<'a> Decider<'a> {
         Ok(())
     }
 
-    fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+    /// Whether a condition holds of all executions that complete, hence also where there is none.
+    fn is_condition_universal(&self, problem: Problem<'_>) -> bool {
+        let quantifier = problem.graph.condition.as_ref().map(|condition| condition.quantifier);
+        self.config.properties.contains(&Property::Condition)
+            && self.decision.condition_witness.is_none()
+            && matches!(quantifier, Some(Quantifier::Forall | Quantifier::NotExists))
+    }
+
+    /// Whether some execution runs every thread to its end.
+    fn ask_completion(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
         match self.solve(encoding, &[vec![encoding.complete]])? {
             Some(assignment) => {
                 self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
@@ -442,6 +462,11 @@ impl<'a> Decider<'a> {
             None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
             None => {}
         }
+        Ok(())
+    }
+
+    fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        self.ask_completion(problem, encoding)?;
         for goal in &encoding.reachable {
             let reached = self.solve(encoding, &[vec![goal.literal]])?.is_some();
             if !reached && self.decision.limit.is_none() {

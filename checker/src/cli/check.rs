@@ -370,6 +370,7 @@ fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
         open_loops: Vec::new(),
         vacuity: Vec::new(),
         limit: Some(Limit::Deadline),
+        raise_limit: None,
         condition: None,
         statistics: Statistics::default(),
     }
