@@ -1,8 +1,9 @@
-//! PTX's memory model over one combination of runs, in the words of the specification's §1.
+//! PTX's memory model over one combination of runs, in the words of the specification's §1, as an edition reads them.
 //!
-//! Readings: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5, A-6, A-7, A-8, A-10, A-12, A-13, A-14,
+//! Readings where `edition` does not say otherwise: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5, A-6, A-7, A-8, A-10, A-12, A-13, A-14,
 //! A-38 (no control dependencies), A-46.
 
+use super::edition::{Edition, FenceSc};
 use super::event::{Event, Kind};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
@@ -12,6 +13,8 @@ use super::relation::Relation;
 pub struct Model<'a> {
     /// The events.
     pub combination: &'a Combination,
+    /// The reading.
+    pub edition: Edition,
     /// Morally strong pairs (MM-18).
     pub ms: Relation,
     /// Release patterns: first operation, and the strong write (§1.8).
@@ -28,10 +31,11 @@ pub struct Causality {
 
 impl<'a> Model<'a> {
     /// Prepares a combination.
-    pub fn new(combination: &'a Combination, threads: &[Thread]) -> Self {
+    pub fn new(combination: &'a Combination, threads: &[Thread], edition: Edition) -> Self {
         let n = combination.events.len();
         let mut model = Self {
             combination,
+            edition,
             ms: Relation::new(n),
             release_patterns: Vec::new(),
             acquire_patterns: Vec::new(),
@@ -65,6 +69,22 @@ impl<'a> Model<'a> {
         self.event(a).granules == self.event(b).granules
     }
 
+    /// Through one virtual address, as far as the edition tells addresses of a location apart.
+    fn same_address(&self, a: usize, b: usize) -> bool {
+        !self.edition.tells_aliases_apart || self.event(a).mapping == self.event(b).mapping
+    }
+
+    /// A fence that takes part in patterns.
+    fn is_pattern_fence(&self, event: usize) -> bool {
+        let fence = self.event(event);
+        fence.is_fence() && (self.edition.fence_sc_in_patterns || !fence.is_fence_sc())
+    }
+
+    /// MM-24, A-7, A-40.
+    fn may_acquire(&self, read: usize) -> bool {
+        self.edition.reductions_acquire || !self.event(read).never_acquires
+    }
+
     fn is_initial(&self, event: usize) -> bool {
         event < self.combination.n_initial
     }
@@ -81,12 +101,16 @@ impl<'a> Model<'a> {
             return false;
         }
         if ea.is_memory() && eb.is_memory() {
-            return ea.mapping == eb.mapping && self.overlaps_completely(a, b);
+            return self.same_address(a, b) && self.overlaps_completely(a, b);
         }
         true
     }
 
-    /// §1.8. "On M" is a location: the same bytes, whatever the address.
+    fn pattern_address(&self, a: usize, b: usize) -> bool {
+        !self.edition.patterns_by_address || self.same_address(a, b)
+    }
+
+    /// §1.8. "On M" is a location: the same bytes, whatever the address unless the edition says so.
     fn find_release_patterns(&self) -> Vec<(usize, usize)> {
         let mut patterns = Vec::new();
         for write in self.all().filter(|&e| !self.is_initial(e) && self.event(e).is_write()) {
@@ -99,8 +123,8 @@ impl<'a> Model<'a> {
             }
             for first in self.all().filter(|&first| self.po(first, write)) {
                 let f = self.event(first);
-                let on_m = f.is_write() && f.location == w.location;
-                if f.release && (f.is_fence() || on_m) {
+                let on_m = f.is_write() && f.location == w.location && self.pattern_address(first, write);
+                if f.release && (self.is_pattern_fence(first) || on_m) {
                     patterns.push((first, write));
                 }
             }
@@ -112,7 +136,7 @@ impl<'a> Model<'a> {
         let mut patterns = Vec::new();
         for read in self.all().filter(|&e| self.event(e).is_read()) {
             let r = self.event(read);
-            if !r.strong || r.never_acquires {
+            if !r.strong || !self.may_acquire(read) {
                 continue;
             }
             if r.acquire {
@@ -120,8 +144,9 @@ impl<'a> Model<'a> {
             }
             for last in self.all().filter(|&last| self.po(read, last)) {
                 let l = self.event(last);
-                let on_m = l.is_read() && !l.never_acquires && l.location == r.location;
-                if l.acquire && (l.is_fence() || on_m) {
+                let on_m = l.is_read() && self.may_acquire(last) && l.location == r.location;
+                let on_m = on_m && self.pattern_address(read, last);
+                if l.acquire && (self.is_pattern_fence(last) || on_m) {
                     patterns.push((read, last));
                 }
             }
@@ -155,6 +180,13 @@ impl<'a> Model<'a> {
         for write in self.all() {
             for &read in &self.event(write).dependencies {
                 flow.insert(read, write);
+            }
+        }
+        if self.edition.control_dependencies {
+            for event in self.all() {
+                for &read in &self.event(event).control {
+                    flow.insert(read, event);
+                }
             }
         }
         flow.is_acyclic()
@@ -208,6 +240,9 @@ impl<'a> Model<'a> {
                 }
             }
         }
+        if !self.edition.observation_through_atomics {
+            return obs;
+        }
         loop {
             let mut grown = obs.clone();
             for read in self.all() {
@@ -229,44 +264,40 @@ impl<'a> Model<'a> {
     pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
         let n = self.combination.events.len();
         let obs = self.observation(rf);
-        let mut bc = self.combination.po.clone();
-        bc.add(&self.combination.barrier_sw);
-        bc.add(sc);
+        let mut sw = self.combination.barrier_sw.clone();
+        sw.add(sc);
         for &(first, write) in &self.release_patterns {
             for &(read, last) in &self.acquire_patterns {
                 if obs.contains(write, read) && self.ms.contains(first, last) {
-                    bc.insert(first, last);
+                    sw.insert(first, last);
                 }
             }
         }
-        let bc = bc.closure();
-        let mut before = bc.clone();
-        before.add(&obs.then(&bc));
-        if !sc.then(&before).is_irreflexive() {
+        let bc = self.base_causality(&sw);
+        let mut cause = if self.edition.causality_by_location {
+            let ppbc = self.proxy_preserved(&bc);
+            let mut cause = obs.then(&ppbc);
+            cause.add(&ppbc);
+            cause
+        } else {
+            let mut after = bc.clone();
+            after.add(&self.program_order_by_location());
+            let mut cause = obs.then(&after);
+            cause.add(&bc);
+            cause
+        };
+        let forbidden = match self.edition.fence_sc {
+            FenceSc::AgainstBaseCausality => {
+                let mut before = bc.clone();
+                before.add(&obs.then(&bc));
+                sc.then(&before)
+            }
+            FenceSc::AgainstCausality => sc.then(&cause),
+            FenceSc::OrderOnly => sc.closure(),
+        };
+        if !forbidden.is_irreflexive() {
             return None;
         }
-        let mut ppbc = Relation::new(n);
-        for a in self.all() {
-            for b in self.all() {
-                let (ea, eb) = (self.event(a), self.event(b));
-                if !bc.contains(a, b) || !ea.overlaps(eb) {
-                    continue;
-                }
-                // MM-41: the same address, or an alias fence along the path.
-                let fence_between = || {
-                    self.all().any(|fence| {
-                        self.event(fence).kind == Kind::AliasFence
-                            && bc.contains(a, fence)
-                            && bc.contains(fence, b)
-                    })
-                };
-                if ea.mapping == eb.mapping || fence_between() {
-                    ppbc.insert(a, b);
-                }
-            }
-        }
-        let mut cause = obs.then(&ppbc);
-        cause.add(&ppbc);
         for initial in 0..self.combination.n_initial {
             for event in self.combination.n_initial..n {
                 if self.event(event).is_memory() {
@@ -275,6 +306,67 @@ impl<'a> Model<'a> {
             }
         }
         Some(Causality { cause })
+    }
+
+    /// MM-40, with or without paths of nothing but program order.
+    fn base_causality(&self, sw: &Relation) -> Relation {
+        let mut steps = self.combination.po.clone();
+        steps.add(sw);
+        let reaches = steps.closure();
+        if self.edition.plain_program_order {
+            return reaches;
+        }
+        let mut bc = Relation::new(self.combination.events.len());
+        for from in self.all() {
+            for to in self.all() {
+                let passes = |a: usize, b: usize| {
+                    sw.contains(a, b)
+                        && (from == a || reaches.contains(from, a))
+                        && (b == to || reaches.contains(b, to))
+                };
+                if reaches.contains(from, to) && self.all().any(|a| self.all().any(|b| passes(a, b))) {
+                    bc.insert(from, to);
+                }
+            }
+        }
+        bc
+    }
+
+    fn program_order_by_location(&self) -> Relation {
+        let mut relation = Relation::new(self.combination.events.len());
+        for a in self.all() {
+            for b in self.all() {
+                if self.po(a, b) && self.event(a).overlaps(self.event(b)) {
+                    relation.insert(a, b);
+                }
+            }
+        }
+        relation
+    }
+
+    /// MM-41
+    fn proxy_preserved(&self, bc: &Relation) -> Relation {
+        let mut ppbc = Relation::new(self.combination.events.len());
+        for a in self.all() {
+            for b in self.all() {
+                let (ea, eb) = (self.event(a), self.event(b));
+                if !bc.contains(a, b) || !ea.overlaps(eb) {
+                    continue;
+                }
+                // The same address, or an alias fence along the path.
+                let fence_between = || {
+                    self.all().any(|fence| {
+                        self.event(fence).kind == Kind::AliasFence
+                            && bc.contains(a, fence)
+                            && bc.contains(fence, b)
+                    })
+                };
+                if self.same_address(a, b) || fence_between() {
+                    ppbc.insert(a, b);
+                }
+            }
+        }
+        ppbc
     }
 
     fn overlapping_writes(&self, a: usize, b: usize) -> bool {
@@ -319,7 +411,7 @@ impl<'a> Model<'a> {
                     || self.reads_any_byte(rf, a, b)
                     || self.reads_before(rf, co, a, b);
                 // AX-5 with A-13: program order of one location and address, and morally strong communication.
-                let po_loc = self.po(a, b) && ea.overlaps(eb) && ea.mapping == eb.mapping;
+                let po_loc = self.po(a, b) && ea.overlaps(eb) && self.same_address(a, b);
                 if po_loc || (self.ms.contains(a, b) && communicates) {
                     per_location.insert(a, b);
                 }
@@ -332,7 +424,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        per_location.is_acyclic()
+        !self.edition.sc_per_location || per_location.is_acyclic()
     }
 
     /// Communication from a read to a write that overwrites a byte it read (§1.15).
