@@ -1,16 +1,37 @@
-//! Every example with each optimisation off, one at a time: the verdict of every property stays the same.
+//! Every example and every litmus test with each optimisation off, one at a time: the verdict of every property stays the
+//! same, and so do the answers to conditions and the codes of what is found (of kernels, their families).
+//!
+//! The repository's own litmus tests are all run, the published ones (where `../shared/litmus` is there) one in
+//! [`STRIDE`] with each optimisation; `FENCEPOST_TREATMENTS=all` runs them all.
 //!
 //! The slower encodings are given a cap on clauses. A run that hits it is counted as such, must be rare, and must not be
 //! of the default encoding; it is never taken for agreement.
 
 use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
+use fencepost::explain::explain;
 use fencepost::verdict::{Outcome, Property, Verdict};
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_tests::agreement::{judged, shared_folder};
+use fencepost_tests::litmus;
 use fencepost_tests::run::{config, load, model, outcomes_of};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Enough for most kernels in every encoding.
 const CLAUSES_MAX: usize = 60_000;
+
+/// Of the published litmus tests, one in so many runs with a given optimisation off, another with the next.
+const STRIDE: usize = 3;
+
+/// What a run came to, but for its witnesses: verdicts, whether the condition holds, codes of the findings.
+type Judgement = (Vec<(Property, Verdict)>, Option<bool>, BTreeSet<&'static str>);
+
+fn judgement(outcome: &Outcome, model: &MemoryModel) -> Judgement {
+    let codes = outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code);
+    let holds = outcome.condition.as_ref().and_then(|condition| condition.holds);
+    (outcome.properties.clone(), holds, codes.collect())
+}
 
 fn kernels(folder: &Path, into: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).expect("the examples are part of the repository");
@@ -24,8 +45,14 @@ fn kernels(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-fn verdicts(outcomes: &[Outcome]) -> Vec<Vec<(Property, Verdict)>> {
-    outcomes.iter().map(|outcome| outcome.properties.clone()).collect()
+fn judgements(outcomes: &[Outcome], model: &MemoryModel) -> Vec<Judgement> {
+    let of_one = |outcome| {
+        let (properties, holds, codes) = judgement(outcome, model);
+        // Kernels may race in several ways at one place; which of them is named depends on the execution found.
+        let family = |code: &'static str| code.split("::").next().unwrap_or(code);
+        (properties, holds, codes.into_iter().map(family).collect())
+    };
+    outcomes.iter().map(of_one).collect()
 }
 
 #[test]
@@ -39,7 +66,7 @@ fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
     let (mut n_compared, mut n_capped) = (0, 0);
     for path in &files {
         let program = load(path);
-        let expected = verdicts(&outcomes_of(&program, &model, &config(Treatment::DEFAULT)));
+        let expected = judgements(&outcomes_of(&program, &model, &config(Treatment::DEFAULT)), &model);
         for &(name, treatment) in Treatment::ONE_OFF {
             let limits = Limits { clauses_max: CLAUSES_MAX, ..Limits::default() };
             let found = outcomes_of(&program, &model, &Config { limits, ..config(treatment) });
@@ -48,9 +75,69 @@ fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
                 continue;
             }
             n_compared += 1;
-            assert_eq!(verdicts(&found), expected, "{} without {name}", path.display());
+            assert_eq!(judgements(&found, &model), expected, "{} without {name}", path.display());
         }
     }
     println!("treatments: {n_compared} runs compared, {n_capped} stopped at {CLAUSES_MAX} clauses");
     assert!(n_capped * 20 < n_compared, "{n_capped} runs were stopped, {n_compared} compared");
+}
+
+/// Runs every file with each optimisation off that `is_due` says, and counts: compared, stopped at the cap.
+fn compare_litmus(
+    files: &[PathBuf],
+    model: &MemoryModel,
+    is_due: impl Fn(usize, usize) -> bool,
+) -> (usize, usize) {
+    let (mut n_compared, mut n_capped) = (0, 0);
+    for (number, path) in files.iter().enumerate() {
+        let usual = judged();
+        // What is not checked is not checked with an optimisation off either.
+        let Ok(expected) = litmus::outcome(path, model, &usual) else { continue };
+        let expected = judgement(&expected, model);
+        for (switch, &(name, treatment)) in Treatment::ONE_OFF.iter().enumerate() {
+            if !is_due(number, switch) {
+                continue;
+            }
+            let limits = Limits { clauses_max: CLAUSES_MAX, ..usual.limits };
+            let found = litmus::outcome(path, model, &Config { limits, treatment, ..judged() })
+                .expect("it was supported before");
+            if found.limit.is_some() {
+                n_capped += 1;
+                continue;
+            }
+            n_compared += 1;
+            assert_eq!(judgement(&found, model), expected, "{} with {name}", path.display());
+        }
+    }
+    (n_compared, n_capped)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+fn every_litmus_test_of_ours_has_the_same_answers_with_each_optimisation_off() {
+    let files = litmus::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus"));
+    for name in ["ptx", "ptx-7.5", "ptx-6.0"] {
+        let model = litmus::shipped_model(name).expect("the model comes with Fencepost");
+        let (n_compared, n_capped) = compare_litmus(&files, &model, |_, _| true);
+        println!(
+            "treatments: {n_compared} runs of our litmus tests compared under {name}, {n_capped} capped"
+        );
+        assert!(n_compared >= files.len() && n_capped * 20 < n_compared, "{n_capped} were stopped");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+fn published_litmus_tests_have_the_same_answers_with_each_optimisation_off() {
+    let Some(folder) = shared_folder() else {
+        println!("treatments: there is no ../shared/litmus: nothing to compare");
+        return;
+    };
+    let files = litmus::files(&folder.join("ptx"));
+    let model = litmus::shipped_model("ptx").expect("the default model is there");
+    let all = std::env::var("FENCEPOST_TREATMENTS").is_ok_and(|value| value == "all");
+    let is_due = |file: usize, switch: usize| all || (file + switch).is_multiple_of(STRIDE);
+    let (n_compared, n_capped) = compare_litmus(&files, &model, is_due);
+    println!("treatments: {n_compared} runs of published litmus tests compared, {n_capped} capped");
+    assert!(n_compared >= files.len() && n_capped * 20 < n_compared, "{n_capped} were stopped");
 }

@@ -5,11 +5,13 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
+use fencepost::verdict::Property;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::{SourceMap, cat, kernel};
+use fencepost_dsl::{SourceMap, cat, kernel, litmus};
 use std::hint::black_box;
+use std::path::Path;
 
 const KERNELS: &[(&str, &str)] = &[
     ("message-passing", include_str!("../../tests/sizes/message-passing.fence")),
@@ -74,5 +76,54 @@ fn passes(criterion: &mut Criterion) {
     treatments.finish();
 }
 
-criterion_group!(benches, passes);
+const MESSAGE_PASSING: &str = "PTX mp
+{ x = 0; y = 0; }
+ P0@cta 0,gpu 0     | P1@cta 1,gpu 0       ;
+ st.weak x, 1       | ld.acquire.gpu r1, y ;
+ st.release.gpu y, 1 | ld.weak r2, x        ;
+~exists (P1:r1 == 1 /\\ P1:r2 == 0)";
+
+/// Litmus tests from text to answers, condition and race: one of ours, and all published ones where they are there.
+fn litmus_tests(criterion: &mut Criterion) {
+    let model = model();
+    let config = Config {
+        properties: vec![Property::Race, Property::Condition],
+        ..Config::without_deadline(Treatment::DEFAULT)
+    };
+    let answer = |text: &str| {
+        let mut read = |_: &str| Ok(text.to_owned());
+        // What is not supported costs its parsing.
+        let Ok(program) = litmus::load(&mut SourceMap::default(), "bench.litmus", &mut read) else { return };
+        let kernel = &program.kernels[0];
+        let _ = black_box(check(&program, kernel, &kernel.launches[0], &model, &config));
+    };
+    let mut group = criterion.benchmark_group("litmus");
+    group.sample_size(10);
+    group.bench_function("message-passing", |bencher| bencher.iter(|| answer(black_box(MESSAGE_PASSING))));
+    let texts = published();
+    if !texts.is_empty() {
+        group.bench_function("published", |bencher| {
+            bencher.iter(|| texts.iter().for_each(|text| answer(text)));
+        });
+    }
+    group.finish();
+}
+
+/// The texts of the published litmus tests in a folder beside the repository; none if it is not there.
+fn published() -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/litmus/ptx")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "litmus") {
+                texts.extend(std::fs::read_to_string(&path));
+            }
+        }
+    }
+    texts
+}
+
+criterion_group!(benches, passes, litmus_tests);
 criterion_main!(benches);

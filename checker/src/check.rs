@@ -127,6 +127,7 @@ pub fn check(
             Err(UnrollError::TooLarge { limit, value, .. }) => {
                 let limit = Limit::Unroll { what: limit, limit: value };
                 if let Some((decision, n_iterations)) = earlier {
+                    let decision = Decision { raise_limit: Some(limit), ..decision };
                     return Ok(decision.into_outcome(launch, model, config, n_iterations));
                 }
                 return Ok(stopped(launch, limit, model, config, n_iterations));
@@ -141,7 +142,9 @@ pub fn check(
             && n_iterations < config.unroll_max;
         if !raise {
             let (decision, n_iterations) = match earlier {
-                Some(earlier) if decision.limit.is_some() => earlier,
+                Some((earlier, bound)) if decision.limit.is_some() => {
+                    (Decision { raise_limit: decision.limit, ..earlier }, bound)
+                }
                 _ => (decision, n_iterations),
             };
             return Ok(decision.into_outcome(launch, model, config, n_iterations));
@@ -186,6 +189,8 @@ struct Decision {
     open_loops: Vec<OpenLoop>,
     vacuity: Vec<Vacuity>,
     limit: Option<Limit>,
+    /// What stopped a larger bound, of which nothing else is kept.
+    raise_limit: Option<Limit>,
     /// The execution that the litmus condition asks for.
     condition_witness: Option<Box<Witness>>,
     statistics: Statistics,
@@ -200,6 +205,7 @@ impl Decision {
             open_loops: Vec::new(),
             vacuity: Vec::new(),
             limit: None,
+            raise_limit: None,
             condition_witness: None,
             statistics,
         }
@@ -245,7 +251,7 @@ impl Decision {
             if property == Property::Reachable && !self.vacuity.is_empty() {
                 return Verdict::Vacuous;
             }
-            if self.limit.is_some() || (self.more_findings && property != Property::Reachable) {
+            if self.limit.is_some() {
                 return Verdict::Inconclusive;
             }
             if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
@@ -278,6 +284,7 @@ impl Decision {
             open_loops: self.open_loops,
             vacuity: self.vacuity,
             limit: self.limit,
+            raise_limit: self.raise_limit,
             condition,
             statistics: self.statistics,
         }
@@ -362,8 +369,17 @@ impl<'a> Decider<'a> {
         // One query whose goal is the disjunction of everything open; each finding takes its kind out.
         while !open.is_empty() {
             if self.decision.findings.len() >= self.config.limits.findings_max {
-                self.decision.more_findings = true;
-                break;
+                // The list is full: only properties without any violation are still worth asking about.
+                let is_known = |goal: &&Goal| {
+                    let property = property_of(problem, &goal.kind);
+                    self.decision.findings.iter().any(|finding| finding.property == property)
+                };
+                let n_before = open.len();
+                open.retain(|goal| !is_known(goal));
+                self.decision.more_findings |= open.len() < n_before;
+                if open.is_empty() {
+                    break;
+                }
             }
             let any: Vec<_> = open.iter().map(|goal| goal.literal).collect();
             let Some(assignment) = self.solve(encoding, &[any])? else { break };
@@ -393,8 +409,13 @@ impl<'a> Decider<'a> {
         if self.decision.limit.is_none() && !is_decided {
             self.ask_bound(problem, encoding)?;
         }
-        if self.decision.limit.is_none() && self.config.properties.contains(&Property::Reachable) {
-            self.ask_vacuity(problem, encoding)?;
+        if self.decision.limit.is_none() {
+            if self.config.properties.contains(&Property::Reachable) {
+                self.ask_vacuity(problem, encoding)?;
+            } else if self.is_condition_universal(problem) {
+                let settled = Settled::new(problem, encoding, self.config.treatment);
+                self.ask_completion(problem, encoding, &settled)?;
+            }
         }
         Ok(())
     }
@@ -442,19 +463,37 @@ impl<'a> Decider<'a> {
         Ok(())
     }
 
+    /// Whether a condition holds of all executions that complete, hence also where there is none.
+    fn is_condition_universal(&self, problem: Problem<'_>) -> bool {
+        let quantifier = problem.graph.condition.as_ref().map(|condition| condition.quantifier);
+        self.config.properties.contains(&Property::Condition)
+            && self.decision.condition_witness.is_none()
+            && matches!(quantifier, Some(Quantifier::Forall | Quantifier::NotExists))
+    }
+
+    /// Whether some execution runs every thread to its end.
+    fn ask_completion(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        settled: &Settled,
+    ) -> Result<(), CheckError> {
+        if settled.completes(encoding) == Some(true) {
+            return Ok(());
+        }
+        match self.solve(encoding, &[vec![encoding.complete]])? {
+            Some(assignment) => {
+                self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
+            }
+            None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
+            None => {}
+        }
+        Ok(())
+    }
+
     fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
         let settled = Settled::new(problem, encoding, self.config.treatment);
-        if settled.completes(encoding) != Some(true) {
-            match self.solve(encoding, &[vec![encoding.complete]])? {
-                Some(assignment) => {
-                    self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
-                }
-                None if self.decision.limit.is_none() => {
-                    self.decision.vacuity.push(Vacuity::NothingCompletes);
-                }
-                None => {}
-            }
-        }
+        self.ask_completion(problem, encoding, &settled)?;
         for goal in &encoding.reachable {
             if settled.reaches(problem.graph, goal) == Some(true) {
                 continue;

@@ -173,6 +173,8 @@ pub struct Outcome {
     pub vacuity: Vec<Vacuity>,
     /// What stopped it.
     pub limit: Option<Limit>,
+    /// What kept a litmus test's loop bound from being raised, so that the answers are those of a smaller one.
+    pub raise_limit: Option<Limit>,
     /// The answer to a litmus test's condition, if it was asked for.
     pub condition: Option<ConditionResult>,
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.

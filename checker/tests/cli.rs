@@ -195,6 +195,47 @@ fn a_litmus_test_answers_its_condition_first() {
 }
 
 #[test]
+fn a_condition_that_holds_of_nothing_says_so() {
+    let folder = Folder::new("litmus-vacuous");
+    let text = "PTX alone\n{ x = 0; }\n P0@cta 0,gpu 0 ;\n bar.cta.sync 0, 1, 2 ;\n ld r1, 1 ;\n";
+    for condition in ["forall (P0:r1 == 2)", "~exists (P0:r1 == 1)"] {
+        let stuck = folder.write("stuck.litmus", format!("{text}{condition}"));
+        // The community's reading stays: it holds.
+        let output = check(&stuck, &["--property", "condition"]);
+        assert_eq!(code(&output), 0, "{}", all_text(&output));
+        let first = format!("alone: condition `{condition}` holds: no execution completes at all\n");
+        assert!(all_text(&output).starts_with(&first), "{}", all_text(&output));
+        let output = check(&stuck, &["--property", "condition", "--format", "json"]);
+        for part in [r#""holds":true"#, r#""vacuity":[{"code":"vacuity::nothing-completes","at":null}]"#] {
+            assert!(all_text(&output).contains(part), "{part} is not in\n{}", all_text(&output));
+        }
+    }
+    let ends =
+        folder.write("ends.litmus", format!("{text}forall (P0:r1 == 1)").replace("0, 1, 2", "0, 1, 1"));
+    assert!(!all_text(&check(&ends, &["--property", "condition", "--format", "json"])).contains("vacuity"));
+}
+
+#[test]
+fn a_limit_on_the_way_to_a_larger_bound_is_named() {
+    let folder = Folder::new("litmus-raise");
+    // Each round changes memory, so this is no spin; no bound is enough.
+    let text = "PTX endless\n{ x = 0; }\n P0@cta 0,gpu 0 ;\n LC00: ;\n atom.relaxed.gpu.add r1, x, 1 ;\n \
+        add r2, r2, r1 ;\n bne r1, -1, LC00 ;\nforall (P0:r1 == -1)";
+    let endless = folder.write("endless.litmus", text);
+    let with = |more: &[&str]| {
+        let output = check(&endless, &[&["--property", "condition", "--allow-bounded"], more].concat());
+        assert_eq!(code(&output), 0, "{}", all_text(&output));
+        all_text(&output)
+    };
+    assert!(!with(&[]).contains("a larger one stopped"), "{}", with(&[]));
+    let text = with(&["--max-events", "8"]);
+    let expected = "the answer is that of bound 4; a larger one stopped: the launch has more than 8 events; raise --max-events";
+    assert!(text.replace("\n  ", " ").contains(expected), "{text}");
+    let json = with(&["--max-events", "8", "--format", "json"]);
+    assert!(json.contains(r#""raise_limit":{"name":"max-events","#), "{json}");
+}
+
+#[test]
 fn folders_are_searched_for_litmus_tests_too() {
     let folder = Folder::new("litmus-folder");
     folder.write("a.litmus", format!("{LITMUS}exists (P1:r2 == 1)"));

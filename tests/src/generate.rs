@@ -104,6 +104,10 @@ pub enum Step {
         value: u8,
         swap: bool,
     },
+    /// Ends the thread if the last value read is `value`; what it read so far is then not stored.
+    Exit {
+        value: u8,
+    },
     /// Runs a step if the last value read is `value`.
     If {
         value: u8,
@@ -153,7 +157,11 @@ impl Sketch {
 impl Step {
     fn is_memory(&self) -> bool {
         match self {
-            Self::Fence { .. } | Self::ProxyFence { .. } | Self::Barrier { .. } | Self::WarpBarrier => false,
+            Self::Fence { .. }
+            | Self::ProxyFence { .. }
+            | Self::Barrier { .. }
+            | Self::WarpBarrier
+            | Self::Exit { .. } => false,
             Self::If { then, .. } => then.is_memory(),
             _ => true,
         }
@@ -344,6 +352,10 @@ impl Printer {
                     format!("await (ld{} [{name}]) == {value};", load(*sem, *scope))
                 }
             }
+            Step::Exit { value } => {
+                let Some((register, _)) = reads.last() else { return };
+                format!("if {register} == {value} {{ exit; }}")
+            }
             Step::If { value, then } => {
                 let Some((register, _)) = reads.last().cloned() else { return };
                 let _ = writeln!(self.body, "        if {register} == {value} {{");
@@ -392,6 +404,7 @@ fn simple_step() -> BoxedStrategy<Step> {
         3 => (0usize..12).prop_map(|kind| Step::ProxyFence { kind }),
         1 => (0u8..2).prop_map(|id| Step::Barrier { id }),
         1 => Just(Step::WarpBarrier),
+        1 => (0u8..3).prop_map(|value| Step::Exit { value }),
         1 => (place(), sem(), scope(), 1u8..3, prop_oneof![3 => Just(false), 1 => Just(true)])
             .prop_map(|(place, sem, scope, value, swap)| Step::Await { place, sem, scope, value, swap }),
     ]

@@ -1,7 +1,11 @@
 //! Shared by the suites: how to run the checker, a dull second opinion on small programs, and a source of them.
 
+pub mod agreement;
 pub mod generate;
+pub mod laws;
 pub mod litmus;
+pub mod oracle;
 pub mod outcomes;
+pub mod random;
 pub mod reference;
 pub mod run;

@@ -95,6 +95,14 @@ pub fn answers(path: &Path, model: &MemoryModel) -> Result<Answers, &'static str
 /// # Panics
 /// If the folder cannot be read.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
+    files_with(folder, "litmus")
+}
+
+/// The files with an extension under a folder, in order of their names.
+///
+/// # Panics
+/// If the folder cannot be read.
+pub fn files_with(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -102,7 +110,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "litmus") {
+            } else if path.extension().is_some_and(|own| own == extension) {
                 found.push(path);
             }
         }

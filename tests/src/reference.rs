@@ -7,6 +7,7 @@
 //! What it cannot do: loops other than `await`, calls, asynchronous operations, vectors, barriers for part of a CTA, symbolic
 //! parameters and memory without initialiser. It panics on them. Programs that are too large to enumerate are an error.
 
+pub mod edition;
 mod event;
 mod execution;
 mod expression;
@@ -16,6 +17,7 @@ mod model;
 mod race;
 mod relation;
 
+use edition::Edition;
 use event::Event;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Kernel, Launch};
@@ -59,7 +61,7 @@ impl Default for Effort {
     }
 }
 
-/// Enumerates all executions of `kernel` for `launch`.
+/// Enumerates all executions of `kernel` for `launch` that the default model allows.
 ///
 /// # Errors
 /// If there are too many.
@@ -67,11 +69,27 @@ impl Default for Effort {
 /// # Panics
 /// On programs that use more of the language than the twin knows.
 pub fn decide(kernel: &Kernel, launch: &Launch, effort: Effort) -> Result<Reference, TooLarge> {
+    decide_under(Edition::PTX, kernel, launch, effort)
+}
+
+/// Enumerates all executions of `kernel` for `launch` that an edition allows.
+///
+/// # Errors
+/// If there are too many.
+///
+/// # Panics
+/// On programs that use more of the language than the twin knows.
+pub fn decide_under(
+    edition: Edition,
+    kernel: &Kernel,
+    launch: &Launch,
+    effort: Effort,
+) -> Result<Reference, TooLarge> {
     assert!(kernel.parameters.is_empty(), "symbolic parameters are unsupported by the twin");
     let threads = interpreter::threads(launch);
     let memory = Memory::new(kernel, launch);
     let runs = all_runs(kernel, &threads, &memory, effort)?;
-    execution::enumerate(kernel, &memory, &threads, &runs, effort)
+    execution::enumerate(kernel, &memory, &threads, &runs, (edition, effort))
 }
 
 /// Every thread's runs, for reads that return any value that some run may have written.

@@ -371,6 +371,7 @@ fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
         vacuity: Vec::new(),
         limit: Some(Limit::Deadline),
         ignored_proxies: Vec::new(),
+        raise_limit: None,
         condition: None,
         statistics: Statistics::default(),
     }

@@ -316,10 +316,12 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         EventKind::ProxyFence(fence) => Some(fence),
         _ => None,
     };
-    // thread fences are generic.
+    let is_signal =
+        matches!(event.kind, EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_));
+    // thread fences are generic; so are operations on mbarriers (MB-20).
     let proxy = access
         .map(|access| access.proxy)
-        .or(fence.map(|_| Proxy::Generic))
+        .or((fence.is_some() || is_signal).then_some(Proxy::Generic))
         .or(proxy_fence.and_then(ProxyFence::proxy));
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));

@@ -1,6 +1,7 @@
 //! The answer to a litmus test's condition, and the final state that shows it.
 
 use super::{Case, Style};
+use crate::verdict::Vacuity;
 use fencepost_dsl::kernel::program::Quantifier;
 
 /// The first lines of a litmus test's report; empty for kernels.
@@ -11,7 +12,15 @@ pub fn condition(case: &Case<'_>, style: Style) -> String {
         Some(false) => ("does not hold", "1;31"),
         None => ("is undecided", "1;33"),
     };
+    let is_vacuous = case.outcome.vacuity.contains(&Vacuity::NothingCompletes);
     let why = match (result.quantifier, result.holds) {
+        (Quantifier::NotExists | Quantifier::Forall, Some(true)) if is_vacuous => {
+            if case.outcome.open_loops.is_empty() {
+                "no execution completes at all"
+            } else {
+                "no execution completes within the loop bound"
+            }
+        }
         (Quantifier::Exists, Some(true)) => "this state is reachable",
         (Quantifier::Exists, Some(false)) => "no execution that completes ends in such a state",
         (Quantifier::NotExists, Some(true)) => "no execution that completes ends in such a state",

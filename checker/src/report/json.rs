@@ -98,6 +98,9 @@ struct Bounds {
     unroll: u32,
     complete: bool,
     loops: Vec<Position>,
+    /// What stopped a larger bound, whose answers these are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raise_limit: Option<LimitReport>,
 }
 
 #[derive(Serialize)]
@@ -168,6 +171,7 @@ pub fn report(case: &Case<'_>) -> String {
             unroll: outcome.unroll,
             complete: outcome.open_loops.is_empty() && outcome.limit.is_none(),
             loops: outcome.open_loops.iter().map(|open| position(case.sources, open.span)).collect(),
+            raise_limit: outcome.raise_limit.as_ref().map(limit_report),
         },
         vacuity: outcome.vacuity.iter().map(|vacuity| vacuity_report(case.sources, vacuity)).collect(),
         limit: outcome.limit.as_ref().map(limit_report),

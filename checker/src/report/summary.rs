@@ -38,6 +38,12 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         let (what, knob) = stopped(limit);
         text += &format!("  stopped: {what}; {knob}\n");
     }
+    if let Some(limit) = &outcome.raise_limit {
+        let (what, knob) = stopped(limit);
+        let what =
+            format!("the answer is that of bound {}; a larger one stopped: {what}; {knob}", outcome.unroll);
+        text += &format!("  {}\n", wrap(&what, style.width - 2).join("\n  "));
+    }
     if outcome.more_findings {
         text += &format!(
             "  only the first {} violations are listed; there may be more\n",

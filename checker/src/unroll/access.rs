@@ -25,8 +25,6 @@ struct Update<'a> {
     sem: Sem,
     scope: Scope,
     class: AtomicClass,
-    /// An `atom` without destination.
-    is_sink: bool,
 }
 
 impl Unroller<'_> {
@@ -55,16 +53,7 @@ impl Unroller<'_> {
                     state,
                     frame,
                     site,
-                    &Update {
-                        destination,
-                        op,
-                        operands,
-                        address,
-                        sem,
-                        scope,
-                        class,
-                        is_sink: destination.is_none(),
-                    },
+                    &Update { destination, op, operands, address, sem, scope, class },
                 )
             }
             InstructionKind::Reduction { op, operand, address, sem, scope } => {
@@ -74,7 +63,7 @@ impl Unroller<'_> {
                     state,
                     frame,
                     site,
-                    &Update { destination: None, op, operands, address, sem, scope, class, is_sink: false },
+                    &Update { destination: None, op, operands, address, sem, scope, class },
                 )
             }
             _ => Ok(()),
@@ -148,9 +137,9 @@ impl Unroller<'_> {
             let operand = self.evaluate(&state.env, frame, operand)?;
             operands.push(self.graph.terms.resize(operand, width));
         }
-        // An `atom` without destination acquires nothing. A `red` of a litmus test may say that it does, and a model
-        // may listen to it.
-        let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel) && !update.is_sink;
+        // Whether the read of a `red`, or of an `atom` without destination, acquires is for the model to say: ours lets
+        // neither (MM-24, A-7), those of earlier editions let both.
+        let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel);
         let releases = matches!(update.sem, Sem::Release | Sem::AcqRel);
         let strength = |sem| Strength { sem, scope: update.scope, atomic: update.class };
         let whole = Part { low_bit: 0, width };

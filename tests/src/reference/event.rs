@@ -83,6 +83,8 @@ pub struct Event {
     pub of_atomic: bool,
     /// For a write: positions of the reads in this run whose values flow into it.
     pub dependencies: BTreeSet<usize>,
+    /// Positions of the reads in this run whose values decided that it happens.
+    pub control: BTreeSet<usize>,
     /// The read of the try at which an `await` got through.
     pub unblocks: bool,
     /// A read whose value decided whether the thread came to a barrier, or to its end.
@@ -108,6 +110,7 @@ impl Event {
             never_acquires: false,
             of_atomic: false,
             dependencies: BTreeSet::new(),
+            control: BTreeSet::new(),
             unblocks: false,
             decides: false,
         }

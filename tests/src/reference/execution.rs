@@ -1,5 +1,6 @@
 //! Candidate executions: one run per thread, then every reads-from, Fence-SC order and coherence order.
 
+use super::edition::Edition;
 use super::event::{BarrierKey, Event, Kind};
 use super::interpreter::{Run, Thread};
 use super::memory::Memory;
@@ -53,6 +54,7 @@ impl Combination {
             for event in &run.events {
                 let mut event = event.clone();
                 event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
+                event.control = event.control.iter().map(|&read| base + read).collect();
                 events.push(event);
             }
         }
@@ -109,20 +111,21 @@ pub fn enumerate(
     memory: &Memory,
     threads: &[Thread],
     runs: &[Vec<Run>],
-    effort: Effort,
+    (edition, effort): (Edition, Effort),
 ) -> Result<Reference, TooLarge> {
     let n_combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()));
     if n_combinations.is_none_or(|n| n > effort.combinations_max) {
         return Err(TooLarge);
     }
-    let mut search =
-        Search { kernel, memory, threads, budget: effort.candidates_max, reference: Reference::default() };
+    let budget = effort.candidates_max;
+    let mut search = Search { kernel, memory, threads, edition, budget, reference: Reference::default() };
     search.combine(runs, &mut Vec::new())?;
     Ok(search.reference)
 }
 
 struct Search<'a> {
     kernel: &'a Kernel,
+    edition: Edition,
     memory: &'a Memory,
     threads: &'a [Thread],
     budget: usize,
@@ -146,7 +149,7 @@ impl Search<'_> {
             return Err(TooLarge);
         }
         let Some(combination) = Combination::new(self.memory, self.threads, chosen) else { return Ok(()) };
-        let model = Model::new(&combination, self.threads);
+        let model = Model::new(&combination, self.threads, self.edition);
         self.choose_reads_from(&model, &mut ReadsFrom::new())
     }
 

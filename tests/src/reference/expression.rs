@@ -22,6 +22,16 @@ pub fn truncate(value: u64, width: u8) -> u64 {
     if width >= 64 { value } else { value & ((1 << width) - 1) }
 }
 
+/// Whether the thread's place alone says what the value is.
+pub fn is_known(expression: &Expression) -> bool {
+    match &expression.kind {
+        ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => true,
+        ExpressionKind::Unary(_, inner) | ExpressionKind::Convert(inner) => is_known(inner),
+        ExpressionKind::Binary(_, left, right) => is_known(left) && is_known(right),
+        _ => false,
+    }
+}
+
 /// Evaluates an expression.
 pub fn evaluate(expression: &Expression, registers: &Registers, thread: &Thread) -> Datum {
     let eval = |inner: &Expression| evaluate(inner, registers, thread);

@@ -2,7 +2,7 @@
 
 use super::TooLarge;
 use super::event::{BarrierKey, Event, Kind};
-use super::expression::{Datum, Registers, evaluate, truncate};
+use super::expression::{Datum, Registers, evaluate, is_known, truncate};
 use super::memory::Memory;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
@@ -118,6 +118,8 @@ pub fn runs(
             registers: Registers::new(),
             events: Vec::new(),
             arrivals: BTreeMap::new(),
+            deciding: BTreeSet::new(),
+            may_block_later: false,
         };
         match interpreter.statements(&kernel.body) {
             Err(Stop::Need { n_options }) => {
@@ -138,14 +140,27 @@ pub fn runs(
     Ok(runs)
 }
 
-/// Whether taking or not taking this statement can change which barriers the thread comes to, or whether it exits.
-fn may_miss_barrier(statement: &Statement) -> bool {
+/// Whether the thread may stay in this statement for good.
+fn may_block(statement: &Statement, thread: &Thread) -> bool {
     match &statement.kind {
-        StatementKind::If { then, otherwise, .. } => then.iter().chain(otherwise).any(may_miss_barrier),
+        StatementKind::If { condition, then, otherwise } => {
+            let is_taken =
+                is_known(condition).then(|| evaluate(condition, &Registers::new(), thread).value == 1);
+            let any = |statements: &[Statement]| statements.iter().any(|s| may_block(s, thread));
+            (is_taken != Some(false) && any(then)) || (is_taken != Some(true) && any(otherwise))
+        }
         StatementKind::Instruction(instruction) => {
             matches!(instruction.kind, InstructionKind::Barrier { .. } | InstructionKind::WarpSync { .. })
         }
-        StatementKind::Exit | StatementKind::Await { .. } => true,
+        StatementKind::Await { .. } => true,
+        _ => false,
+    }
+}
+
+fn may_exit(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::If { then, otherwise, .. } => then.iter().chain(otherwise).any(may_exit),
+        StatementKind::Exit => true,
         _ => false,
     }
 }
@@ -173,6 +188,11 @@ struct Interpreter<'a> {
     registers: Registers,
     events: Vec<Event>,
     arrivals: BTreeMap<BarrierKey, u32>,
+    /// Reads whose values decided that the thread is where it is.
+    deciding: BTreeSet<usize>,
+    /// Whether something behind the statement at hand may block: only then does an exit there change what the thread
+    /// comes to, since otherwise it finishes in any case.
+    may_block_later: bool,
 }
 
 impl Interpreter<'_> {
@@ -182,13 +202,21 @@ impl Interpreter<'_> {
         Ok(choice)
     }
 
-    fn push(&mut self, event: Event) -> usize {
+    fn push(&mut self, mut event: Event) -> usize {
+        event.control.extend(&self.deciding);
         self.events.push(event);
         self.events.len() - 1
     }
 
     fn statements(&mut self, statements: &[Statement]) -> Result<(), Stop> {
-        statements.iter().try_for_each(|statement| self.statement(statement))
+        let around = self.may_block_later;
+        for (position, statement) in statements.iter().enumerate() {
+            self.may_block_later =
+                around || statements[position + 1..].iter().any(|s| may_block(s, self.thread));
+            self.statement(statement)?;
+        }
+        self.may_block_later = around;
+        Ok(())
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Stop> {
@@ -201,7 +229,12 @@ impl Interpreter<'_> {
             StatementKind::Instruction(instruction) => self.instruction(instruction),
             StatementKind::If { condition, then, otherwise } => {
                 let condition = evaluate(condition, &self.registers, self.thread);
-                if then.iter().chain(otherwise).any(may_miss_barrier) {
+                let around = self.deciding.clone();
+                self.deciding.extend(&condition.reads);
+                let branches = || then.iter().chain(otherwise);
+                let blocks = branches().any(|s| may_block(s, self.thread));
+                let goes_on_anyway = !blocks && !branches().any(may_exit);
+                if blocks || (!goes_on_anyway && self.may_block_later) {
                     for &read in &condition.reads {
                         self.events[read].decides = true;
                     }
@@ -211,7 +244,11 @@ impl Interpreter<'_> {
                 } else {
                     condition.value == 1
                 };
-                self.statements(if taken { then } else { otherwise })
+                self.statements(if taken { then } else { otherwise })?;
+                if goes_on_anyway {
+                    self.deciding = around;
+                }
+                Ok(())
             }
             StatementKind::Await { prelude, condition, .. } => {
                 // Stop, get through, fail and stop, fail and get through: more failing tries add nothing but order.
@@ -220,7 +257,9 @@ impl Interpreter<'_> {
                 for &success in tries {
                     let start = self.events.len();
                     self.statements(prelude)?;
-                    let holds = evaluate(condition, &self.registers, self.thread).value == 1;
+                    let condition = evaluate(condition, &self.registers, self.thread);
+                    let holds = condition.value == 1;
+                    self.deciding.extend(&condition.reads);
                     if holds != success && self.control == Control::Obeyed {
                         return Err(Stop::Impossible);
                     }
@@ -247,7 +286,7 @@ impl Interpreter<'_> {
             InstructionKind::Store { values, address, sem, scope } => {
                 let [value] = &values[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = evaluate(value, &self.registers, self.thread);
-                self.write(address, (*sem, *scope), datum, false);
+                self.write(address, (*sem, *scope), datum, false, BTreeSet::new());
             }
             InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
                 let operands: Vec<Datum> =
@@ -348,8 +387,16 @@ impl Interpreter<'_> {
         Ok(Datum { value, reads: BTreeSet::from([position]) })
     }
 
-    fn write(&mut self, address: &Address, (sem, scope): (Sem, Scope), datum: Datum, of_atomic: bool) {
+    fn write(
+        &mut self,
+        address: &Address,
+        (sem, scope): (Sem, Scope),
+        datum: Datum,
+        of_atomic: bool,
+        decided_by: BTreeSet<usize>,
+    ) {
         let mut event = self.access(Kind::Write, address, sem, scope);
+        event.control = decided_by;
         event.release = matches!(sem, Sem::Release | Sem::AcqRel);
         event.of_atomic = of_atomic;
         event.values = self.memory.split(event.location.0, datum.value, event.granules.len());
@@ -378,6 +425,9 @@ impl Interpreter<'_> {
             let reads = old.reads.union(&operand.reads).copied().collect();
             Some(Datum { value: truncate(value, width), reads })
         };
+        // Whether a compare-and-swap writes is decided by what it read.
+        let is_conditional = op == AtomicOp::CompareAndSwap;
+        let decided_by = if is_conditional { &old.reads | &operand.reads } else { BTreeSet::new() };
         let new = match op {
             AtomicOp::Add => computed(a.wrapping_add(b)),
             AtomicOp::Inc => computed(if a >= b { 0 } else { a + 1 }),
@@ -396,7 +446,7 @@ impl Interpreter<'_> {
             }
         };
         if let Some(new) = new {
-            self.write(address, sem, new, true);
+            self.write(address, sem, new, true, decided_by);
         }
         Ok(old)
     }

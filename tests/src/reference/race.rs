@@ -3,15 +3,18 @@
 use super::model::Model;
 use super::relation::Relation;
 
-/// Pairs in a data race (MM-19): overlapping, one of them a write, not causally ordered, not morally strong.
+/// Pairs in a data race (MM-19): overlapping, one of them a write, not causally ordered, not morally strong;
+/// some editions count only pairs of different threads.
 pub fn races(model: &Model<'_>, cause: &Relation) -> Vec<(usize, usize)> {
     let events = &model.combination.events;
     let mut pairs = Vec::new();
     for a in model.combination.n_initial..events.len() {
         for b in a + 1..events.len() {
             let conflict = events[a].overlaps(&events[b]) && (events[a].is_write() || events[b].is_write());
+            let between_threads = events[a].thread != events[b].thread;
+            let counts = conflict && (between_threads || model.edition.races_inside_threads);
             let ordered = cause.contains(a, b) || cause.contains(b, a);
-            if conflict && !ordered && !model.ms.contains(a, b) {
+            if counts && !ordered && !model.ms.contains(a, b) {
                 pairs.push((a, b));
             }
         }

@@ -3,7 +3,7 @@
 //! Renaming, permuting, mirroring and adding a thread work on the printed text, which has one `if` block a thread;
 //! strengthening works on the description.
 
-use fencepost_tests::generate::{Placement, Sketch, Step};
+use crate::generate::{Placement, Sketch, Step};
 use std::fmt::Write;
 
 /// Other names for everything a random program declares, in another alphabetical order.
@@ -140,12 +140,15 @@ pub fn accompanied(placement: Placement, n_threads: usize, text: &str, choice: u
     head + &block + &others.concat()
 }
 
-/// At most two programs that differ from `sketch` in one instruction, which is stronger.
-pub fn strengthened(sketch: &Sketch, choice: u64) -> Vec<Sketch> {
+/// At most two programs that differ from `sketch` in one instruction, which is stronger; `fence.sc` counts as stronger
+/// than `fence.acq_rel` if it is so in the edition.
+pub fn strengthened(sketch: &Sketch, choice: u64, fence_sc_is_stronger: bool) -> Vec<Sketch> {
     let mut all = Vec::new();
     for (t, steps) in sketch.threads.iter().enumerate() {
         for (s, step) in steps.iter().enumerate() {
-            all.extend(stronger(step).into_iter().map(|step| (t, s, step)));
+            let stronger =
+                stronger(step).into_iter().filter(|s| fence_sc_is_stronger || !becomes_sc(step, s));
+            all.extend(stronger.map(|step| (t, s, step)));
         }
     }
     let n_all = all.len() as u64;
@@ -162,6 +165,14 @@ pub fn strengthened(sketch: &Sketch, choice: u64) -> Vec<Sketch> {
         strong
     };
     picked.iter().map(with).collect()
+}
+
+fn becomes_sc(weak: &Step, strong: &Step) -> bool {
+    match (weak, strong) {
+        (Step::Fence { sem: 1, .. }, Step::Fence { sem: 0, .. }) => true,
+        (Step::If { then: weak, .. }, Step::If { then: strong, .. }) => becomes_sc(weak, strong),
+        _ => false,
+    }
 }
 
 /// The next stronger sems of a load or store, with scope: weak, volatile, relaxed, then acquire or release.
@@ -241,6 +252,6 @@ fn stronger(step: &Step) -> Vec<Step> {
         Step::If { value, ref then } => {
             stronger(then).into_iter().map(|then| Step::If { value, then: Box::new(then) }).collect()
         }
-        Step::ProxyFence { .. } | Step::Barrier { .. } | Step::WarpBarrier => vec![],
+        Step::ProxyFence { .. } | Step::Barrier { .. } | Step::WarpBarrier | Step::Exit { .. } => vec![],
     }
 }

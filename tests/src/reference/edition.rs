@@ -1,0 +1,102 @@
+//! What the editions of PTX read differently, as switches that the twin's loops look at.
+//!
+//! Written from the specification's §1 and §8 (the ids beside the fields), not from the model files. What all three read
+//! alike is no switch: overlap per byte, a failed compare-and-swap that writes nothing, generic fences,
+//! rf and fr as the communication of the causality axiom, partial coherence (MM-43), and that no wait justifies
+//! itself in a circle. MM-21 needs no switch either: atomics that overlap partially race in every edition, and after such
+//! a race final states are not compared (MM-20).
+
+/// What AX-2 says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FenceSc {
+    /// No pair of the order against base causality, with an observation in front or not.
+    AgainstBaseCausality,
+    /// No pair of the order against causality, which relates fences in that edition.
+    AgainstCausality,
+    /// Only that it is an order: causality relates no fences (A-12, read literally).
+    OrderOnly,
+}
+
+/// A reading of the memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edition {
+    /// The model file it is the twin of.
+    pub name: &'static str,
+    /// `fence.sc` also starts release patterns and ends acquire patterns.
+    pub fence_sc_in_patterns: bool,
+    /// the read of a `red`, and of an `atom` with sink, acquires like any other.
+    pub reductions_acquire: bool,
+    /// observation order passes through read-modify-writes.
+    pub observation_through_atomics: bool,
+    /// an alias is another virtual address; otherwise it is the location itself.
+    pub tells_aliases_apart: bool,
+    /// MM-15: an access through another proxy is another kind of access; otherwise all are generic.
+    pub tells_proxies_apart: bool,
+    /// Two accesses "on M" in a pattern use the same virtual address.
+    pub patterns_by_address: bool,
+    /// base causality contains program order by itself; otherwise each of its paths has a synchronization on it.
+    pub plain_program_order: bool,
+    /// causality is about accesses of one location, preserved by proxies; otherwise about all events.
+    pub causality_by_location: bool,
+    ///
+    pub fence_sc: FenceSc,
+    /// what decides whether an event happens counts against thin air.
+    pub control_dependencies: bool,
+    /// an axiom of its own.
+    pub sc_per_location: bool,
+    /// MM-19: two accesses of one thread may race (through two virtual addresses).
+    pub races_inside_threads: bool,
+}
+
+impl Edition {
+    /// PTX ISA 9.x as the default model reads it.
+    pub const PTX: Self = Self {
+        name: "ptx",
+        fence_sc_in_patterns: true,
+        reductions_acquire: false,
+        observation_through_atomics: true,
+        tells_aliases_apart: true,
+        tells_proxies_apart: true,
+        patterns_by_address: false,
+        plain_program_order: true,
+        causality_by_location: true,
+        fence_sc: FenceSc::AgainstBaseCausality,
+        control_dependencies: false,
+        sc_per_location: true,
+        races_inside_threads: true,
+    };
+    /// The published formal model of PTX ISA 7.5.
+    pub const PTX_7_5: Self = Self {
+        name: "ptx-7.5",
+        fence_sc_in_patterns: false,
+        reductions_acquire: true,
+        observation_through_atomics: false,
+        tells_aliases_apart: true,
+        tells_proxies_apart: true,
+        patterns_by_address: true,
+        plain_program_order: true,
+        causality_by_location: true,
+        fence_sc: FenceSc::OrderOnly,
+        control_dependencies: true,
+        sc_per_location: false,
+        races_inside_threads: false,
+    };
+    /// The published formal model of PTX ISA 6.0.
+    pub const PTX_6_0: Self = Self {
+        name: "ptx-6.0",
+        fence_sc_in_patterns: false,
+        reductions_acquire: true,
+        observation_through_atomics: true,
+        tells_aliases_apart: false,
+        tells_proxies_apart: false,
+        patterns_by_address: false,
+        plain_program_order: false,
+        causality_by_location: false,
+        fence_sc: FenceSc::AgainstCausality,
+        control_dependencies: true,
+        sc_per_location: true,
+        races_inside_threads: false,
+    };
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::PTX, Self::PTX_7_5, Self::PTX_6_0];
+}
