@@ -54,7 +54,7 @@ impl Style {
 }
 
 /// What this version does not decide; said in every report.
-pub const UNCHECKED: [&str; 1] = ["barrier"];
+pub const UNCHECKED: [&str; 1] = ["lifetime"];
 
 /// `text` broken at blanks into lines of at most `width` columns; words longer than that stay whole.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {

@@ -162,6 +162,8 @@ struct Unroller<'a> {
     position: u32,
     iterations: Vec<u32>,
     role: Role,
+    /// Whether the spin loop being run does nothing but one mbarrier wait.
+    is_pure_wait: bool,
     /// Set while a spin loop's try is run on final memory: it leaves no event.
     last_try: Option<LastTry>,
     /// Path conditions of `exit`.
@@ -195,6 +197,7 @@ impl<'a> Unroller<'a> {
             position: 0,
             iterations: Vec::new(),
             role: Role::Plain,
+            is_pure_wait: false,
             last_try: None,
             exits: Vec::new(),
             breaks: Vec::new(),

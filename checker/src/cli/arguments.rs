@@ -174,8 +174,8 @@ fn property(text: &str) -> Result<Property, String> {
     let known = Property::ALL.into_iter().find(|property| property.name() == text);
     let names = || Property::ALL.map(Property::name).join(", ");
     known.ok_or_else(|| match text {
-        "barrier" | "lifetime" => {
-            format!("this version does not decide `{text}` (barrier misuse and lifetime are unchecked); it decides {}", names())
+        "lifetime" => {
+            format!("this version does not decide `{text}`; it decides {}", names())
         }
         _ => format!("there is no property `{text}`; there are {}", names()),
     })
@@ -203,7 +203,8 @@ mod tests {
         assert!(property("race").is_ok());
         assert!(property("lifetime").is_err_and(|text| text.contains("does not decide `lifetime`")));
         assert!(
-            property("speed").is_err_and(|text| text.contains("race, assert, deadlock, bounds, reachable"))
+            property("speed")
+                .is_err_and(|text| text.contains("race, assert, deadlock, barrier, bounds, reachable"))
         );
     }
 }

@@ -233,7 +233,9 @@ pub enum MbarrierRole {
     Transaction,
     /// `mbarrier.arrive` and `arrive_drop`
     Arrive,
-    /// A `test_wait` or `try_wait` that returned true.
+    /// A `test_wait` or `try_wait` that returned false.
+    Test,
+    /// One that returned true.
     Wait,
 }
 

@@ -262,15 +262,17 @@ impl<'a> Links<'a> {
         }
         let [morally_strong, release_pattern, acquire_pattern, observation] = found.try_into().ok()?;
         let basis = &witness.basis;
+        let signals = &basis.relations[&BaseRelation::Signals];
         let synchronizes = release_pattern
-            .sequence(&observation)
+            .sequence(&observation.union(signals))
             .sequence(&acquire_pattern)
             .intersection(&morally_strong)
             .union(&basis.relations[&BaseRelation::FenceSc]);
         let reads_from = basis.relations[&BaseRelation::ReadsFrom].clone();
         let through_atomics = basis.relations[&BaseRelation::ReadModifyWrite].sequence(&reads_from);
         let longer = reads_from.sequence(&through_atomics.transitive_closure());
-        let attempts = reads_from.union(&longer).intersection(&basis.relations[&BaseRelation::External]);
+        let attempts =
+            reads_from.union(&longer).union(signals).intersection(&basis.relations[&BaseRelation::External]);
         Some(Self { graph, basis, morally_strong, release_pattern, acquire_pattern, synchronizes, attempts })
     }
 

@@ -316,8 +316,10 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         EventKind::ProxyFence(fence) => Some(fence),
         _ => None,
     };
-    let is_signal =
-        matches!(event.kind, EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_));
+    let is_signal = matches!(
+        event.kind,
+        EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_)
+    );
     // thread fences are generic; so are operations on mbarriers (MB-20).
     let proxy = access
         .map(|access| access.proxy)

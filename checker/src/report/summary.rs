@@ -187,7 +187,8 @@ fn place(sources: &SourceMap, span: Span) -> String {
 }
 
 /// Said once at the end of a run.
-pub const UNCHECKED_NOTE: &str = "not checked by this version: barrier misuse";
+pub const UNCHECKED_NOTE: &str =
+    "not checked by this version: lifetime of shared memory, `.aligned` in divergent code";
 
 /// Sizes and times of one launch, as a small table.
 pub fn statistics(case: &Case<'_>) -> String {

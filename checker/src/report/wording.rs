@@ -120,6 +120,7 @@ impl Words<'_> {
                 MbarrierRole::Inval => "invalidates",
                 MbarrierRole::Transaction => "counts bytes",
                 MbarrierRole::Arrive => "arrives",
+                MbarrierRole::Test => "tests",
                 MbarrierRole::Wait => "passes",
             },
         }

@@ -118,6 +118,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
             MbarrierRole::Inval => "mbarrier-inval",
             MbarrierRole::Transaction => "mbarrier-tx",
             MbarrierRole::Arrive => "mbarrier-arrive",
+            MbarrierRole::Test => "mbarrier-test",
             MbarrierRole::Wait => "mbarrier-wait",
         },
     }

@@ -226,8 +226,10 @@ impl Unroller<'_> {
         let (choice, spins) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
         let tried = self.graph.terms.and(state.live, spins);
         self.role = Role::Spin(choice);
+        self.is_pure_wait = is_pure_wait(shape);
         let failing = self.round(State { live: tried, env: state.env.clone() }, frame, shape, false)?;
         self.role = outer_role;
+        self.is_pure_wait = false;
         let mut leaving = self.exits.split_off(start.n_exits);
         leaving.extend(failing.leaves.iter().map(|state| state.live));
         let again = failing.again.live;
@@ -365,6 +367,22 @@ fn may_spin(program: &Program, statements: &[Statement]) -> bool {
         StatementKind::Call { function, .. } => may_spin(program, &program.functions[*function].body),
         StatementKind::Assign { .. } | StatementKind::Break | StatementKind::Exit => true,
     })
+}
+
+/// Whether the loop is one mbarrier wait, repeated until it returns true.
+fn is_pure_wait(shape: &Shape<'_>) -> bool {
+    let is_wait = |statement: &Statement| match &statement.kind {
+        StatementKind::Instruction(instruction) => {
+            matches!(instruction.kind, InstructionKind::Mbarrier(MbarrierOp::Wait(_)))
+        }
+        _ => false,
+    };
+    let waits = shape.prelude.iter().filter(|statement| is_wait(statement)).count();
+    let others = shape
+        .prelude
+        .iter()
+        .any(|statement| !is_wait(statement) && !matches!(statement.kind, StatementKind::Assign { .. }));
+    waits == 1 && !others && shape.body.is_empty() && !shape.stays_if
 }
 
 /// Whether the statements contain an `exit` or call, or (outside nested loops) a `break`.

@@ -19,7 +19,7 @@ use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
 use crate::event::{
     AgentId, EventId, EventKind, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
-    ObligationKind, SiteId, TermPool, TermRef, UnknownKind,
+    ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::kernel::program::{
     Address, BinaryOp, Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait,
@@ -251,8 +251,17 @@ impl Unroller<'_> {
             self.passes_in(kind, completed)
         } else {
             let (_, result) = self.graph.terms.fresh(1, UnknownKind::WaitResult);
-            let passed = State { live: self.graph.terms.and(state.live, result), env: state.env.clone() };
-            self.log(&passed, site, object, MbarrierRole::Wait, (wait.sem, wait.scope), kind)?;
+            let not = self.graph.terms.not(result);
+            let tested = self.graph.terms.and(state.live, not);
+            let position = self.next_position();
+            let operation =
+                MbarrierEvent { object, role: MbarrierRole::Test, sem: Sem::Relaxed, scope: wait.scope };
+            self.emit(tested, position, EventKind::Mbarrier(operation), site)?;
+            // A try that fails is none that passed.
+            if !matches!(self.role, Role::Spin(_)) || !self.is_pure_wait {
+                let passed = State { live: self.graph.terms.and(state.live, result), env: state.env.clone() };
+                self.log(&passed, site, object, MbarrierRole::Wait, (wait.sem, wait.scope), kind)?;
+            }
             result
         };
         if let Some(register) = wait.destination {

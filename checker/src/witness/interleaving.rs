@@ -125,7 +125,10 @@ impl<'a> Machine<'a> {
             let TermKind::Equal(a, b) = *graph.terms.kind(constraint.term) else { continue };
             for (a, b) in [(a, b), (b, a)] {
                 if let Some(unknown) = self.unknown_of(a)
-                    && matches!(graph.terms.unknown(unknown).kind, UnknownKind::Phase | UnknownKind::FinalPhase)
+                    && matches!(
+                        graph.terms.unknown(unknown).kind,
+                        UnknownKind::Phase | UnknownKind::FinalPhase
+                    )
                     && self.unknowns[unknown].is_none()
                 {
                     self.unknowns[unknown] = self.value(b);
