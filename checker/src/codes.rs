@@ -126,6 +126,42 @@ const FINDINGS: &[Code] = &[
         "deadlock-weak-spin",
         "a loop waits on weak reads, which need never see what others write"
     ),
+    finding!(
+        "deadlock::phase-never-completes",
+        "deadlock-phase-never-completes",
+        "a thread waits for ever for an mbarrier's phase"
+    ),
+    finding!(
+        "barrier::second-arrival",
+        "barrier-second-arrival",
+        "a thread arrives twice at a cluster barrier without waiting"
+    ),
+    finding!(
+        "barrier::wait-without-arrival",
+        "barrier-wait-without-arrival",
+        "a thread waits at a cluster barrier without having arrived"
+    ),
+    finding!(
+        "mbarrier::not-initialised",
+        "mbarrier-not-initialised",
+        "an mbarrier is used on a path on which nobody initialises it"
+    ),
+    finding!(
+        "mbarrier::init-not-ordered",
+        "mbarrier-init-not-ordered",
+        "an mbarrier is used before its initialisation is known to be over"
+    ),
+    finding!(
+        "mbarrier::use-after-inval",
+        "mbarrier-use-after-inval",
+        "an mbarrier may still be used when it is invalidated"
+    ),
+    finding!(
+        "mbarrier::count-out-of-range",
+        "mbarrier-count-out-of-range",
+        "an mbarrier is initialised with a count that it cannot hold"
+    ),
+    finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
         "vacuity::nothing-completes",
@@ -270,6 +306,17 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::unassigned-register", "a register is read before it is assigned"),
     ("unsupported::final-index", "a `final` condition needs a constant index"),
     ("unsupported::final-shared", "shared memory of several CTAs in a `final` condition"),
+    (
+        "unsupported::cluster-barrier",
+        "how often a thread has arrived at its cluster barrier depends on values read",
+    ),
+    ("unsupported::expect-tx", "bytes are announced after the last arrival of the thread"),
+    ("unsupported::mbarrier-index", "which mbarrier is meant is not known before the kernel runs"),
+    ("unsupported::mbarrier-operand", "a count or number of bytes is not known before the kernel runs"),
+    ("unsupported::mbarrier-reuse", "an mbarrier may be initialised twice"),
+    ("unsupported::no-complete", "`.noComplete` arrivals are not checked"),
+    ("unsupported::peer-rank", "which peer CTA is meant is not known, or there is none"),
+    ("unsupported::pending-count", "`mbarrier.pending_count` is not checked"),
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),
     ("cat::include-cycle", "a model includes itself"),

@@ -409,7 +409,7 @@ fn references_stand_for_elements_of_the_callers_object() {
 type IndexVecOf<I, T> = fencepost_dsl::IndexVec<I, T>;
 
 #[test]
-fn atomics_split_their_sem_and_reductions_never_acquire() {
+fn atomics_split_their_sem_and_sinks_are_reductions() {
     let mut b = Builder::new();
     let x = b.global("x");
     let r = b.register("r", 32);
@@ -426,7 +426,7 @@ fn atomics_split_their_sem_and_reductions_never_acquire() {
             (Sem::Release, atom),
             (Sem::Acquire, atom),
             (Sem::Relaxed, atom),
-            (Sem::Relaxed, red),
+            (Sem::Acquire, red),
             (Sem::Release, red)
         ]
     );

@@ -6,6 +6,9 @@ use crate::table::{Behaviour, MODELS};
 use crate::{Shape, models, on_all, shapes};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
+/// What the corpus cannot show.
+const NO_MBARRIERS: &str = "about the phases of mbarriers, of which the corpus has none";
+
 /// Why dropping an axiom changes nothing.
 const FIRST_BY_CONSTRUCTION: &str = "the base relation `co` starts with the initial write (MM-10); \
     the axiom says so for readers, and for tools that have it otherwise";
@@ -34,6 +37,8 @@ const AXIOMS: &[(&str, &str, Place)] = &[
     ("ptx", "sc-per-location", Notices("mixed-size/lb-through-the-whole")),
     ("ptx", "causality-order", Notices("message-passing/mp-guarded")),
     ("ptx", "no-circular-justification", Notices("waiting/await-circle")),
+    ("ptx", "phases-in-order", Implied(NO_MBARRIERS)),
+    ("ptx", "phases-in-causality", Implied(NO_MBARRIERS)),
     ("ptx-7.5", "initial-write-first", Implied(FIRST_BY_CONSTRUCTION)),
     ("ptx-7.5", "coherence", Notices("two-writes/ww-release-acquire")),
     ("ptx-7.5", "coherence-of-strong-writes", Notices("coherence/corr-two-writers-two-readers")),

@@ -294,14 +294,29 @@ impl<'a> Narrowing<'a> {
             let operation = &self.operations[index];
             let least = u64::from(self.expected[operation.object].least.max(1));
             let arrivals = by_object.get(&operation.object).map_or(&[][..], Vec::as_slice);
+            let may_precede = |other: &usize| {
+                let of_other = &self.operations[*other];
+                let is_later = of_other.agent == operation.agent && of_other.position > operation.position;
+                *other != index && !is_later
+            };
+            let earlier: Vec<(Interval, u64)> = arrivals
+                .iter()
+                .filter(|&other| may_precede(other))
+                .map(|&other| (self.intervals[other], u64::from(self.operations[other].kind.arrivals())))
+                .collect();
+            // All of them together complete no more than so many phases.
+            let total: u64 = earlier.iter().map(|&(_, count)| count).sum();
+            let most = u32::try_from(total / least).unwrap_or(u32::MAX);
+            if most < self.intervals[index].last {
+                self.intervals[index].last = most;
+                self.n_changes += 1;
+            }
             let Interval { first, last } = self.intervals[index];
             for phase in first..last {
-                let before: u64 = arrivals
+                let before: u64 = earlier
                     .iter()
-                    .filter(|&&other| other != index && self.intervals[other].contains(phase))
-                    .map(|&other| &self.operations[other])
-                    .filter(|other| other.agent != operation.agent || other.position < operation.position)
-                    .map(|other| u64::from(other.kind.arrivals()))
+                    .filter(|(interval, _)| interval.contains(phase))
+                    .map(|&(_, count)| count)
                     .sum();
                 if before < least {
                     self.intervals[index].last = phase;
