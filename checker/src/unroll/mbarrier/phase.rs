@@ -282,6 +282,53 @@ impl<'a> Narrowing<'a> {
         learnt
     }
 
+    /// Per operation and thread: the last place in program order that the thread must have got to before.
+    fn seen_by_operations(&self) -> Vec<BTreeMap<AgentId, u32>> {
+        // Without these arrivals the phase, or one before it, is not complete.
+        let mut essential: BTreeMap<MbarrierId, Vec<BTreeMap<AgentId, u32>>> = BTreeMap::new();
+        for object in self.expected.ids() {
+            let least = u64::from(self.expected[object].least.max(1));
+            let most = self.after.iter().filter_map(|known| known.get(&object)).max().copied().unwrap_or(0);
+            let mut so_far: BTreeMap<AgentId, u32> = BTreeMap::new();
+            let mut of_phases = vec![so_far.clone()];
+            for phase in 0..most {
+                let candidates: Vec<&Operation> = self
+                    .operations
+                    .iter()
+                    .zip(&self.intervals)
+                    .filter(|(operation, interval)| {
+                        operation.object == object
+                            && operation.kind.arrivals() > 0
+                            && interval.contains(phase)
+                    })
+                    .map(|(operation, _)| operation)
+                    .collect();
+                let total: u64 = candidates.iter().map(|other| u64::from(other.kind.arrivals())).sum();
+                for arrival in candidates {
+                    if total - u64::from(arrival.kind.arrivals()) < least {
+                        let last = so_far.entry(arrival.agent).or_default();
+                        *last = (*last).max(arrival.position);
+                    }
+                }
+                of_phases.push(so_far.clone());
+            }
+            essential.insert(object, of_phases);
+        }
+        let mut seen = vec![BTreeMap::new(); self.operations.len()];
+        for (at, point) in self.points.iter().enumerate() {
+            let What::Operation(index) = point.what else { continue };
+            for (object, &phases) in &self.after[at] {
+                let Some(of_phases) = essential.get(object) else { continue };
+                let Some(threads) = of_phases.get(phases as usize) else { continue };
+                for (&agent, &position) in threads {
+                    let last: &mut u32 = seen[index].entry(agent).or_default();
+                    *last = (*last).max(position);
+                }
+            }
+        }
+        seen
+    }
+
     /// Lowers the upper ends.
     fn lower(&mut self) {
         let mut by_object: BTreeMap<MbarrierId, Vec<usize>> = BTreeMap::new();
@@ -290,6 +337,7 @@ impl<'a> Narrowing<'a> {
                 by_object.entry(operation.object).or_default().push(index);
             }
         }
+        let seen = self.seen_by_operations();
         for index in 0..self.operations.len() {
             let operation = &self.operations[index];
             let least = u64::from(self.expected[operation.object].least.max(1));
@@ -297,7 +345,10 @@ impl<'a> Narrowing<'a> {
             let may_precede = |other: &usize| {
                 let of_other = &self.operations[*other];
                 let is_later = of_other.agent == operation.agent && of_other.position > operation.position;
-                *other != index && !is_later
+                // It knows of a phase that needs what the operation's thread does only later.
+                let sees_later =
+                    seen[*other].get(&operation.agent).is_some_and(|&at| at >= operation.position);
+                *other != index && !is_later && !sees_later
             };
             let earlier: Vec<(Interval, u64)> = arrivals
                 .iter()
