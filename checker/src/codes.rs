@@ -132,6 +132,23 @@ const FINDINGS: &[Code] = &[
         "a thread waits for ever for an mbarrier's phase"
     ),
     finding!(
+        "barrier::count-mismatch",
+        "barrier-count-mismatch",
+        "threads that meet at a barrier name different thread counts"
+    ),
+    finding!(
+        "barrier::mixed-reduction",
+        "barrier-mixed-reduction",
+        "`bar.red` meets `bar.sync` or `bar.arrive` at one barrier"
+    ),
+    finding!("barrier::no-such-barrier", "barrier-no-such-barrier", "a barrier number above 15"),
+    finding!("barrier::bad-count", "barrier-bad-count", "a barrier's thread count that no warps can make up"),
+    finding!(
+        "barrier::lane-not-in-mask",
+        "barrier-lane-not-in-mask",
+        "a lane executes `bar.warp.sync` with a mask that leaves it out"
+    ),
+    finding!(
         "barrier::second-arrival",
         "barrier-second-arrival",
         "a thread arrives twice at a cluster barrier without waiting"
@@ -287,22 +304,18 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::duplicate-label", "a thread has a label twice"),
     ("resolve::unknown-label", "a jump to a label that is not there"),
     ("unsupported::litmus-address", "addresses as values are not checked in litmus tests"),
-    ("unsupported::barrier-quorum", "a barrier that part of its threads can pass is not checked"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
     ("unsupported::tmem", "tensor memory is not checked by this version"),
-    ("unsupported::barrier-id", "a barrier id that is only known at run time"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "counting does not decide who takes part in a barrier"),
-    ("unsupported::barrier-count-mismatch", "one barrier is used with different counts"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
     (
         "unsupported::barrier-reuse-after-arrive",
         "a barrier may be used again before an arrival on it completed",
     ),
-    ("unsupported::warp-sync-mask", "a warp barrier whose mask is unknown or leaves the lane out"),
     ("unsupported::unassigned-register", "a register is read before it is assigned"),
     ("unsupported::final-index", "a `final` condition needs a constant index"),
     ("unsupported::final-shared", "shared memory of several CTAs in a `final` condition"),

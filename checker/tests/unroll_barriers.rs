@@ -5,7 +5,7 @@
 mod builder;
 
 use builder::*;
-use fencepost::event::{AgentId, EventGraph, EventKind, TermPool, UnknownId};
+use fencepost::event::{AgentId, EventGraph, EventKind, Obligation, ObligationKind, TermPool, UnknownId};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::*;
 use fencepost_dsl::vocabulary::{Sem, Space};
@@ -129,22 +129,37 @@ fn both_sides_of_a_branch_may_hold_the_same_generation() {
     assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
 }
 
+/// The rules that some execution breaks.
+fn misuses(graph: &EventGraph) -> Vec<&'static str> {
+    let code = |obligation: &Obligation| match &obligation.kind {
+        ObligationKind::Discipline(misuse) => Some(misuse.code),
+        ObligationKind::Assertion | ObligationKind::Bounds { .. } => None,
+    };
+    graph.obligations.iter().filter_map(code).collect()
+}
+
 #[test]
 fn counts_and_forms_must_agree() {
     let with = |first: Statement, second: Statement| {
         let mut b = Builder::new();
         b.kernel.body = vec![if_else(tid_is(0), vec![first], vec![second])];
-        b.error(&launch(1, 2, 1))
+        let error = b.error(&launch(1, 2, 1));
+        if error != "none" {
+            return error;
+        }
+        misuses(&b.graph(&launch(1, 2, 1))).first().copied().unwrap_or("none")
     };
     let sync_of = |count| barrier(BarrierKind::Sync, 1, count);
     assert_eq!(with(sync_of(None), sync_of(Some(64))), "none");
-    assert_eq!(with(sync_of(Some(32)), sync_of(Some(64))), "unsupported::barrier-count-mismatch");
-    assert_eq!(with(sync_of(Some(96)), sync_of(Some(96))), "unsupported::barrier-participants");
+    assert_eq!(with(sync_of(Some(32)), sync_of(Some(64))), "barrier::count-mismatch");
+    assert_eq!(with(sync_of(Some(32)), sync_of(Some(32))), "unsupported::barrier-participants");
+    assert_eq!(with(sync_of(Some(96)), sync_of(Some(96))), "barrier::bad-count");
+    assert_eq!(with(sync_of(Some(48)), sync_of(Some(48))), "barrier::bad-count");
     let mut b = Builder::new();
     let destination = b.register("d", 32);
     let reduce = BarrierKind::Reduce { destination, op: BarrierReduction::Popc, predicate: tid_is(0) };
     b.kernel.body = vec![if_else(tid_is(0), vec![barrier(reduce, 1, None)], vec![sync_of(None)])];
-    assert_eq!(b.error(&launch(1, 2, 1)), "unsupported::barrier-mixed-red");
+    assert_eq!(misuses(&b.graph(&launch(1, 2, 1))), ["barrier::mixed-reduction"]);
     let mut b = Builder::new();
     let (x, r) = (b.global("x"), b.register("r", 32));
     let kind = InstructionKind::Barrier {
@@ -256,7 +271,7 @@ fn warp_sync_waits_for_the_lanes_of_its_mask() {
     assert!(executions(&graph).iter().all(|u| guards.iter().all(|&guard| !holds(&graph, guard, u))));
     // A lane outside the mask.
     b.kernel.body = vec![mask_of(1)];
-    assert_eq!(b.error(&launch(1, 1, 3)), "unsupported::warp-sync-mask");
+    assert_eq!(misuses(&b.graph(&launch(1, 1, 3))), ["barrier::lane-not-in-mask"; 2]);
 }
 
 #[test]

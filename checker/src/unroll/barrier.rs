@@ -13,7 +13,9 @@ mod quorum;
 
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
-use crate::event::{AgentId, CtaId, EventId, EventKind, SiteId, TermKind, TermPool, TermRef, UnknownKind};
+use crate::event::{
+    AgentId, CtaId, EventId, EventKind, Misuse, SiteId, TermKind, TermPool, TermRef, UnknownKind,
+};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,12 +118,29 @@ impl Unroller<'_> {
                     self.graph.terms.constant_value(id).map(|id| u32::try_from(id).unwrap_or(u32::MAX));
                 (Group::Instance(cta, instance, number), id)
             }
-            None => self.numbered(state, frame, id)?,
+            None => match self.numbered(state, frame, id)? {
+                Some(known) => known,
+                None => return Ok(()),
+            },
         };
         let count = match count {
-            Some(count) => {
-                let value = self.constant_operand(state, frame, count, "thread count")?;
-                Some(u32::try_from(value).unwrap_or(u32::MAX))
+            Some(operand) => {
+                let value = self.constant_operand(state, frame, operand, "thread count")?;
+                let count = u32::try_from(value).unwrap_or(u32::MAX);
+                let of_cta = self.graph.hierarchy.launch.warps.saturating_mul(32);
+                if instance.is_none() && (count % 32 != 0 || count == 0 || count > of_cta) {
+                    let misuse = Misuse {
+                        code: "barrier::bad-count",
+                        rule: "UB-B2",
+                        what: format!(
+                            "names {count} threads at a barrier: a count is a multiple of 32, and this CTA has {of_cta}"
+                        ),
+                        help: "count whole warps (32 each), and no more than the launch has",
+                    };
+                    self.never(state, misuse, operand.span);
+                    return Ok(());
+                }
+                Some(count)
             }
             None => None,
         };
@@ -143,23 +162,24 @@ impl Unroller<'_> {
     /// The barrier that a number names.
     fn numbered(
         &mut self,
-        state: &State,
+        state: &mut State,
         frame: &Frame<'_>,
         id: &Expression,
-    ) -> Result<(Group, TermRef), UnrollError> {
+    ) -> Result<Option<(Group, TermRef)>, UnrollError> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let id_value = self.constant_operand(state, frame, id, "barrier number")?;
         if id_value >= N_BARRIERS {
-            let message = format!("barrier {id_value} does not exist: a CTA has barriers 0 to 15");
-            return Err(UnrollError::unsupported(
-                "unsupported::barrier-id",
-                message,
-                id.span,
-                "this barrier",
-            ));
+            let misuse = Misuse {
+                code: "barrier::no-such-barrier",
+                rule: "UB-B1",
+                what: format!("uses barrier {id_value}: a CTA has barriers 0 to 15"),
+                help: "compute a number below 16, or use an mbarrier",
+            };
+            self.never(state, misuse, id.span);
+            return Ok(None);
         }
         let number = u32::try_from(id_value).unwrap_or(u32::MAX);
-        Ok((Group::Cta(cta, number), self.graph.terms.constant(id_value, 32)))
+        Ok(Some((Group::Cta(cta, number), self.graph.terms.constant(id_value, 32))))
     }
 
     /// Runs `bar.warp.sync`.
@@ -174,11 +194,16 @@ impl Unroller<'_> {
         let value = u32::try_from(value).unwrap_or(u32::MAX);
         let lane = self.graph.hierarchy.threads[self.agent].lane;
         if value >> lane & 1 == 0 {
-            let message =
-                format!("lane {lane} executes `bar.warp.sync` with mask {value:#x}, which leaves it out");
-            let error =
-                UnrollError::unsupported("unsupported::warp-sync-mask", message, mask.span, "this mask");
-            return Err(with_rule(error, "UB-W1"));
+            let misuse = Misuse {
+                code: "barrier::lane-not-in-mask",
+                rule: "UB-W1",
+                what: format!(
+                    "executes `bar.warp.sync` with mask {value:#x}, which leaves out its lane {lane}"
+                ),
+                help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
+            };
+            self.never(state, misuse, mask.span);
+            return Ok(());
         }
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
         let generation = self.generation(group, state.live);
@@ -320,6 +345,12 @@ impl Unroller<'_> {
     }
 }
 
+/// A place at which a thread arrives: who, where in program order, and when.
+pub type Arrival = (AgentId, u32, TermRef);
+
+/// The arrivals of each thread.
+type PerThread = BTreeMap<AgentId, Vec<Arrival>>;
+
 /// A thread's way through a barrier, for those who ask what it knows afterwards.
 pub struct PassedBarrier {
     pub agent: AgentId,
@@ -327,14 +358,13 @@ pub struct PassedBarrier {
     /// 1 iff the thread got through.
     pub guard: TermRef,
     /// Per thread that must have arrived: the places (thread, position, guard) at which it may have.
-    pub arrivals: Vec<Vec<(AgentId, u32, TermRef)>>,
+    pub arrivals: Vec<Vec<Arrival>>,
 }
 
 impl Unroller<'_> {
     /// All passages through barriers whose generation is known.
     pub(super) fn passed_barriers(&self) -> Vec<PassedBarrier> {
-        let mut arrivals: BTreeMap<(Group, u32), BTreeMap<AgentId, Vec<(AgentId, u32, TermRef)>>> =
-            BTreeMap::new();
+        let mut arrivals: BTreeMap<(Group, u32), PerThread> = BTreeMap::new();
         for execution in &self.barriers.executions {
             if let Generation::Static(k) = execution.generation {
                 arrivals.entry((execution.group, k)).or_default().entry(execution.agent).or_default().push((
@@ -345,12 +375,12 @@ impl Unroller<'_> {
             }
         }
         // Whoever may exit instead of arriving brings nothing.
-        let must_arrive = |places: &[(AgentId, u32, TermRef)]| {
+        let must_arrive = |places: &[Arrival]| {
             places
                 .iter()
                 .any(|&(agent, _, guard)| entails(&self.graph.terms, self.graph.completed[agent], guard))
         };
-        let needed = |group: Group, k: u32| -> Vec<Vec<(AgentId, u32, TermRef)>> {
+        let needed = |group: Group, k: u32| -> Vec<Vec<Arrival>> {
             let of_group = arrivals.get(&(group, k));
             of_group
                 .into_iter()

@@ -12,7 +12,7 @@ use crate::event::{
 };
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Most barrier edges of a graph.
@@ -27,7 +27,7 @@ type Awaited = Arc<[(AgentId, TermRef)]>;
 /// The executions of one group, and who takes part.
 pub struct Instances {
     /// Indices into the log.
-    executions: Vec<usize>,
+    pub executions: Vec<usize>,
     /// The same per participating thread, in program order; empty for one that never gets there.
     per_lane: BTreeMap<AgentId, Vec<usize>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
@@ -59,6 +59,7 @@ impl Unroller<'_> {
                 continue;
             }
             self.check_arrivals(group, &instances.per_lane)?;
+            self.state_discipline(group, &instances)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
             self.link(&instances)?;
@@ -100,8 +101,7 @@ impl Unroller<'_> {
                 (false, false)
             }
             Group::Cta(cta, id) => {
-                self.check_forms(id, &executions)?;
-                let explicit = self.common_count(id, &executions)?;
+                let explicit = self.common_count(&executions);
                 for agent in self.participants(cta, id, explicit, &executions)? {
                     per_lane.insert(agent, Vec::new());
                 }
@@ -115,55 +115,22 @@ impl Unroller<'_> {
         Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
     }
 
-    /// `red` does not mix with the others while the barrier is active (UB-B5), that is in one generation.
-    fn check_forms(&self, id: u32, executions: &[usize]) -> Result<(), UnrollError> {
-        let may_meet = |a: &Execution, b: &Execution| match (a.generation, b.generation) {
-            (Generation::Static(a), Generation::Static(b)) => a == b,
-            (Generation::Dynamic(_), _) | (_, Generation::Dynamic(_)) => true,
-        };
-        let forms = executions.iter().map(|&index| self.execution(index));
-        let (reductions, others): (Vec<Execution>, Vec<Execution>) =
-            forms.partition(|execution| matches!(execution.form, Form::Reduce { .. }));
-        let mixed = reductions
-            .iter()
-            .find_map(|reduce| Some((reduce, others.iter().find(|other| may_meet(reduce, other))?)));
-        let Some((reduce, other)) = mixed else { return Ok(()) };
-        let diagnostic = Diagnostic::new(
-            "unsupported::barrier-mixed-red",
-            format!(
-                "barrier {id} is used by `red` and by `sync` or `arrive`, possibly at the same time, which is unpredictable"
-            ),
-            reduce.span,
-            "`red` here",
-        );
-        let help = "give the reduction a barrier number of its own";
-        Err(UnrollError::Unsupported(
-            diagnostic.with_label(other.span, "another form here").with_help(help).with_rule("UB-B5"),
-        ))
+    /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not (UB-B3 is
+    /// stated by `misuse`).
+    fn common_count(&self, executions: &[usize]) -> Option<u32> {
+        let counts: BTreeSet<u32> = executions.iter().map(|&index| self.effective_count(index)).collect();
+        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
+        counts.into_iter().next().filter(|&count| count != all && self.is_uniform(executions))
     }
 
-    /// The thread count all executions agree on (UB-B3); `None` for all threads of the CTA.
-    fn common_count(&self, id: u32, executions: &[usize]) -> Result<Option<u32>, UnrollError> {
+    fn is_uniform(&self, executions: &[usize]) -> bool {
+        executions.iter().all(|&index| self.effective_count(index) == self.effective_count(executions[0]))
+    }
+
+    /// The thread count of an execution, written out.
+    pub(super) fn effective_count(&self, index: usize) -> u32 {
         let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
-        let effective = |index: usize| self.execution(index).count.unwrap_or(all);
-        let Some(&first) = executions.first() else { return Ok(None) };
-        let count = effective(first);
-        if let Some(&other) = executions.iter().find(|&&index| effective(index) != count) {
-            let diagnostic = Diagnostic::new(
-                "unsupported::barrier-count-mismatch",
-                format!("barrier {id} is used with {count} and with {} threads", effective(other)),
-                self.execution(other).span,
-                format!("waits for {} threads", effective(other)),
-            );
-            let label = format!("waits for {count} threads");
-            return Err(UnrollError::Unsupported(
-                diagnostic
-                    .with_label(self.execution(first).span, label)
-                    .with_help("use one thread count per barrier number")
-                    .with_rule("UB-B3"),
-            ));
-        }
-        Ok((count != all).then_some(count))
+        self.execution(index).count.unwrap_or(all)
     }
 
     fn participants(

@@ -1,3 +1,5 @@
+//! Rules about numbered barriers.
+//!
 //! `bar.arrive` does not wait, so the same thread may get to its next barrier instruction on that barrier before it has
 //! completed; hardware leaves open what happens then (UB-B4), and counting generations would be wrong.
 //!
@@ -6,12 +8,86 @@
 //! and an `empty` barrier pass it.
 
 use super::super::{UnrollError, Unroller};
+use super::completion::Instances;
 use super::{Execution, Form, Generation, Group, entails};
-use crate::event::{AgentId, TermRef};
-use fencepost_dsl::Diagnostic;
+use crate::event::{AgentId, Misuse, Obligation, ObligationKind, TermPool, TermRef};
+use fencepost_dsl::{Diagnostic, Span};
 use std::collections::BTreeMap;
 
 impl Unroller<'_> {
+    /// States that the executions of one generation agree on the thread count (UB-B3), and that none or all of them are
+    /// reductions (UB-B5). Nobody gets through a generation in which they do not.
+    pub(super) fn state_discipline(
+        &mut self,
+        group: Group,
+        instances: &Instances,
+    ) -> Result<(), UnrollError> {
+        let Group::Cta(cta, id) = group else { return Ok(()) };
+        let executions = &instances.executions;
+        let differs = |a: &Execution, b: &Execution| {
+            matches!(a.form, Form::Reduce { .. }) != matches!(b.form, Form::Reduce { .. })
+        };
+        let mut told: Vec<(Span, Span)> = Vec::new();
+        for (at, &first) in executions.iter().enumerate() {
+            for &second in &executions[at + 1..] {
+                let (a, b) = (self.execution(first), self.execution(second));
+                let counts = (self.effective_count(first), self.effective_count(second));
+                if a.agent == b.agent || (counts.0 == counts.1 && !differs(&a, &b)) {
+                    continue;
+                }
+                let meet = self.same_generation(a.generation, b.generation);
+                if meet == TermPool::FALSE {
+                    continue;
+                }
+                if meet != TermPool::TRUE {
+                    return Err(undecided(id, &a, &b));
+                }
+                let both = self.graph.terms.and(a.guard, b.guard);
+                if let (Some((_, passed)), false) = (b.wait, both == TermPool::FALSE) {
+                    let clash = self.graph.terms.not(a.guard);
+                    self.imply(passed, clash);
+                }
+                if let Some((_, passed)) = a.wait {
+                    let clash = self.graph.terms.not(b.guard);
+                    self.imply(passed, clash);
+                }
+                if told.contains(&(a.span, b.span)) || told.contains(&(b.span, a.span)) {
+                    continue;
+                }
+                told.push((a.span, b.span));
+                let name = format!("barrier {id} of {}", self.cta_name(cta));
+                let misuse = if counts.0 == counts.1 {
+                    Misuse {
+                        code: "barrier::mixed-reduction",
+                        rule: "UB-B5",
+                        what: format!(
+                            "uses {name} in another form than other threads: `red` on one side only"
+                        ),
+                        help: "give the reduction a barrier number of its own",
+                    }
+                } else {
+                    Misuse {
+                        code: "barrier::count-mismatch",
+                        rule: "UB-B3",
+                        what: format!("uses {name} with {} threads, others with {}", counts.1, counts.0),
+                        help: "let all threads that meet at a barrier name the same thread count",
+                    }
+                };
+                let iterations = self.graph.events[b.arrive].iterations.clone();
+                self.graph.obligations.push(Obligation {
+                    kind: ObligationKind::Discipline(misuse),
+                    agent: b.agent,
+                    guard: both,
+                    condition: TermPool::FALSE,
+                    span: b.span,
+                    iterations,
+                    position: b.position,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses an `arrive` that the thread may follow by another use of the barrier before it has completed.
     pub(super) fn check_arrivals(
         &self,
@@ -109,4 +185,18 @@ impl Unroller<'_> {
                 && sync.wait.is_some_and(|(_, passed)| entails(&self.graph.terms, arrival.guard, passed))
         })
     }
+}
+
+/// Whether two forms or counts meet depends on how often each thread has been here.
+fn undecided(id: u32, a: &Execution, b: &Execution) -> UnrollError {
+    let diagnostic = Diagnostic::new(
+        "unsupported::barrier-mixed-red",
+        format!("barrier {id} is used in two ways, and whether they meet depends on values read"),
+        a.span,
+        "in one way here",
+    );
+    let help = "give each use a barrier number of its own";
+    UnrollError::Unsupported(
+        diagnostic.with_label(b.span, "in another way here").with_help(help).with_rule("UB-B5"),
+    )
 }

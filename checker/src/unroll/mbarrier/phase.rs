@@ -159,10 +159,9 @@ impl<'a> Narrowing<'a> {
                         first = self.first_passing(operation, first);
                         for phase in 0..first {
                             let key = (operation.object, phase);
-                            if !completions.contains_key(&key) {
-                                completions.insert(key, self.learnt(key, &arrivals));
-                            }
-                            merge(&mut known, &completions[&key]);
+                            let learnt =
+                                completions.entry(key).or_insert_with(|| self.learnt(key, &arrivals));
+                            merge(&mut known, learnt);
                         }
                     }
                     known.insert(operation.object, first);
