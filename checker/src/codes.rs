@@ -174,6 +174,11 @@ const FINDINGS: &[Code] = &[
         "an mbarrier may still be used when it is invalidated"
     ),
     finding!(
+        "mbarrier::phase-not-waited-for",
+        "mbarrier-phase-not-waited-for",
+        "an arrival in a phase before which nobody waited"
+    ),
+    finding!(
         "mbarrier::count-out-of-range",
         "mbarrier-count-out-of-range",
         "an mbarrier is initialised with a count that it cannot hold"

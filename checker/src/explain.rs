@@ -169,6 +169,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
 fn mbarrier_flag(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "mbarrier-init" => Some(("mbarrier::init-not-ordered", "UB-M16")),
+        "mbarrier-unseen" => Some(("mbarrier::phase-not-waited-for", "UB-M12")),
         "mbarrier-inval" => Some(("mbarrier::use-after-inval", "UB-M1")),
         _ => None,
     }

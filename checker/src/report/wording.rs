@@ -138,6 +138,9 @@ impl Words<'_> {
                     format!("data race on {object} between {first} and {second}")
                 }
             }
+            Subject::Flag { name, pair: (a, b) } if name.starts_with("mbarrier-") => {
+                self.mbarrier_flag(name, *a, *b)
+            }
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
             }
@@ -161,6 +164,22 @@ impl Words<'_> {
             Subject::Deadlock { roles } => self.deadlock(roles),
             Subject::Misuse { agent, what, .. } => format!("{} {what}", self.agent(*agent)),
             Subject::Completion => "an execution in which every thread finishes".to_owned(),
+        }
+    }
+
+    /// What a flag about mbarriers means for the two operations.
+    fn mbarrier_flag(&self, name: &str, a: EventId, b: EventId) -> String {
+        let object = match &self.graph().events[a].kind {
+            EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.clone(),
+            _ => "an mbarrier".to_owned(),
+        };
+        let (first, second) = (self.thread(a), self.thread(b));
+        match name {
+            "mbarrier-init" => {
+                format!("{second} may use {object} before its initialisation by {first} is over")
+            }
+            "mbarrier-inval" => format!("{first} may still use {object} when {second} invalidates it"),
+            _ => format!("{first} arrives at {object} and nobody has waited for the phase before"),
         }
     }
 
