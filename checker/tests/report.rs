@@ -301,3 +301,34 @@ kernel order { global x: u32 = 0; texture t: u32 alias x; surface s: u32 alias x
         assert!(reports.json.contains("\"notes\":[\"PTX's memory model"), "{}", reports.json);
     }
 }
+
+/// A ring whose consumer forgets to say that the stage is empty again.
+const FORGETFUL_RING: &str = "kernel ring {
+    launch { warps: 2 }
+    shared tile: u32;
+    shared full: mbarrier;
+    shared empty: mbarrier;
+    if tid == 0 {
+        mbarrier.init.shared::cta.b64 [full], 1;
+        mbarrier.init.shared::cta.b64 [empty], 1;
+    }
+    bar.sync 0;
+    if warpid == 0 {
+        for i in 0..2 {
+            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [empty], (i & 1) ^ 1;
+            st [tile], i;
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [full];
+        }
+    } else {
+        for i in 0..2 {
+            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], i & 1;
+            let v = ld [tile];
+        }
+    }
+}";
+
+#[test]
+fn a_hang_at_an_mbarrier_with_its_phases() {
+    let reports = reports(FORGETFUL_RING);
+    insta::assert_snapshot!(format!("{}\n{}", reports.pretty, reports.traces));
+}

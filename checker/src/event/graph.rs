@@ -107,6 +107,32 @@ pub struct Mbarrier {
     pub location: LocationId,
     /// Its first byte.
     pub offset_bytes: u32,
+    /// What happens to it, in order of threads and program order.
+    pub operations: Vec<PhasedOperation>,
+    /// Per phase: what it expects, and a term that is 1 iff it and all before it are complete.
+    pub phases: Vec<PhaseTerms>,
+}
+
+/// An operation on an mbarrier with the phase it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct PhasedOperation {
+    /// Its event.
+    pub event: EventId,
+    /// The phase in which it happens.
+    pub phase: TermRef,
+    /// Arrivals it counts for.
+    pub arrivals: u32,
+    /// Bytes it announces, less those it completes.
+    pub bytes: i64,
+}
+
+/// A phase of an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseTerms {
+    /// Arrivals it expects.
+    pub expected: TermRef,
+    /// 1 iff it and all before it are complete.
+    pub complete: TermRef,
 }
 
 /// One instance of a storage.

@@ -50,12 +50,69 @@ pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation) -> S
         table.push(row);
     }
     let mut text = draw(&table);
+    text += &phases(&words);
     if let Some(values) = Words::parameters(explanation) {
         text += &format!("  with {values}\n");
     }
     if n_folded > 0 {
         let s = if n_folded == 1 { "" } else { "s" };
         text += &format!("  {n_folded} more thread{s} without a step that matters here\n");
+    }
+    text
+}
+
+/// A table of phases for each mbarrier: who arrived, who passed, what is missing.
+fn phases(words: &Words<'_>) -> String {
+    let graph = &words.case.outcome.graph;
+    let value = |term| words.witness.values[term];
+    let mut text = String::new();
+    for mbarrier in graph.mbarriers.iter() {
+        let mut table = vec![["phase", "arrivals", "bytes", "arrived", "passed"].map(str::to_owned).to_vec()];
+        let happens =
+            |event: EventId| words.witness.execution.executed.contains(event) && words.span(event).is_some();
+        let operations: Vec<_> =
+            mbarrier.operations.iter().filter(|operation| happens(operation.event)).collect();
+        if operations.is_empty() {
+            continue;
+        }
+        for (number, phase) in (0u128..).zip(&mbarrier.phases) {
+            let here: Vec<_> =
+                operations.iter().filter(|operation| value(operation.phase) == number).collect();
+            let threads = |events: Vec<EventId>| {
+                let mut agents: Vec<AgentId> =
+                    events.into_iter().filter_map(|event| graph.events[event].agent).collect();
+                agents.dedup();
+                if agents.is_empty() { String::new() } else { words.agents(&agents) }
+            };
+            let arrived: u32 = here.iter().map(|operation| operation.arrivals).sum();
+            let bytes: i64 = here.iter().map(|operation| operation.bytes).sum();
+            // Those that pass see the phase before theirs complete.
+            let passed = operations.iter().filter(|operation| {
+                operation.arrivals == 0
+                    && matches!(&graph.events[operation.event].kind,
+                        EventKind::Mbarrier(event) if event.role == MbarrierRole::Wait)
+                    && value(operation.phase) == number + 1
+            });
+            let passed = threads(passed.map(|operation| operation.event).collect());
+            let by = threads(
+                here.iter()
+                    .filter(|operation| operation.arrivals > 0)
+                    .map(|operation| operation.event)
+                    .collect(),
+            );
+            let mark = if value(phase.complete) == 1 { "complete" } else { "open" };
+            table.push(vec![
+                format!("{number} {mark}"),
+                format!("{arrived} of {}", value(phase.expected)),
+                bytes.to_string(),
+                by,
+                passed,
+            ]);
+            if value(phase.complete) == 0 {
+                break;
+            }
+        }
+        text += &format!("  mbarrier {}\n{}", mbarrier.name, draw(&table));
     }
     text
 }

@@ -361,7 +361,13 @@ impl Unroller<'_> {
         } else {
             format!("{stem}[{index}]{instance}")
         };
-        let id = self.graph.mbarriers.push(Mbarrier { name, location, offset_bytes });
+        let id = self.graph.mbarriers.push(Mbarrier {
+            name,
+            location,
+            offset_bytes,
+            operations: Vec::new(),
+            phases: Vec::new(),
+        });
         self.mbarriers.object_of.insert((location, offset_bytes), id);
         Ok(Some(id))
     }

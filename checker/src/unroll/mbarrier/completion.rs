@@ -3,7 +3,10 @@
 use super::super::{UnrollError, Unroller};
 use super::phase::{Expected, Interval, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
-use crate::event::{BarrierEdge, MbarrierId, Misuse, Obligation, ObligationKind, TermPool, TermRef};
+use crate::event::{
+    BarrierEdge, MbarrierId, Misuse, Obligation, ObligationKind, PhaseTerms, PhasedOperation, TermPool,
+    TermRef,
+};
 use fencepost_dsl::kernel::program::{
     BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
 };
@@ -137,7 +140,30 @@ impl Unroller<'_> {
             self.state_operation(operation, *interval, &phases);
         }
         self.state_final_phase(object, &phases);
+        self.describe(object, &operations, &phases);
         self.link_phases(&operations)
+    }
+
+    /// What reports show of the object.
+    fn describe(&mut self, object: MbarrierId, operations: &[(Operation, Interval)], phases: &Phases) {
+        let mut described = Vec::new();
+        for (operation, interval) in operations.iter().filter(|(_, interval)| !interval.is_empty()) {
+            let (arrivals, bytes) = match operation.kind {
+                OperationKind::Arrive { count, expects, .. } => (count, i64::from(expects)),
+                OperationKind::Expect { bytes } => (0, i64::from(bytes)),
+                OperationKind::Complete { bytes } => (0, -i64::from(bytes)),
+                OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => (0, 0),
+                OperationKind::Init { .. } | OperationKind::Inval => continue,
+            };
+            let phase = self.phase_term(operation, *interval);
+            described.push(PhasedOperation { event: operation.event, phase, arrivals, bytes });
+        }
+        let of_phases = phases.counts.iter().zip(&phases.complete);
+        let terms =
+            of_phases.map(|(counts, &complete)| PhaseTerms { expected: counts.needs, complete }).collect();
+        let mbarrier = &mut self.graph.mbarriers[object];
+        mbarrier.operations = described;
+        mbarrier.phases = terms;
     }
 
     /// An operation without an initialisation on its path is an error (UB-M1); one that is not ordered after it is a
