@@ -41,7 +41,12 @@ impl Words<'_> {
         let site = &self.graph().sites[site];
         match self.object(event) {
             Some(object) if !site.operand.is_empty() => format!("{} [{object}]", site.text),
-            _ => site.text.clone(),
+            _ => match &self.graph().events[event].kind {
+                EventKind::Mbarrier(operation) => {
+                    format!("{} [{}]", site.text, self.graph().mbarriers[operation.object].name)
+                }
+                _ => site.text.clone(),
+            },
         }
     }
 

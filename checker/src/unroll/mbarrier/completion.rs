@@ -129,7 +129,7 @@ impl Unroller<'_> {
             .filter(|(operation, interval)| operation.kind.arrivals() > 0 && !interval.is_empty())
             .map(|(_, interval)| interval.last + 1)
             .max()
-            .unwrap_or(0);
+            .unwrap_or(1);
         if n_phases >= PHASES_MAX {
             let span = operations.first().map_or(self.kernel.span, |(operation, _)| operation.span);
             let value = u64::from(PHASES_MAX);
