@@ -3,6 +3,8 @@
 //! Every value read is stored to a result word of its own at the end of its block, so that final memory tells everything
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
+pub mod synchronization;
+
 use fencepost_dsl::vocabulary::Proxy;
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};

@@ -46,6 +46,9 @@ pub struct Edition {
     pub sc_per_location: bool,
     /// MM-19: two accesses of one thread may race (through two virtual addresses).
     pub races_inside_threads: bool,
+    /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
+    /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
+    pub phases_follow_justification: bool,
 }
 
 impl Edition {
@@ -64,6 +67,7 @@ impl Edition {
         control_dependencies: false,
         sc_per_location: true,
         races_inside_threads: true,
+        phases_follow_justification: false,
     };
     /// The published formal model of PTX ISA 7.5.
     pub const PTX_7_5: Self = Self {
@@ -80,6 +84,7 @@ impl Edition {
         control_dependencies: true,
         sc_per_location: false,
         races_inside_threads: false,
+        phases_follow_justification: false,
     };
     /// The published formal model of PTX ISA 6.0.
     pub const PTX_6_0: Self = Self {
@@ -96,6 +101,7 @@ impl Edition {
         control_dependencies: true,
         sc_per_location: true,
         races_inside_threads: false,
+        phases_follow_justification: false,
     };
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::PTX, Self::PTX_7_5, Self::PTX_6_0];
