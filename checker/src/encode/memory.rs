@@ -307,7 +307,8 @@ impl Encoder<'_> {
             | BaseRelation::External
             | BaseRelation::SameScope
             | BaseRelation::SameMbarrier
-            | BaseRelation::SameCta => unreachable!("{base:?} has no open pairs"),
+            | BaseRelation::SameCta
+            | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),
         })
     }
 

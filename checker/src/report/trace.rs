@@ -145,6 +145,7 @@ fn relevant(
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
             EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
+            | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
             | EventKind::ClusterArrive { .. }
             | EventKind::ClusterWait
@@ -238,7 +239,10 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
             MbarrierRole::Wait => format!("{instruction} (passes)"),
             _ => instruction,
         },
-        EventKind::Init(_) | EventKind::Fence { .. } | EventKind::ProxyFence(_) => instruction,
+        EventKind::Init(_)
+        | EventKind::Fence { .. }
+        | EventKind::ProxyFence(_)
+        | EventKind::RestrictedFence(_) => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {
         text += " (a try that fails)";
