@@ -307,6 +307,8 @@ impl Encoder<'_> {
             | BaseRelation::External
             | BaseRelation::SameScope
             | BaseRelation::SameMbarrier
+            | BaseRelation::CtaLife
+            | BaseRelation::PeerLife
             | BaseRelation::SameCta => unreachable!("{base:?} has no open pairs"),
         })
     }

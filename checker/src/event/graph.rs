@@ -1,6 +1,6 @@
 //! Events and the graph that holds them.
 
-use super::{AgentId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId};
+use super::{AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
-/// Invariants: events of an agent are contiguous and ascend in `position`; initial writes come last;
+/// Invariants: events of an agent are contiguous and ascend in `position`; then come starts and ends of CTAs, and initial
+/// writes last;
 /// every term in the graph belongs to `terms`.
 #[derive(Clone, Debug)]
 pub struct EventGraph {
@@ -52,6 +53,11 @@ pub struct EventGraph {
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
     /// brings about (BR-7). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
+    /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
+    pub peer_accesses: Vec<PeerAccess>,
+    /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
+    /// or where none waits for another.
+    pub starts: Vec<TermRef>,
     /// The symbolic parameters, for reports.
     pub parameters: Vec<(String, UnknownId)>,
 }
@@ -81,6 +87,8 @@ impl EventGraph {
             phase_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
+            peer_accesses: Vec::new(),
+            starts: Vec::new(),
             parameters: Vec::new(),
         }
     }
@@ -96,6 +104,27 @@ impl EventGraph {
             (BaseRelation::PhaseOrder, &self.phase_edges),
         ]
     }
+}
+
+impl EventGraph {
+    /// Whether the thread's cluster has started.
+    pub fn started(&self, agent: AgentId) -> TermRef {
+        let cluster = self.hierarchy.cluster_of(agent) as usize;
+        self.starts.get(cluster).copied().unwrap_or(TermPool::TRUE)
+    }
+}
+
+/// An access of one CTA's shared memory, or an operation on its mbarrier, by a thread of another CTA.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerAccess {
+    /// The access.
+    pub access: EventId,
+    /// Whose memory it is.
+    pub owner: CtaId,
+    /// The start of that CTA.
+    pub start: EventId,
+    /// Its end.
+    pub exit: EventId,
 }
 
 /// An mbarrier object.
@@ -162,7 +191,7 @@ pub struct Site {
 /// One dynamic instance of (a part of) an instruction.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The thread; `None` for initial writes.
+    /// The thread; `None` for initial writes, and for the start and end of a CTA.
     pub agent: Option<AgentId>,
     /// Happens iff this is 1.
     pub guard: TermRef,
@@ -223,6 +252,10 @@ pub enum EventKind {
     ClusterWait,
     /// An operation on an mbarrier.
     Mbarrier(MbarrierEvent),
+    /// A CTA starts.
+    CtaStart(CtaId),
+    /// A CTA has ended, with all its threads.
+    CtaExit(CtaId),
 }
 
 impl EventKind {

@@ -161,6 +161,10 @@ base_names! {
         MbarrierInit = "MBAR-INIT",
         /// `mbarrier.inval`.
         MbarrierInval = "MBAR-INVAL",
+        /// The start of a CTA, where a peer touches its shared memory.
+        CtaStart = "CTA-START",
+        /// The end of a CTA: all its threads have run to their ends.
+        CtaExit = "CTA-EXIT",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
         /// Accesses through the generic proxy, thread fences, and `fence.proxy.generic`.
@@ -226,6 +230,10 @@ base_names! {
         Signals = "signals",
         /// Operations on one mbarrier, the second in a later phase than the first.
         PhaseOrder = "phase-order",
+        /// From the start of a CTA to the events of its threads, and from those to its end. Orders nothing in memory.
+        CtaLife = "cta-life",
+        /// From the start of a CTA to what threads of other CTAs do in its shared memory, and from that to its end.
+        PeerLife = "peer-life",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// Fence-SC order: an acyclic order of `fence.sc`, total on those in each other's scope, chosen per execution (MM-32).
