@@ -201,11 +201,6 @@ const FINDINGS: &[Code] = &[
         "shared memory of a peer is accessed when that CTA may have ended"
     ),
     finding!(
-        "barrier::elect-mask",
-        "barrier-elect-mask",
-        "a lane executes `elect.sync` with a mask that leaves it out"
-    ),
-    finding!(
         "vacuity::nothing-completes",
         "vacuity-nothing-completes",
         "no execution runs every thread to its end"

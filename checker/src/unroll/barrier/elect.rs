@@ -37,7 +37,7 @@ impl Unroller<'_> {
         let lane = self.graph.hierarchy.threads[self.agent].lane;
         if value >> lane & 1 == 0 {
             let misuse = Misuse {
-                code: "barrier::elect-mask",
+                code: "barrier::lane-not-in-mask",
                 rule: "UB-A14",
                 what: format!("executes `elect.sync` with mask {value:#x}, which leaves out its lane {lane}"),
                 help: "let the mask name exactly the lanes that execute the instruction",
