@@ -4,9 +4,9 @@
 
 pub mod condition;
 mod deadlock;
-mod lifetime;
 pub mod diagnostic;
 pub mod json;
+mod lifetime;
 pub mod summary;
 pub mod trace;
 pub mod wording;

@@ -98,10 +98,10 @@ fn a_peer_is_known_to_have_started() {
     // Relaxed arrivals order no memory, but whoever passes knows that the others are there.
     expect(&reach(MEET_RELAXED, STORE, MEET), &[]);
     // To have arrived oneself says nothing of others.
-    expect(&reach("barrier.cluster.arrive;", &format!("{STORE} barrier.cluster.wait;"), ""), &[
-        MAY_HAVE_EXITED,
-        NOT_STARTED,
-    ]);
+    expect(
+        &reach("barrier.cluster.arrive;", &format!("{STORE} barrier.cluster.wait;"), ""),
+        &[MAY_HAVE_EXITED, NOT_STARTED],
+    );
 }
 
 #[test]
@@ -223,7 +223,11 @@ fn lifetime_reports() {
     insta::assert_snapshot!("peer_not_started", reports(&reach("", STORE, MEET)).pretty);
     insta::assert_snapshot!("peer_may_have_exited", reports(&reach(MEET, STORE, "")).pretty);
     let json = reports(&reach(MEET, STORE, "")).json;
-    for part in ["\"property\":\"lifetime\"", "\"code\":\"lifetime::peer-may-have-exited\"", "\"help\":\"let every thread"] {
+    for part in [
+        "\"property\":\"lifetime\"",
+        "\"code\":\"lifetime::peer-may-have-exited\"",
+        "\"help\":\"let every thread",
+    ] {
         assert!(json.contains(part), "{part}\n{json}");
     }
 }
@@ -384,7 +388,9 @@ fn every_lane_of_the_mask_is_waited_for() {
 
 #[test]
 fn an_election_orders_no_memory() {
-    let text = |meet: &str| format!("if laneid == 0 {{ st.weak [x], 1; }} {meet} if laneid == 1 {{ let v = ld.weak [x]; }}");
+    let text = |meet: &str| {
+        format!("if laneid == 0 {{ st.weak [x], 1; }} {meet} if laneid == 1 {{ let v = ld.weak [x]; }}")
+    };
     expect(&elect(2, &text("let p = elect.sync 3;")), &["race::uniform"]);
     expect(&elect(2, &text("bar.warp.sync 3;")), &[]);
 }

@@ -1,6 +1,8 @@
 //! Events and the graph that holds them.
 
-use super::{AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId};
+use super::{
+    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
+};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};

@@ -99,8 +99,11 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(_)));
-    let absent: Vec<u32> =
-        (0u32..).zip(&graph.starts).filter(|&(_, &started)| witness.values[started] == 0).map(|(c, _)| c).collect();
+    let absent: Vec<u32> = (0u32..)
+        .zip(&graph.starts)
+        .filter(|&(_, &started)| witness.values[started] == 0)
+        .map(|(c, _)| c)
+        .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
     } else if looks().any(|look| look.is_weak) {

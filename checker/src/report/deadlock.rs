@@ -44,7 +44,8 @@ impl Words<'_> {
             _ => "they have",
         };
         let launch = &self.case.outcome.graph.hierarchy.launch;
-        let together = if launch.ctas > 1 { "only the CTAs of one cluster" } else { "no two CTAs of this launch" };
+        let together =
+            if launch.ctas > 1 { "only the CTAs of one cluster" } else { "no two CTAs of this launch" };
         Some(format!(
             "{} need not start before the others have finished, and in this execution {has} not: {together} are \
              sure to run at the same time, and nothing says in which order they start",
@@ -94,7 +95,10 @@ impl Words<'_> {
             WaitFact::Memory(looks) => {
                 let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
                 let others = if absent { "of those that have started is left" } else { "is left" };
-                format!("{who} would go round once more: {}; no thread {others} that could change it", looks.join(", "))
+                format!(
+                    "{who} would go round once more: {}; no thread {others} that could change it",
+                    looks.join(", ")
+                )
             }
             WaitFact::Phase { object, text, completed, arrived } => {
                 let s = if *completed == 1 { "" } else { "s" };

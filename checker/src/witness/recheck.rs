@@ -355,9 +355,8 @@ fn check_deadlock(
 ) -> Result<(), Disagreement> {
     let has_started = |agent| values[graph.started(agent)] == 1;
     let finished = |agent| values[graph.completed[agent]] == 1;
-    let stands = |agent| {
-        graph.blocked.iter().any(|blocked| blocked.agent == agent && values[blocked.stuck] == 1)
-    };
+    let stands =
+        |agent| graph.blocked.iter().any(|blocked| blocked.agent == agent && values[blocked.stuck] == 1);
     let running: Vec<_> = graph.hierarchy.agents().filter(|&agent| has_started(agent)).collect();
     ensure((running.len() == graph.hierarchy.n_threads()) == everywhere, || {
         "which clusters have started is not as claimed of the execution found".into()

@@ -52,7 +52,8 @@ impl Unroller<'_> {
         self.run_barrier(state, site, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
         let leaders = self.leaders(warp, value);
         if let Some(register) = result.predicate {
-            let leads = leaders.iter().find(|&&(of, _)| of == lane).map_or(TermPool::FALSE, |&(_, leads)| leads);
+            let leads =
+                leaders.iter().find(|&&(of, _)| of == lane).map_or(TermPool::FALSE, |&(_, leads)| leads);
             let leads = self.graph.terms.resize(leads, frame.width(register));
             state.env.set(register, leads);
         }
