@@ -5,11 +5,12 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod prepare;
+mod residency;
 mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
-use crate::encode::goal::{Goal, GoalKind};
+use crate::encode::goal::{Goal, GoalKind, LIFETIME};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId, ObligationKind};
 use crate::solve::{Answer, Effort, solve};
@@ -25,6 +26,7 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
+use residency::waits_for_other_clusters;
 use settle::Settled;
 use std::collections::BTreeSet;
 
@@ -119,7 +121,13 @@ pub fn check(
             ..UnrollOptions::default()
         };
         let start = (config.clock)();
-        let graph = match unroll(program, kernel, launch, &options) {
+        let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
+            if launch.resident || !options.hangs || !waits_for_other_clusters(&graph) {
+                return Ok(graph);
+            }
+            unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
+        });
+        let graph = match unrolled {
             Ok(graph) => graph,
             Err(UnrollError::Unsupported(diagnostic)) => {
                 return Err(CheckError::Unsupported(Box::new(diagnostic)));
@@ -259,6 +267,7 @@ impl Decision {
         // A model without flags states no race, so nothing can be claimed of races.
         let stated = |property: Property| match property {
             Property::Race => !model.flags.is_empty(),
+            Property::Lifetime => model.flags.iter().any(|flag| flag.name.starts_with(LIFETIME)),
             Property::Condition => condition.is_some(),
             Property::Assert
             | Property::Deadlock
@@ -320,7 +329,7 @@ impl<'a> Decider<'a> {
         let stop = || clock() > deadline;
         let start = clock();
         let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
-        let roots = roots(self.model);
+        let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config.treatment, &stop);
         let (cells, table) = match prepared {
             Ok(prepared) => prepared,
@@ -360,12 +369,33 @@ impl<'a> Decider<'a> {
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let mut open: Vec<&Goal> = encoding
+        let open: Vec<&Goal> = encoding
             .goals
             .iter()
             .filter(|goal| self.config.properties.contains(&property_of(problem, &goal.kind)))
             .collect();
         self.decision.statistics.open_goals = open.len();
+        // A hang with every cluster running is no matter of which have started.
+        let (residency, open) = open.into_iter().partition(|goal| goal.kind == GoalKind::NotResident);
+        self.ask_goals(problem, encoding, open)?;
+        let hangs = self.decision.findings.iter().any(|finding| finding.property == Property::Deadlock);
+        if !hangs && self.decision.limit.is_none() {
+            self.ask_goals(problem, encoding, residency)?;
+        }
+        // Synchronization that is right but too narrow is the likely cause of what else there is: it comes first.
+        self.decision.findings.sort_by_key(|finding| {
+            !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
+        });
+        self.ask_rest(problem, encoding)
+    }
+
+    /// Which of the goals some execution reaches.
+    fn ask_goals(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        mut open: Vec<&Goal>,
+    ) -> Result<(), CheckError> {
         // One query whose goal is the disjunction of everything open; each finding takes its kind out.
         while !open.is_empty() {
             if self.decision.findings.len() >= self.config.limits.findings_max {
@@ -392,10 +422,11 @@ impl<'a> Decider<'a> {
             self.decision.findings.push(finding);
             open.retain(|goal| finding_key(problem, &goal.kind) != key);
         }
-        // Synchronization that is right but too narrow is the likely cause of what else there is: it comes first.
-        self.decision.findings.sort_by_key(|finding| {
-            !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
-        });
+        Ok(())
+    }
+
+    /// The litmus condition, the loop bound, and what should be possible.
+    fn ask_rest(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
         if self.decision.limit.is_none()
             && self.config.properties.contains(&Property::Condition)
             && let Some(literal) = encoding.condition
@@ -550,7 +581,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
             ObligationKind::Discipline(_) => Property::Barrier,
         },
         GoalKind::Final(_) => Property::Assert,
-        GoalKind::Deadlock => Property::Deadlock,
+        GoalKind::Deadlock | GoalKind::NotResident => Property::Deadlock,
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
     }
@@ -560,6 +591,8 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
 fn property_of_flag(name: &str) -> Property {
     if name.starts_with("mbarrier-") || name.starts_with("barrier-") {
         Property::Barrier
+    } else if name.starts_with(LIFETIME) {
+        Property::Lifetime
     } else {
         Property::Race
     }
@@ -574,7 +607,7 @@ fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
         }
         GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
         GoalKind::Final(index) => FindingKey::Final(*index),
-        GoalKind::Deadlock => FindingKey::Deadlock,
+        GoalKind::Deadlock | GoalKind::NotResident => FindingKey::Deadlock,
         GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
     }
 }

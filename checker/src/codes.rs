@@ -186,6 +186,21 @@ const FINDINGS: &[Code] = &[
     finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
+        "deadlock::not-co-resident",
+        "deadlock-not-co-resident",
+        "a thread waits for a CTA that need not have started"
+    ),
+    finding!(
+        "lifetime::peer-not-started",
+        "lifetime-peer-not-started",
+        "shared memory of a peer is accessed before that CTA is known to have started"
+    ),
+    finding!(
+        "lifetime::peer-may-have-exited",
+        "lifetime-peer-may-have-exited",
+        "shared memory of a peer is accessed when that CTA may have ended"
+    ),
+    finding!(
         "vacuity::nothing-completes",
         "vacuity-nothing-completes",
         "no execution runs every thread to its end"

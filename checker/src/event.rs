@@ -15,7 +15,7 @@ pub mod term;
 pub use graph::{
     Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
     FinalGoal, FinalLook, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse, Obligation,
-    ObligationKind, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role, Site, Wait,
+    ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role, Site, Wait,
 };
 pub use hierarchy::{Hierarchy, Thread};
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
@@ -25,7 +25,7 @@ use fencepost_dsl::define_id;
 define_id! {
     /// A thread of the launch.
     pub struct AgentId;
-    /// An event of the graph; ascending in program order within an agent, initial writes last.
+    /// An event of the graph; ascending in program order within an agent; starts and ends of CTAs, then initial writes last.
     pub struct EventId;
     /// One instance of a storage: the kernel's (global) or one CTA's (shared).
     pub struct LocationId;

@@ -6,13 +6,14 @@
 
 pub mod chain;
 pub mod deadlock;
+pub mod lifetime;
 pub mod proxy;
 pub mod race;
 pub mod repair;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
-use crate::event::{AgentId, EventGraph, EventId, ObligationKind, TermKind, TermRef, UnknownKind};
+use crate::event::{AgentId, CtaId, EventGraph, EventId, ObligationKind, TermKind, TermRef, UnknownKind};
 use crate::verdict::{Finding, Property};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -76,6 +77,19 @@ pub enum Subject {
     Deadlock {
         /// Who, and for what.
         roles: Vec<deadlock::Role>,
+        /// Clusters that have not started.
+        absent: Vec<u32>,
+    },
+    /// An access of a peer's shared memory while that CTA may not be there.
+    Lifetime {
+        /// The access.
+        access: EventId,
+        /// Whose memory it is.
+        owner: CtaId,
+        /// Whether the owner may have ended; else it may not have started.
+        ended: bool,
+        /// The last instruction of the owner, if it has ended and has one.
+        last: Option<EventId>,
     },
     /// A broken rule about barriers or mbarriers.
     Misuse {
@@ -138,6 +152,8 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let name = model.flags[*flag].name.as_str();
             if name == "race" {
                 race::explain(graph, model, witness, *pair)
+            } else if let Some(explanation) = lifetime::explain(graph, witness, *pair) {
+                explanation
             } else if let Some((code, rule)) = mbarrier_flag(name) {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare(code, Property::Barrier, vec![rule], subject)
@@ -147,7 +163,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             }
         }
         GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
-        GoalKind::Deadlock => deadlock::explain(graph, witness),
+        GoalKind::Deadlock | GoalKind::NotResident => deadlock::explain(graph, witness),
         GoalKind::Condition => condition(graph, witness),
         GoalKind::Completion => {
             bare("vacuity::nothing-completes", Property::Reachable, Vec::new(), Subject::Completion)
@@ -349,6 +365,7 @@ impl Explanation {
                 set.insert(*earlier);
                 set.insert(*later);
             }
+            Subject::Lifetime { access, .. } => set.insert(*access),
             Subject::Assertion { .. }
             | Subject::Deadlock { .. }
             | Subject::Misuse { .. }

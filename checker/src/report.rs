@@ -6,6 +6,7 @@ pub mod condition;
 mod deadlock;
 pub mod diagnostic;
 pub mod json;
+mod lifetime;
 pub mod summary;
 pub mod trace;
 pub mod wording;
@@ -54,7 +55,7 @@ impl Style {
 }
 
 /// What this version does not decide; said in every report.
-pub const UNCHECKED: [&str; 1] = ["lifetime"];
+pub const UNCHECKED: [&str; 1] = ["aligned"];
 
 /// `text` broken at blanks into lines of at most `width` columns; words longer than that stay whole.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {

@@ -14,6 +14,7 @@ mod dump;
 mod env;
 mod expression;
 mod hang;
+mod lifetime;
 mod loops;
 mod mbarrier;
 mod statement;
@@ -49,11 +50,13 @@ pub struct UnrollOptions {
     pub max_steps: u64,
     /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
     pub hangs: bool,
+    /// Whether some clusters may not have started ([`EventGraph::starts`]).
+    pub starts: bool,
 }
 
 impl Default for UnrollOptions {
     fn default() -> Self {
-        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000, hangs: false }
+        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000, hangs: false, starts: false }
     }
 }
 
@@ -104,12 +107,16 @@ pub fn unroll(
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
     let mut unroller = Unroller::new(program, kernel, launch, options);
+    if options.starts {
+        unroller.declare_starts();
+    }
     let parameters = unroller.declare_parameters();
     for agent in unroller.graph.hierarchy.agents() {
         unroller.run_thread(agent, &parameters)?;
     }
     unroller.finish_barriers()?;
     unroller.finish_mbarriers()?;
+    unroller.finish_peers()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
@@ -234,10 +241,7 @@ impl<'a> Unroller<'a> {
     }
 
     fn cta_name(&self, cta: CtaId) -> String {
-        let launch = &self.graph.hierarchy.launch;
-        let per_gpu = launch.clusters * launch.ctas;
-        let name = format!("cta {}", cta.0 % per_gpu);
-        if launch.gpus > 1 { format!("{name} on gpu {}", cta.0 / per_gpu) } else { name }
+        self.graph.hierarchy.describe_cta(cta)
     }
 
     /// The parameters as unknowns, in the environment every thread starts with.
@@ -273,7 +277,7 @@ impl<'a> Unroller<'a> {
         self.breaks.clear();
         self.barriers.start_thread();
         let frame = Frame::of_kernel(self.kernel);
-        let mut state = State { live: TermPool::TRUE, env: parameters.clone() };
+        let mut state = State { live: self.graph.started(agent), env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
         self.check_registers(self.kernel.span)?;
         // From the last end backwards, so that neighbours differ in their last decision only and cancel.

@@ -20,6 +20,8 @@ pub enum Property {
     Deadlock,
     /// The rules about barriers and mbarriers are kept.
     Barrier,
+    /// Shared memory of a peer CTA is accessed only while that CTA is there.
+    Lifetime,
     /// Indices stay inside their objects.
     Bounds,
     /// `reachable` statements are reached, and some execution completes.
@@ -30,11 +32,12 @@ pub enum Property {
 
 impl Property {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Race,
         Self::Assert,
         Self::Deadlock,
         Self::Barrier,
+        Self::Lifetime,
         Self::Bounds,
         Self::Reachable,
         Self::Condition,
@@ -47,6 +50,7 @@ impl Property {
             Self::Assert => "assert",
             Self::Deadlock => "deadlock",
             Self::Barrier => "barrier",
+            Self::Lifetime => "lifetime",
             Self::Bounds => "bounds",
             Self::Reachable => "reachable",
             Self::Condition => "condition",

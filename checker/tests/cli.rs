@@ -62,7 +62,7 @@ fn exit_codes_tell_verdicts_apart() {
         ("syntax", "kernel {", &[], 2),
         ("events", "kernel k { global x: u32 = 0; for i in 0..90000 { st [x], i; } }", &[], 3),
         ("proved", PROVED, &["--property", "deadlock"], 0),
-        ("proved", PROVED, &["--property", "lifetime"], 2),
+        ("proved", PROVED, &["--property", "liveness"], 2),
         ("proved", PROVED, &["--property", "nonsense"], 2),
         ("proved", PROVED, &["--model", "nonsense"], 2),
         ("proved", PROVED, &["--launch", "nonsense"], 2),

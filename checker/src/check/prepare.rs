@@ -1,6 +1,7 @@
 //! The passes between unrolling and solving: initial writes, bounds, and spin tries that cannot matter.
 
 use super::Config;
+use crate::encode::goal::is_asked;
 use crate::encode::{EncodeError, Problem, Treatment, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
@@ -11,12 +12,12 @@ use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use std::collections::BTreeSet;
 
 /// Terms whose bounds are needed: axioms, and flags that are no refinements.
-pub(super) fn roots(model: &MemoryModel) -> Vec<TermId> {
-    model.axioms.iter().map(|axiom| axiom.term).chain(flag_terms(model)).collect()
+pub(super) fn roots(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
+    model.axioms.iter().map(|axiom| axiom.term).chain(flag_terms(model, graph)).collect()
 }
 
-fn flag_terms(model: &MemoryModel) -> Vec<TermId> {
-    model.flags.iter().filter(|flag| !flag.name.contains('.')).map(|flag| flag.term).collect()
+fn flag_terms(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
+    model.flags.iter().filter(|flag| is_asked(flag, graph)).map(|flag| flag.term).collect()
 }
 
 /// Initial writes and bounds. After this pass every pair of every relation is impossible, certain or open.
@@ -37,10 +38,11 @@ pub(super) fn prepare(
     let bounds = |graph: &EventGraph| {
         bound(Basis::new(graph, &cells), model, roots, treatment.tighten, stop).map_err(|_| Limit::Deadline)
     };
+    let flags = flag_terms(model, &graph);
     let mut table = bounds(&graph);
     if let Ok(first) = &table
         && treatment.prune_spins
-        && prune_spins(&mut graph, first, &flag_terms(model))
+        && prune_spins(&mut graph, first, &flags)
     {
         table = bounds(&graph);
     }
@@ -63,7 +65,8 @@ pub struct Artefacts {
 pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Limit> {
     let (clock, deadline) = (config.clock, config.deadline_us);
     let stop = || clock() > deadline;
-    let (graph, prepared) = prepare(graph, model, &roots(model), config.treatment, &stop);
+    let roots = roots(model, &graph);
+    let (graph, prepared) = prepare(graph, model, &roots, config.treatment, &stop);
     let (cells, table) = prepared?;
     let problem = Problem { graph: &graph, cells: &cells, model, table: &table };
     let bounds = crate::relation::dump(model, &table);

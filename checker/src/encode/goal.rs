@@ -2,7 +2,8 @@
 
 use super::{EncodeError, Encoder};
 use crate::cnf::{Direction, Literal};
-use crate::event::{AgentId, EventId, TermRef};
+use crate::event::{AgentId, EventGraph, EventId, TermRef};
+use fencepost_dsl::cat::memory_model::Flag;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::{IndexVec, Span};
 
@@ -31,6 +32,8 @@ pub enum GoalKind {
     Final(usize),
     /// Some thread has not finished, and every such thread stands where nothing lets it go on.
     Deadlock,
+    /// Some cluster has not started, and of the others' threads some have not finished and wait for ever.
+    NotResident,
     /// An execution that the graph's litmus condition asks for, as an example or a counter-example.
     Condition,
     /// Every thread runs to its end. Nothing wrong: asked so that a proof is not about nothing.
@@ -45,6 +48,16 @@ pub struct ReachableGoal {
     /// True only in executions that do it.
     pub literal: Literal,
 }
+
+/// Whether a flag is looked for: refinements are for found executions only, and without accesses of a peer's shared memory
+/// there is nothing to say of its lifetime.
+pub fn is_asked(flag: &Flag, graph: &EventGraph) -> bool {
+    let is_idle = flag.name.starts_with(LIFETIME) && graph.peer_accesses.is_empty();
+    !flag.name.contains('.') && !is_idle
+}
+
+/// Flags about the lifetime of shared memory start like this.
+pub const LIFETIME: &str = "lifetime-";
 
 /// Goals, "this thread runs past this loop cut", "every thread ran to its end", what must be reachable, and the
 /// execution a litmus condition asks for.
@@ -111,20 +124,35 @@ impl Encoder<'_> {
         for blocked in &graph.blocked {
             standing[blocked.agent].push(blocked.stuck);
         }
-        let mut settled = vec![!complete];
+        let mut settled = Vec::with_capacity(standing.len());
         for (agent, ways) in standing.iter_enumerated() {
             let ways = ways.iter().chain([&graph.completed[agent]]);
             let ways = self.truths(ways.copied());
             settled.push(self.formula.or(Direction::Both, &ways));
         }
-        self.add_goal(goals, GoalKind::Deadlock, &settled);
+        let starts = self.truths(graph.starts.iter().copied());
+        let mut hangs = settled.clone();
+        hangs.push(!complete);
+        hangs.extend(&starts);
+        self.add_goal(goals, GoalKind::Deadlock, &hangs);
+        if starts.is_empty() {
+            return;
+        }
+        let everywhere = self.formula.and(Direction::Both, &starts);
+        let stuck = self.truths(graph.blocked.iter().map(|blocked| blocked.stuck));
+        let mut waits = vec![!everywhere, self.formula.or(Direction::Both, &stuck)];
+        for (agent, ends) in graph.hierarchy.agents().zip(settled) {
+            let started = self.truth(graph.started(agent));
+            waits.push(self.formula.or(Direction::Both, &[!started, ends]));
+        }
+        self.add_goal(goals, GoalKind::NotResident, &waits);
     }
 
-    /// Flags whose name has no dot; the others refine them on a found execution.
+    /// The flags that are asked for, pair by pair.
     fn flag_goals(&mut self) -> Result<Vec<Goal>, EncodeError> {
         let mut goals = Vec::new();
         for (index, flag) in self.problem.model.flags.iter().enumerate() {
-            if flag.name.contains('.') {
+            if !is_asked(flag, self.problem.graph) {
                 continue;
             }
             if !self.is_relation(flag.term) {

@@ -308,6 +308,8 @@ impl Encoder<'_> {
             | BaseRelation::SameScope
             | BaseRelation::SameMbarrier
             | BaseRelation::SameCta
+            | BaseRelation::CtaLife
+            | BaseRelation::PeerLife
             | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),
         })
     }

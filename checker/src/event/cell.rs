@@ -46,7 +46,8 @@ pub fn possible_offsets(terms: &TermPool, access: &Access, size_bytes: u32) -> s
 /// # Errors
 /// If a symbolic index could reach more than [`CELLS_MAX`] cells of a location.
 pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells> {
-    graph.events = graph.events.iter().filter(|event| event.agent.is_some()).cloned().collect();
+    graph.events =
+        graph.events.iter().filter(|event| !matches!(event.kind, EventKind::Init(_))).cloned().collect();
     let grain_bytes = grains(graph);
     let mut wanted: BTreeSet<(LocationId, u32)> = BTreeSet::new();
     for event in graph.events.iter() {

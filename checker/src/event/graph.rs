@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
-/// Invariants: events of an agent are contiguous and ascend in `position`; initial writes come last;
+/// Invariants: events of an agent are contiguous and ascend in `position`; then come starts and ends of CTAs, and initial
+/// writes last;
 /// every term in the graph belongs to `terms`.
 #[derive(Clone, Debug)]
 pub struct EventGraph {
@@ -54,6 +55,11 @@ pub struct EventGraph {
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
     /// brings about (BR-7). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
+    /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
+    pub peer_accesses: Vec<PeerAccess>,
+    /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
+    /// or where none waits for another.
+    pub starts: Vec<TermRef>,
     /// The symbolic parameters, for reports.
     pub parameters: Vec<(String, UnknownId)>,
 }
@@ -83,6 +89,8 @@ impl EventGraph {
             phase_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
+            peer_accesses: Vec::new(),
+            starts: Vec::new(),
             parameters: Vec::new(),
         }
     }
@@ -98,6 +106,27 @@ impl EventGraph {
             (BaseRelation::PhaseOrder, &self.phase_edges),
         ]
     }
+}
+
+impl EventGraph {
+    /// Whether the thread's cluster has started.
+    pub fn started(&self, agent: AgentId) -> TermRef {
+        let cluster = self.hierarchy.cluster_of(agent) as usize;
+        self.starts.get(cluster).copied().unwrap_or(TermPool::TRUE)
+    }
+}
+
+/// An access of one CTA's shared memory, or an operation on its mbarrier, by a thread of another CTA.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerAccess {
+    /// The access.
+    pub access: EventId,
+    /// Whose memory it is.
+    pub owner: CtaId,
+    /// The start of that CTA.
+    pub start: EventId,
+    /// Its end.
+    pub exit: EventId,
 }
 
 /// An mbarrier object.
@@ -166,7 +195,7 @@ pub struct Site {
 /// One dynamic instance of (a part of) an instruction.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The thread; `None` for initial writes.
+    /// The thread; `None` for initial writes, and for the start and end of a CTA.
     pub agent: Option<AgentId>,
     /// Happens iff this is 1.
     pub guard: TermRef,
@@ -229,6 +258,10 @@ pub enum EventKind {
     ClusterWait,
     /// An operation on an mbarrier.
     Mbarrier(MbarrierEvent),
+    /// A CTA starts.
+    CtaStart(CtaId),
+    /// A CTA has ended, with all its threads.
+    CtaExit(CtaId),
 }
 
 impl EventKind {

@@ -95,6 +95,27 @@ impl Hierarchy {
         if self.launch.placement.is_some() { own } else { own / self.launch.ctas }
     }
 
+    /// Number of clusters of the launch.
+    pub fn n_clusters(&self) -> u32 {
+        self.agents().map(|agent| self.cluster_of(agent) + 1).max().unwrap_or(0)
+    }
+
+    /// How people call a CTA of the launch.
+    pub fn describe_cta(&self, cta: CtaId) -> String {
+        self.numbered("cta", cta.0, self.launch.clusters * self.launch.ctas)
+    }
+
+    /// How people call a cluster of the launch: by its CTA, if it has only one.
+    pub fn describe_cluster(&self, cluster: u32) -> String {
+        let what = if self.launch.ctas == 1 { "cta" } else { "cluster" };
+        self.numbered(what, cluster, self.launch.clusters)
+    }
+
+    fn numbered(&self, what: &str, number: u32, per_gpu: u32) -> String {
+        let name = format!("{what} {}", number % per_gpu);
+        if self.launch.gpus > 1 { format!("{name} on gpu {}", number / per_gpu) } else { name }
+    }
+
     /// The threads of a cluster.
     pub fn threads_of_cluster(&self, cluster: u32) -> impl Iterator<Item = AgentId> + use<'_> {
         self.agents().filter(move |&agent| self.cluster_of(agent) == cluster)

@@ -115,6 +115,10 @@ pub enum UnknownKind {
     WaitResult,
     /// Whether an arrival exceeds what its phase expects.
     Excess,
+    /// Whether a cluster has started.
+    Starts(u32),
+    /// Whether a lane is the leader, if no lane of the mask before it is.
+    Elected,
     /// Whether a thread is one of those that form a barrier's quorum.
     TakesPart,
     /// The combined predicate of a `bar.red`.

@@ -554,7 +554,11 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
         EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
         EventKind::RestrictedFence(fence) => Some(fence.scope()),
-        EventKind::ProxyFence(_) | EventKind::BarrierArrive | EventKind::BarrierWait => None,
+        EventKind::ProxyFence(_)
+        | EventKind::BarrierArrive
+        | EventKind::BarrierWait
+        | EventKind::CtaStart(_)
+        | EventKind::CtaExit(_) => None,
     }
 }
 

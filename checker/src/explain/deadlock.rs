@@ -4,6 +4,7 @@
 //! author meant to come first.
 
 use super::{Explanation, Subject, bare, final_reads};
+use crate::encode::goal::GoalKind;
 use crate::event::{AgentId, Blocked, EventGraph, EventKind, MbarrierRole, Wait};
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -98,7 +99,14 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(_)));
-    let (code, rules) = if looks().any(|look| look.is_weak) {
+    let absent: Vec<u32> = (0u32..)
+        .zip(&graph.starts)
+        .filter(|&(_, &started)| witness.values[started] == 0)
+        .map(|(c, _)| c)
+        .collect();
+    let (code, rules) = if witness.claim == GoalKind::NotResident {
+        ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    } else if looks().any(|look| look.is_weak) {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {
         ("deadlock::spin-never-ends", vec!["LT-8"])
@@ -119,7 +127,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
             }
         }
     }
-    let mut explanation = bare(code, Property::Deadlock, rules, Subject::Deadlock { roles });
+    let mut explanation = bare(code, Property::Deadlock, rules, Subject::Deadlock { roles, absent });
     explanation.reads = reads;
     explanation
 }

@@ -270,7 +270,9 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::ClusterArrive { .. }
-        | EventKind::ClusterWait => {}
+        | EventKind::ClusterWait
+        | EventKind::CtaStart(_)
+        | EventKind::CtaExit(_) => {}
     }
 }
 

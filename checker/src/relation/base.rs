@@ -67,7 +67,7 @@ impl Basis {
         let togetherness = Togetherness::new(graph);
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
-        for (base, pairs) in place_pairs(graph) {
+        for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
             relations.insert(base, MayMust::exact(pairs));
         }
         for (base, relation) in location_relations(graph) {
@@ -376,6 +376,8 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Mbarrier => mbarrier.is_some(),
         BaseSet::MbarrierInit => mbarrier.is_some_and(|m| m.role == MbarrierRole::Init),
         BaseSet::MbarrierInval => mbarrier.is_some_and(|m| m.role == MbarrierRole::Inval),
+        BaseSet::CtaStart => matches!(event.kind, EventKind::CtaStart(_)),
+        BaseSet::CtaExit => matches!(event.kind, EventKind::CtaExit(_)),
         BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
         BaseSet::AliasRelease => restricted == Some(RestrictedFence::ReleaseAlias),
         BaseSet::AliasAcquire => restricted == Some(RestrictedFence::AcquireAlias),
@@ -463,6 +465,28 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::SameCta, same_cta),
         (BaseRelation::SameScope, same_scope),
         (BaseRelation::Window, windows(graph)),
+    ]
+}
+
+/// When a CTA lives, and what its peers do in its memory.
+pub fn life_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
+    let n = graph.events.len();
+    let (mut life, mut peers) = (Vec::new(), Vec::new());
+    let mut owners: BTreeMap<CtaId, (EventId, EventId)> = BTreeMap::new();
+    for peer in &graph.peer_accesses {
+        peers.extend([(peer.start, peer.access), (peer.access, peer.exit)]);
+        owners.insert(peer.owner, (peer.start, peer.exit));
+    }
+    for (id, event) in graph.events.iter_enumerated() {
+        if let Some(agent) = event.agent
+            && let Some(&(start, exit)) = owners.get(&graph.hierarchy.cta_of(agent))
+        {
+            life.extend([(start, id), (id, exit)]);
+        }
+    }
+    vec![
+        (BaseRelation::CtaLife, BitMatrix::from_pairs(n, life)),
+        (BaseRelation::PeerLife, BitMatrix::from_pairs(n, peers)),
     ]
 }
 

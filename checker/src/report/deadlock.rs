@@ -10,7 +10,9 @@ const NAMED_MAX: usize = 3;
 
 impl Words<'_> {
     /// The first line: `deadlock: tid 1 of cta 0 waits for ever at barrier 0 of cta 0`.
-    pub fn deadlock(&self, roles: &[Role]) -> String {
+    ///
+    /// With clusters that have not started, if that is why.
+    pub fn deadlock(&self, roles: &[Role], absent: &[u32]) -> String {
         let Some(first) = roles.first() else { return "deadlock".to_owned() };
         let what = match &first.wait {
             WaitFact::Memory(looks) => match looks.first() {
@@ -26,7 +28,45 @@ impl Words<'_> {
             1 => ", and another thread waits with it".to_owned(),
             n => format!(", and {n} other threads wait with it"),
         };
-        format!("deadlock: {} {what}{others}", self.wait_for_ever(&first.agents))
+        let unless = match absent {
+            [] => String::new(),
+            [_] => format!(" if {} does not start", self.clusters(absent)),
+            _ => format!(" if {} do not start", self.clusters(absent)),
+        };
+        format!("deadlock: {} {what}{unless}{others}", self.wait_for_ever(&first.agents))
+    }
+
+    /// Why clusters may be missing, as a sentence.
+    pub fn absence(&self, absent: &[u32]) -> Option<String> {
+        let has = match absent {
+            [] => return None,
+            [_] => "it has",
+            _ => "they have",
+        };
+        let launch = &self.case.outcome.graph.hierarchy.launch;
+        let together =
+            if launch.ctas > 1 { "only the CTAs of one cluster" } else { "no two CTAs of this launch" };
+        Some(format!(
+            "{} need not start before the others have finished, and in this execution {has} not: {together} are \
+             sure to run at the same time, and nothing says in which order they start",
+            self.clusters(absent)
+        ))
+    }
+
+    /// `cta 1`, `cluster 1 and cluster 2`.
+    fn clusters(&self, clusters: &[u32]) -> String {
+        let name = |cluster: &u32| self.case.outcome.graph.hierarchy.describe_cluster(*cluster);
+        match clusters {
+            [] => String::new(),
+            [only] => name(only),
+            [first, .., last] if clusters.len() > NAMED_MAX => {
+                format!("{} clusters ({} … {})", clusters.len(), name(first), name(last))
+            }
+            [init @ .., last] => {
+                let init: Vec<String> = init.iter().map(name).collect();
+                format!("{} and {}", init.join(", "), name(last))
+            }
+        }
     }
 
     /// The label at a role's place.
@@ -44,7 +84,9 @@ impl Words<'_> {
     }
 
     /// Why a role waits, as a sentence.
-    pub fn blocked(&self, role: &Role) -> String {
+    ///
+    /// `absent` if some clusters have not started.
+    pub fn blocked(&self, role: &Role, absent: bool) -> String {
         let who = self.agents(&role.agents);
         match &role.wait {
             WaitFact::Memory(looks) if looks.is_empty() => {
@@ -52,8 +94,9 @@ impl Words<'_> {
             }
             WaitFact::Memory(looks) => {
                 let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
+                let others = if absent { "of those that have started is left" } else { "is left" };
                 format!(
-                    "{who} would go round once more: {}; no thread is left that could change it",
+                    "{who} would go round once more: {}; no thread {others} that could change it",
                     looks.join(", ")
                 )
             }

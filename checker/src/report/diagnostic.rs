@@ -33,7 +33,7 @@ pub fn finding(
     if !explanation.rules.is_empty() {
         note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
     }
-    if let Subject::Misuse { help, .. } = &explanation.subject {
+    if let Some(help) = words.advice(&explanation.subject) {
         note(&mut text, "help", "1;32", help, style);
     }
     if let Some(repair) = &explanation.repair {
@@ -113,7 +113,17 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
         Subject::Misuse { agent, span, iterations, .. } => {
             labels.push((*span, format!("{} here{}", words.agent(*agent), Words::iterations(iterations))));
         }
-        Subject::Deadlock { roles } => {
+        Subject::Lifetime { access, owner, last, .. } => {
+            let place = format!("{} {} here{}", words.thread(*access), words.verb(*access), at(*access));
+            labels.extend(words.span(*access).map(|span| (span, place)));
+            let end = last.and_then(|last| Some((words.span(last)?, last)));
+            if let Some((span, last)) = end
+                && labels.iter().all(|(known, _)| *known != span)
+            {
+                labels.push((span, format!("the last of {}: {}", words.cta(*owner), words.thread(last))));
+            }
+        }
+        Subject::Deadlock { roles, .. } => {
             for role in roles {
                 labels.push((role.span, words.waits_here(role)));
             }

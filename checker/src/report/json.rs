@@ -198,7 +198,10 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
             .map(|(name, value)| (name.clone(), value.to_string()))
             .collect(),
         why: words.reasons(explanation),
-        help: explanation.repair.as_ref().map(|repair| words.repair(repair)),
+        help: match &explanation.repair {
+            Some(repair) => Some(words.repair(repair)),
+            None => words.advice(&explanation.subject).map(str::to_owned),
+        },
     }
 }
 
@@ -234,11 +237,14 @@ fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Opt
             let reads = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
             (Some(at(*span, Some(*agent), source(*span))), reads)
         }
+        Subject::Lifetime { access, last, .. } => {
+            (event(*access), last.and_then(event).into_iter().collect())
+        }
         Subject::Final { span } => {
             let writes = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
             (Some(at(*span, None, source(*span))), writes)
         }
-        Subject::Deadlock { roles } => {
+        Subject::Deadlock { roles, .. } => {
             let mut places = roles
                 .iter()
                 .map(|role| at(role.span, role.agents.first().copied(), source(role.span)))

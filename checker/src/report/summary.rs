@@ -187,8 +187,7 @@ fn place(sources: &SourceMap, span: Span) -> String {
 }
 
 /// Said once at the end of a run.
-pub const UNCHECKED_NOTE: &str =
-    "not checked by this version: lifetime of shared memory, `.aligned` in divergent code";
+pub const UNCHECKED_NOTE: &str = "not checked by this version: `.aligned` in divergent code";
 
 /// Sizes and times of one launch, as a small table.
 pub fn statistics(case: &Case<'_>) -> String {

@@ -133,7 +133,7 @@ fn relevant(
     {
         threads.insert(Some(agent));
     }
-    if let crate::explain::Subject::Deadlock { roles } = &explanation.subject {
+    if let crate::explain::Subject::Deadlock { roles, .. } = &explanation.subject {
         threads.extend(roles.iter().flat_map(|role| &role.agents).map(|&agent| Some(agent)));
     }
     let executed = || witness.execution.executed.iter().filter(|&event| graph.events[event].agent.is_some());
@@ -143,6 +143,7 @@ fn relevant(
     executed()
         .filter(|&event| match graph.events[event].kind {
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
+            EventKind::CtaStart(_) | EventKind::CtaExit(_) => false,
             EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
             | EventKind::RestrictedFence(_)
@@ -242,7 +243,9 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         EventKind::Init(_)
         | EventKind::Fence { .. }
         | EventKind::ProxyFence(_)
-        | EventKind::RestrictedFence(_) => instruction,
+        | EventKind::RestrictedFence(_)
+        | EventKind::CtaStart(_)
+        | EventKind::CtaExit(_) => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {
         text += " (a try that fails)";

@@ -115,6 +115,8 @@ impl Words<'_> {
     pub fn verb(&self, event: EventId) -> &'static str {
         match &self.graph().events[event].kind {
             EventKind::Init(_) => "initial value",
+            EventKind::CtaStart(_) => "starts",
+            EventKind::CtaExit(_) => "ends",
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
             EventKind::Fence { .. } | EventKind::ProxyFence(_) | EventKind::RestrictedFence(_) => "fence",
@@ -166,7 +168,8 @@ impl Words<'_> {
                     self.agent(*agent)
                 )
             }
-            Subject::Deadlock { roles } => self.deadlock(roles),
+            Subject::Deadlock { roles, absent } => self.deadlock(roles, absent),
+            Subject::Lifetime { access, owner, ended, .. } => self.outside_life(*access, *owner, *ended),
             Subject::Misuse { agent, what, .. } => format!("{} {what}", self.agent(*agent)),
             Subject::Completion => "an execution in which every thread finishes".to_owned(),
         }
@@ -202,7 +205,13 @@ impl Words<'_> {
     /// Why, one sentence per reason.
     pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
         let mut sentences = match &explanation.subject {
-            Subject::Deadlock { roles } => roles.iter().map(|role| self.blocked(role)).collect(),
+            Subject::Deadlock { roles, absent } => {
+                let mut sentences: Vec<String> =
+                    roles.iter().map(|role| self.blocked(role, !absent.is_empty())).collect();
+                sentences.extend(self.absence(absent));
+                sentences
+            }
+            Subject::Lifetime { access, owner, ended, .. } => vec![self.why_outside(*access, *owner, *ended)],
             _ => Vec::new(),
         };
         sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
@@ -400,6 +409,8 @@ impl Words<'_> {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
+            | EventKind::CtaStart(_)
+            | EventKind::CtaExit(_)
             | EventKind::Read(_)
             | EventKind::Write(_)
             | EventKind::Fence { .. }
@@ -509,6 +520,7 @@ pub fn property(property: Property) -> &'static str {
         Property::Assert => "assertions",
         Property::Deadlock => "deadlock",
         Property::Barrier => "barrier discipline",
+        Property::Lifetime => "lifetime of shared memory",
         Property::Bounds => "array bounds",
         Property::Reachable => "reachability",
         Property::Condition => "condition",
@@ -522,6 +534,7 @@ pub fn proved(property: Property) -> &'static str {
         Property::Assert => "no failed assertion",
         Property::Deadlock => "no deadlock",
         Property::Barrier => "no barrier misuse",
+        Property::Lifetime => "no access outside a CTA's lifetime",
         Property::Bounds => "no out-of-bounds access",
         Property::Reachable => "every thread can finish",
         Property::Condition => "the condition holds",

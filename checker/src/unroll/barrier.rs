@@ -8,8 +8,11 @@
 
 mod cluster;
 mod completion;
+mod elect;
 mod misuse;
 mod quorum;
+
+pub use elect::ElectionResult;
 
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
@@ -36,6 +39,8 @@ enum Group {
     Cluster(u32),
     /// `bar.warp.sync` with one mask in one warp (of the launch).
     Warp(u32, u32),
+    /// `elect.sync` with one mask in one warp.
+    Election(u32, u32),
 }
 
 /// How many arrivals on the group the thread has made before.
@@ -87,6 +92,8 @@ pub struct BarrierLog {
     own_dynamic: BTreeSet<Group>,
     /// Executions of `barrier.cluster.wait`.
     cluster_waits: Vec<cluster::ClusterWait>,
+    /// Per warp and mask of `elect.sync`: when each lane is the leader.
+    leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Index of the current thread's first execution.
     own_first: usize,
 }
@@ -392,7 +399,7 @@ impl Unroller<'_> {
         let mut passed = Vec::new();
         for execution in &self.barriers.executions {
             if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
-                && !matches!(execution.group, Group::Instance(..))
+                && !matches!(execution.group, Group::Instance(..) | Group::Election(..))
             {
                 let (agent, position) = (execution.agent, execution.position);
                 passed.push(PassedBarrier { agent, position, guard, arrivals: needed(execution.group, k) });

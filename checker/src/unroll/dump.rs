@@ -30,7 +30,11 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
         writeln!(out, "parameter {name} = u{} in {}..={}", unknown.0, range.min, range.max)?;
     }
     for (id, event) in graph.events.iter_enumerated() {
-        let agent = event.agent.map_or_else(|| "init".to_owned(), |agent| format!("T{}", agent.0));
+        let agent = match (event.agent, &event.kind) {
+            (Some(agent), _) => format!("T{}", agent.0),
+            (None, EventKind::CtaStart(cta) | EventKind::CtaExit(cta)) => format!("C{}", cta.0),
+            (None, _) => "init".to_owned(),
+        };
         let site = event.site.map(|site| &graph.sites[site]);
         let text = site.map_or_else(String::new, |site| format!("{} {}", site.text, site.operand));
         write!(out, "e{} {agent} p{} {}", id.0, event.position, kind_name(&event.kind))?;
@@ -97,6 +101,12 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for edge in &graph.phase_edges {
         writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
+    for peer in &graph.peer_accesses {
+        writeln!(out, "peer e{} in memory of C{}", peer.access.0, peer.owner.0)?;
+    }
+    for (cluster, start) in graph.starts.iter().enumerate() {
+        writeln!(out, "cluster {cluster} starts iff {}", show(*start))?;
+    }
     for edge in &graph.exit_edges {
         writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
@@ -113,6 +123,8 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",
         EventKind::ClusterWait => "cluster-wait",
+        EventKind::CtaStart(_) => "cta-start",
+        EventKind::CtaExit(_) => "cta-exit",
         EventKind::Mbarrier(operation) => match operation.role {
             MbarrierRole::Init => "mbarrier-init",
             MbarrierRole::Inval => "mbarrier-inval",

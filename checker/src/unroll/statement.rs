@@ -1,5 +1,6 @@
 //! Statements: straight-line code, branches, calls and properties.
 
+use super::barrier::ElectionResult;
 use super::env::Env;
 use super::expression::Frame;
 use super::loops::Shape;
@@ -185,12 +186,25 @@ impl Unroller<'_> {
             InstructionKind::ClusterArrive { sem, aligned: _ } => self.cluster_arrive(state, site, *sem),
             InstructionKind::ClusterWait { aligned: _ } => self.cluster_wait(state, site),
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
+            InstructionKind::ElectSync { leader, predicate, mask } => {
+                let result = ElectionResult { leader: *leader, predicate: *predicate };
+                self.elect(state, frame, site, mask, result)
+            }
+            InstructionKind::GetCtaRank { destination, address } => {
+                let place = self.place(&state.env, frame, address)?;
+                // AS-43: the inverse of `mapa`.
+                let own = self.graph.hierarchy.threads[self.agent].cta;
+                let rank = u128::from(place.rank.unwrap_or(own));
+                if let Some(register) = *destination {
+                    let rank = self.graph.terms.constant(rank, frame.width(register));
+                    state.env.set(register, rank);
+                }
+                Ok(())
+            }
             InstructionKind::ProxyFence(
                 ProxyFenceKind::TensormapRelease { .. } | ProxyFenceKind::TensormapAcquire { .. },
             )
-            | InstructionKind::TensormapCopyFence { .. }
-            | InstructionKind::ElectSync { .. }
-            | InstructionKind::GetCtaRank { .. } => Err(not_modelled(instruction)),
+            | InstructionKind::TensormapCopyFence { .. } => Err(not_modelled(instruction)),
         }
     }
 

@@ -75,7 +75,11 @@ impl<'a> Machine<'a> {
             | UnknownKind::FinalValue { .. }
             | UnknownKind::Phase
             | UnknownKind::FinalPhase => None,
-            UnknownKind::Passes | UnknownKind::TakesPart | UnknownKind::WaitResult => Some(1),
+            UnknownKind::Passes
+            | UnknownKind::TakesPart
+            | UnknownKind::WaitResult
+            | UnknownKind::Starts(_)
+            | UnknownKind::Elected => Some(1),
             UnknownKind::Parameter
             | UnknownKind::Initial { .. }
             | UnknownKind::Spins(_)
@@ -158,6 +162,18 @@ impl<'a> Machine<'a> {
             threads.retain(|_, events| !events.is_empty());
             if !progress {
                 return None;
+            }
+        }
+        self.live_ctas()
+    }
+
+    /// The starts and ends of CTAs that happen.
+    fn live_ctas(&mut self) -> Option<()> {
+        for (id, event) in self.problem.graph.events.iter_enumerated() {
+            if matches!(event.kind, EventKind::CtaStart(_) | EventKind::CtaExit(_))
+                && self.value(event.guard)? == 1
+            {
+                self.executed.insert(id);
             }
         }
         Some(())

@@ -201,7 +201,8 @@ fn exact_basis(
     let both = BitMatrix::product(executed, executed);
     let mut relations: BTreeMap<BaseRelation, BitMatrix> =
         BaseRelation::ALL.iter().map(|&(base, _)| (base, BitMatrix::empty(n))).collect();
-    for (base, matrix) in base::place_pairs(graph).into_iter().chain(base::dependencies(graph)) {
+    let places = base::place_pairs(graph).into_iter().chain(base::life_pairs(graph));
+    for (base, matrix) in places.chain(base::dependencies(graph)) {
         relations.insert(base, matrix.intersection(&both));
     }
     relations.extend(overlaps(graph, executed, values));
@@ -346,6 +347,26 @@ fn has_pair(values: &Values<EventSet, BitMatrix>, term: TermId, (a, b): (EventId
     }
 }
 
+/// Checks that threads wait for ever: with every cluster running, or because some have not started.
+fn check_deadlock(
+    graph: &EventGraph,
+    values: &IndexVec<TermRef, u128>,
+    everywhere: bool,
+) -> Result<(), Disagreement> {
+    let has_started = |agent| values[graph.started(agent)] == 1;
+    let finished = |agent| values[graph.completed[agent]] == 1;
+    let stands =
+        |agent| graph.blocked.iter().any(|blocked| blocked.agent == agent && values[blocked.stuck] == 1);
+    let running: Vec<_> = graph.hierarchy.agents().filter(|&agent| has_started(agent)).collect();
+    ensure((running.len() == graph.hierarchy.n_threads()) == everywhere, || {
+        "which clusters have started is not as claimed of the execution found".into()
+    })?;
+    let settled = running.iter().all(|&agent| finished(agent) || stands(agent));
+    ensure(settled && running.iter().any(|&agent| !finished(agent)), || {
+        "some thread can go on, or all have finished, in the execution found".into()
+    })
+}
+
 /// Checks the claim, and names the refinements of a flag that hold of the same pair.
 fn check_claim(
     graph: &EventGraph,
@@ -369,16 +390,8 @@ fn check_claim(
             })?;
             Ok(Vec::new())
         }
-        GoalKind::Deadlock => {
-            let finished = |agent| values[graph.completed[agent]] == 1;
-            let stands = |agent| {
-                graph.blocked.iter().any(|blocked| blocked.agent == agent && values[blocked.stuck] == 1)
-            };
-            let mut agents = graph.hierarchy.agents();
-            let settled = graph.hierarchy.agents().all(|agent| finished(agent) || stands(agent));
-            ensure(settled && agents.any(|agent| !finished(agent)), || {
-                "some thread can go on, or all have finished, in the execution found".into()
-            })?;
+        GoalKind::Deadlock | GoalKind::NotResident => {
+            check_deadlock(graph, values, *claim == GoalKind::Deadlock)?;
             Ok(Vec::new())
         }
         GoalKind::Condition => {

@@ -161,6 +161,10 @@ base_names! {
         MbarrierInit = "MBAR-INIT",
         /// `mbarrier.inval`.
         MbarrierInval = "MBAR-INVAL",
+        /// The start of a CTA, where a peer touches its shared memory.
+        CtaStart = "CTA-START",
+        /// The end of a CTA: all its threads have run to their ends.
+        CtaExit = "CTA-EXIT",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
         /// `fence.proxy.alias.release.sys`.
@@ -236,6 +240,10 @@ base_names! {
         Signals = "signals",
         /// Operations on one mbarrier, the second in a later phase than the first.
         PhaseOrder = "phase-order",
+        /// From the start of a CTA to the events of its threads, and from those to its end. Orders nothing in memory.
+        CtaLife = "cta-life",
+        /// From the start of a CTA to what threads of other CTAs do in its shared memory, and from that to its end.
+        PeerLife = "peer-life",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// From an operation on shared memory (an access, or one on an mbarrier) to a fence restricted to a state space

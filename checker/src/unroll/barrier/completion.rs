@@ -62,7 +62,7 @@ impl Unroller<'_> {
             self.state_discipline(group, &instances)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
-            self.link(&instances)?;
+            self.link(group, &instances)?;
             self.link_exits(&instances, &mut supports);
             if self.options.hangs {
                 self.record_blocked(group, &instances);
@@ -93,7 +93,7 @@ impl Unroller<'_> {
                 }
                 (true, true)
             }
-            Group::Warp(warp, mask) => {
+            Group::Warp(warp, mask) | Group::Election(warp, mask) => {
                 let lanes = self.graph.hierarchy.launch.lanes;
                 for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
                     per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
@@ -271,6 +271,7 @@ impl Unroller<'_> {
                 format!("instance {instance} of the barrier of {}", self.cta_name(cta))
             }
             Group::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
+            Group::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
             Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -349,7 +350,7 @@ impl Unroller<'_> {
     }
 
     /// Links every arrival to every wait of the same instance (MM-34).
-    fn link(&mut self, instances: &Instances) -> Result<(), UnrollError> {
+    fn link(&mut self, group: Group, instances: &Instances) -> Result<(), UnrollError> {
         let mut arrivals: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let mut dynamic = Vec::new();
         for &index in &instances.executions {
@@ -375,11 +376,11 @@ impl Unroller<'_> {
                 let other = self.execution(other);
                 let same_instance = self.same_generation(other.generation, execution.generation);
                 if same_instance != TermPool::FALSE {
-                    self.graph.barrier_edges.push(BarrierEdge {
-                        from: other.arrive,
-                        wait,
-                        condition: same_instance,
-                    });
+                    let edge = BarrierEdge { from: other.arrive, wait, condition: same_instance };
+                    match group {
+                        Group::Election(..) => self.graph.exit_edges.push(edge),
+                        _ => self.graph.barrier_edges.push(edge),
+                    }
                 }
             }
         }

@@ -1,0 +1,36 @@
+//! An access of a peer's shared memory before that CTA is known to have started, or after it may have ended.
+
+use super::{Explanation, Subject, bare};
+use crate::event::{CtaId, EventGraph, EventId, EventKind};
+use crate::verdict::Property;
+use crate::witness::Witness;
+
+/// The facts of a flagged pair, if it is one of an access and the start or end of a CTA.
+pub fn explain(
+    graph: &EventGraph,
+    witness: &Witness,
+    (first, second): (EventId, EventId),
+) -> Option<Explanation> {
+    let (code, subject) = match (&graph.events[first].kind, &graph.events[second].kind) {
+        (&EventKind::CtaStart(owner), _) => {
+            let subject = Subject::Lifetime { access: second, owner, ended: false, last: None };
+            ("lifetime::peer-not-started", subject)
+        }
+        (_, &EventKind::CtaExit(owner)) => {
+            let last = last_event(graph, witness, owner);
+            let subject = Subject::Lifetime { access: first, owner, ended: true, last };
+            ("lifetime::peer-may-have-exited", subject)
+        }
+        _ => return None,
+    };
+    Some(bare(code, Property::Lifetime, vec!["LT-1"], subject))
+}
+
+/// The last thing that some thread of a CTA does.
+fn last_event(graph: &EventGraph, witness: &Witness, cta: CtaId) -> Option<EventId> {
+    let is_own = |event: &EventId| {
+        graph.events[*event].agent.is_some_and(|agent| graph.hierarchy.cta_of(agent) == cta)
+    };
+    let executed = witness.execution.executed.iter().filter(is_own);
+    executed.max_by_key(|&event| graph.events[event].position)
+}

@@ -1,0 +1,95 @@
+//! `elect.sync`: the lanes of a mask meet, and one of them is the leader.
+//!
+//! The lanes wait for one another as at `bar.warp.sync`, but no memory is ordered (AS-42): what a lane knows afterwards is
+//! that the others have got there, so the edges are those of exits, which order nothing either.
+//!
+//! Which lane leads is not specified, only that it is the same for the same mask every time. So it is a choice per warp
+//! and mask: lane after lane of the mask is the leader if none before it is and its own unknown says so; the last one is
+//! if no other is. Guards of two leaders then exclude each other visibly, and one of them holds.
+
+use super::super::expression::Frame;
+use super::super::{State, UnrollError, Unroller};
+use super::{Form, Group};
+use crate::event::{EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{Expression, RegisterId};
+
+/// Where the result of an election goes.
+#[derive(Clone, Copy)]
+pub struct ElectionResult {
+    /// The leader's lane.
+    pub leader: Option<RegisterId>,
+    /// Whether the executing lane leads.
+    pub predicate: Option<RegisterId>,
+}
+
+impl Unroller<'_> {
+    /// Runs `elect.sync`.
+    pub(in super::super) fn elect(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        mask: &Expression,
+        result: ElectionResult,
+    ) -> Result<(), UnrollError> {
+        let value = self.constant_operand(state, frame, mask, "lane mask")?;
+        let value = u32::try_from(value).unwrap_or(u32::MAX);
+        let lane = self.graph.hierarchy.threads[self.agent].lane;
+        if value >> lane & 1 == 0 {
+            let misuse = Misuse {
+                code: "barrier::lane-not-in-mask",
+                rule: "UB-A14",
+                what: format!("executes `elect.sync` with mask {value:#x}, which leaves out its lane {lane}"),
+                help: "let the mask name exactly the lanes that execute the instruction",
+            };
+            self.never(state, misuse, mask.span);
+            return Ok(());
+        }
+        let warp = self.graph.hierarchy.warp_of(self.agent);
+        let group = Group::Election(warp, value);
+        let generation = self.generation(group, state.live);
+        let operands = (TermPool::FALSE, None);
+        self.run_barrier(state, site, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
+        let leaders = self.leaders(warp, value);
+        if let Some(register) = result.predicate {
+            let leads =
+                leaders.iter().find(|&&(of, _)| of == lane).map_or(TermPool::FALSE, |&(_, leads)| leads);
+            let leads = self.graph.terms.resize(leads, frame.width(register));
+            state.env.set(register, leads);
+        }
+        if let Some(register) = result.leader {
+            let width = frame.width(register);
+            let mut chosen = self.graph.terms.constant(0, width);
+            for &(lane, leads) in leaders.iter().rev() {
+                let lane = self.graph.terms.constant(u128::from(lane), width);
+                chosen = self.graph.terms.if_then_else(leads, lane, chosen);
+            }
+            state.env.set(register, chosen);
+        }
+        Ok(())
+    }
+
+    /// The lanes of a mask that the warp has, and when each is the leader.
+    fn leaders(&mut self, warp: u32, mask: u32) -> Vec<(u32, TermRef)> {
+        if let Some(known) = self.barriers.leaders.get(&(warp, mask)) {
+            return known.clone();
+        }
+        // In a litmus test each thread is a warp, and has lane 0.
+        let n_lanes = self.graph.hierarchy.launch.lanes;
+        let lanes: Vec<u32> = (0..n_lanes.min(u32::BITS)).filter(|lane| mask >> lane & 1 == 1).collect();
+        let mut none_before = TermPool::TRUE;
+        let mut leaders = Vec::with_capacity(lanes.len());
+        for (index, &lane) in lanes.iter().enumerate() {
+            if index + 1 == lanes.len() {
+                leaders.push((lane, none_before));
+                break;
+            }
+            let (_, chosen) = self.graph.terms.fresh(1, UnknownKind::Elected);
+            leaders.push((lane, self.graph.terms.and(none_before, chosen)));
+            let not = self.graph.terms.not(chosen);
+            none_before = self.graph.terms.and(none_before, not);
+        }
+        self.barriers.leaders.insert((warp, mask), leaders.clone());
+        leaders
+    }
+}

@@ -1,0 +1,93 @@
+//! When clusters and CTAs are there, and what threads do in the shared memory of other CTAs.
+//!
+//! Clusters start when they like (LT-6), unless all run at the same time: where some thread may wait for another cluster,
+//! whether a cluster has started is an unknown in the guards of all its threads.
+//!
+//! A CTA that others reach into gets an event for its start and one for its end. Whether an access comes after the one
+//! and before the other is for the memory model to say; a launch without such accesses has none of this.
+//!
+//! Cannot: tell a CTA's memory apart from the CTA. It is there from the start of the first thread to the end of the last.
+
+use super::{UnrollError, Unroller};
+use crate::event::{CtaId, Event, EventId, EventKind, LocationId, PeerAccess, Role, TermRef, UnknownKind};
+use fencepost_dsl::vocabulary::Space;
+use std::collections::BTreeMap;
+
+impl Unroller<'_> {
+    /// Leaves open for each cluster whether it has started.
+    ///
+    /// Sound: that a cluster has not started is a state that every execution with it passes through; all that is asked
+    /// of executions in which threads end or wait for ever asks for the clusters they are about.
+    pub(super) fn declare_starts(&mut self) {
+        for cluster in 0..self.graph.hierarchy.n_clusters() {
+            let (_, started) = self.graph.terms.fresh(1, UnknownKind::Starts(cluster));
+            self.graph.starts.push(started);
+        }
+    }
+
+    /// Records the accesses of peers' shared memory, with the life of its owners.
+    pub(super) fn finish_peers(&mut self) -> Result<(), UnrollError> {
+        let owners: BTreeMap<LocationId, CtaId> = self
+            .location_of
+            .iter()
+            .filter(|((storage, _), _)| self.kernel.storages[*storage].space == Space::Shared)
+            .map(|(&(_, instance), &location)| (location, CtaId(instance)))
+            .collect();
+        let mut peers: Vec<(EventId, CtaId)> = Vec::new();
+        for (id, event) in self.graph.events.iter_enumerated() {
+            let location = match &event.kind {
+                EventKind::Mbarrier(operation) => Some(self.graph.mbarriers[operation.object].location),
+                kind => kind.access().map(|access| access.location),
+            };
+            let owner = location.and_then(|location| owners.get(&location).copied());
+            if let (Some(agent), Some(owner)) = (event.agent, owner)
+                && self.graph.hierarchy.cta_of(agent) != owner
+            {
+                peers.push((id, owner));
+            }
+        }
+        let mut lives: BTreeMap<CtaId, (EventId, EventId)> = BTreeMap::new();
+        for (access, owner) in peers {
+            let (start, exit) = match lives.get(&owner) {
+                Some(&life) => life,
+                None => {
+                    let life = self.life(owner)?;
+                    lives.insert(owner, life);
+                    life
+                }
+            };
+            self.graph.peer_accesses.push(PeerAccess { access, owner, start, exit });
+        }
+        Ok(())
+    }
+
+    /// The start and the end of a CTA.
+    fn life(&mut self, cta: CtaId) -> Result<(EventId, EventId), UnrollError> {
+        let threads: Vec<_> = self.graph.hierarchy.threads_of_cta(cta).collect();
+        let started: Vec<TermRef> = threads.iter().map(|&agent| self.graph.started(agent)).collect();
+        let started = self.graph.terms.and_all(started);
+        let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
+        let ended = self.graph.terms.and_all(ended);
+        Ok((
+            self.cta_event(started, EventKind::CtaStart(cta))?,
+            self.cta_event(ended, EventKind::CtaExit(cta))?,
+        ))
+    }
+
+    fn cta_event(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
+        if self.graph.events.len() >= self.options.max_events {
+            let (span, value) = (self.kernel.span, self.options.max_events as u64);
+            return Err(UnrollError::TooLarge { limit: "events", value, span });
+        }
+        let event = Event {
+            agent: None,
+            guard,
+            position: 0,
+            kind,
+            site: None,
+            iterations: Vec::new(),
+            role: Role::Plain,
+        };
+        Ok(self.graph.events.push(event))
+    }
+}
