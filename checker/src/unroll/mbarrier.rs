@@ -216,6 +216,10 @@ impl Unroller<'_> {
         let kind = OperationKind::Arrive { count, expects, drops: arrive.drop, excess };
         let strength = (arrive.sem, arrive.scope);
         let index = self.log(state, site, object, MbarrierRole::Arrive, strength, kind)?;
+        if let Some(index) = index {
+            // One too many has a phase, too: that phase decides whether it is.
+            self.mbarriers.operations[index].guard = guard;
+        }
         if let (Some(register), Some(index)) = (arrive.destination, index) {
             let phase = self.mbarriers.operations[index].phase;
             let token = self.graph.terms.resize(phase, frame.width(register));
