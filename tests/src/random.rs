@@ -65,7 +65,8 @@ impl Plan {
         }
     }
 
-    fn n_batches(self) -> u64 {
+    /// Seeds.
+    pub fn n_batches(self) -> u64 {
         self.n_programs.div_ceil(BATCH as usize) as u64
     }
 
@@ -152,6 +153,8 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("other fence", &["fence.acq_rel", "fence.acquire", "fence.release"]),
     ("virtual alias", &["[other_x]"]),
     ("alias fence", &["fence.proxy.alias"]),
+    ("texture or surface", &["tex.1d", "suld.", "sust.", "sured."]),
+    ("fence of such a proxy", &["fence.proxy.surface", "fence.proxy.texture"]),
     ("mixed sizes", &["[low]", "[high]"]),
     ("shared memory", &["    shared "]),
     ("several CTAs", &["launch { ctas", "launch { clusters", "launch { gpus"]),

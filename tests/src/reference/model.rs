@@ -4,7 +4,7 @@
 //! A-17 (a proxy fence is in the CTA of the access whose proxy it is of),
 //! A-38 (no control dependencies), A-46.
 
-use super::edition::{Edition, FenceSc};
+use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
@@ -495,10 +495,9 @@ impl<'a> Model<'a> {
                 let communicates = (self.overlapping_writes(a, b) && co.contains(a, b))
                     || self.reads_any_byte(rf, a, b)
                     || self.reads_before(rf, co, a, b);
-                // AX-5 with A-13: program order of one location, address and proxy, and morally strong communication.
-                let is_one_way = self.same_address(a, b) && self.same_proxy(a, b);
-                let po_loc = self.po(a, b) && ea.overlaps(eb) && is_one_way;
-                if po_loc || (self.ms.contains(a, b) && communicates) {
+                // AX-5: program order, and morally strong communication.
+                let precedes = self.po(a, b) && ea.overlaps(eb) && self.program_order_counts(a, b);
+                if precedes || (self.ms.contains(a, b) && communicates) {
                     per_location.insert(a, b);
                 }
                 if ea.is_read()
@@ -510,7 +509,16 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        !self.edition.sc_per_location || per_location.is_acyclic()
+        self.edition.sc_per_location == ScPerLocation::Absent || per_location.is_acyclic()
+    }
+
+    /// A-13, for operations that overlap.
+    fn program_order_counts(&self, a: usize, b: usize) -> bool {
+        match self.edition.sc_per_location {
+            ScPerLocation::MorallyStrong => self.ms.contains(a, b),
+            ScPerLocation::Overlapping => true,
+            ScPerLocation::Absent => false,
+        }
     }
 
     /// Communication from a read to a write that overwrites a byte it read (§1.15).
