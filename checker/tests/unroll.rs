@@ -508,7 +508,7 @@ fn every_limit_is_named() {
     let mut b = Builder::new();
     counting_for(&mut b, int(0), int(8));
     let limited = |max_events, max_steps| {
-        let options = UnrollOptions { bound: 2, max_events, max_steps, hangs: true };
+        let options = UnrollOptions { bound: 2, max_events, max_steps, hangs: true, starts: false };
         match b.unroll(&launch(1, 1, 1), &options) {
             Err(UnrollError::TooLarge { limit, value, .. }) => (limit, value),
             other => panic!("{other:?}"),

@@ -234,7 +234,7 @@ fn as_far_as_possible(graph: &EventGraph, parameters: &[u128]) -> Vec<u128> {
 
 #[test]
 fn unrolled_control_flow_is_what_running_the_program_does() {
-    let options = UnrollOptions { bound: 6, max_events: 400, max_steps: 4_000, hangs: false };
+    let options = UnrollOptions { bound: 6, max_events: 400, max_steps: 4_000, hangs: false, starts: false };
     let (mut n_compared, mut n_finished, mut n_cut) = (0, 0, 0);
     for seed in 0..600 {
         let generator = Generator::new(seed);
