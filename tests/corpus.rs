@@ -1,5 +1,6 @@
 //! The litmus corpus of `litmus/`: each shape as a kernel file and as a litmus test, with its exact final states and its
-//! exact races under each model (`litmus/README.md` explains the files).
+//! exact races under each model, and for shapes that wait whether they may do so for ever (`litmus/README.md` explains
+//! the files).
 //!
 //! The checker must find exactly what is written, for both files of a shape; the brute-force twin must, too, where it
 //! knows the program. And no axiom of the three models is there for nothing: dropping it changes what some shape does,
@@ -40,6 +41,9 @@ const BEYOND_THE_TWIN: &[(&str, &str)] = &[
     ("waiting/ticket-lock", "too many tickets that might be drawn"),
     ("waiting/ticket-lock-relaxed-wait", "too many tickets that might be drawn"),
 ];
+
+/// The families whose shapes say whether some fair execution hangs.
+const WAITING: [&str; 2] = ["barriers/", "waiting/"];
 
 /// One shape of the corpus.
 #[derive(Clone, Debug)]
@@ -146,8 +150,7 @@ fn found(shape: &Shape, expected: &Expectation, models: &[MemoryModel; 3]) -> Re
     let mut found: [Option<Behaviour>; 3] = [None, None, None];
     for (extension, program) in shape.programs()? {
         for (at, model) in models.iter().enumerate() {
-            let states = &expected.behaviours[at].states;
-            let answer = ask(&program, model, &expected.observed, states)
+            let answer = ask(&program, model, &expected.observed, &expected.behaviours[at])
                 .map_err(|error| format!(".{extension} under {}: {error}", MODELS[at]))?;
             if at == 0 && !answer.own_claims_hold {
                 return Err(format!(
@@ -228,7 +231,7 @@ fn the_twin_says_the_same() {
             false => reference.outcomes.iter().map(state).collect(),
         };
         n_compared.fetch_add(1, Ordering::Relaxed);
-        let differences = differences(behaviour, &Behaviour { states, races });
+        let differences = differences(behaviour, &Behaviour { states, races, hangs: behaviour.hangs });
         if differences.is_empty() { Ok(()) } else { Err(format!("the twin disagrees\n{differences}")) }
     });
     println!("corpus: {} shapes compared with the twin", n_compared.into_inner());
@@ -250,6 +253,8 @@ fn the_corpus_is_in_order() {
                 let has = |form: &str| path.with_extension(form).exists();
                 assert_eq!(says("only as .fence: "), has("fence") && !has("litmus"), "{name}");
                 assert_eq!(says("only as .litmus: "), !has("fence") && has("litmus"), "{name}");
+                let waits = WAITING.iter().any(|folder| name.starts_with(folder));
+                assert!(!waits || expectation.asks_about_hangs(), "{name} does not say whether it hangs");
             }
             Some("fence" | "litmus") => {
                 assert!(path.with_extension("expect").exists(), "{name} has no expectation");

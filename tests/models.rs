@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         name: "CoRR, all relaxed",
-        rule: "none: A-13 shows with mixed sizes only (litmus/mixed-size/lb-through-the-whole)",
+        rule: "none: A-13 shows with mixed sizes only (tests/litmus/mixed-size/lb-through-the-whole)",
         launch: TWO,
         threads: &[
             "st.relaxed.gpu [x], 1;",

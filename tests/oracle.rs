@@ -7,7 +7,8 @@ use fencepost::encode::Treatment;
 use fencepost_tests::agreement;
 use fencepost_tests::generate::sketches;
 use fencepost_tests::oracle::{Pair, shapes};
-use fencepost_tests::random::features;
+use fencepost_tests::random::{Plan, features};
+use fencepost_tests::run::model;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 /// Of the programs compared, one in so many at least has each thing the census looks for.
@@ -54,6 +55,23 @@ fn random_programs_agree_under_7_5() {
 #[test]
 fn random_programs_agree_under_6_0() {
     random_programs_agree("ptx-6.0");
+}
+
+/// A checker that lets a proxy fence act in any CTA is told from the twin by few random programs.
+#[test]
+fn random_programs_notice_a_proxy_fence_in_the_wrong_cta() {
+    let right = Pair::new("ptx");
+    let plan = Plan { n_programs: 400, ..right.plan() };
+    let wrong = Pair { model: model(&["proxy-fence-anywhere"]), ..right };
+    let complaints = wrong.compare_random(plan).expect_err("the CTA of a proxy fence decides something");
+    println!(
+        "oracle: {} of {} batches notice a proxy fence in the wrong CTA",
+        complaints.len(),
+        plan.n_batches()
+    );
+    let is_about_proxies =
+        |text: &String| text.contains("fence.proxy.surface") || text.contains("fence.proxy.texture");
+    assert!(complaints.iter().all(is_about_proxies), "{}", complaints.join("\n\n"));
 }
 
 #[test]

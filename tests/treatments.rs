@@ -1,5 +1,5 @@
 //! Every example and every litmus test with each optimisation off, one at a time: the verdict of every property stays the
-//! same, and so do the answers to conditions and the codes of what is found (of kernels, their families).
+//! same, and so do the answers to conditions and the families of what is found.
 //!
 //! The repository's own litmus tests are all run, the published ones (where `../shared/litmus` is there) one in
 //! [`STRIDE`] with each optimisation; `FENCEPOST_TREATMENTS=all` runs them all.
@@ -24,11 +24,13 @@ const CLAUSES_MAX: usize = 60_000;
 /// Of the published litmus tests, one in so many runs with a given optimisation off, another with the next.
 const STRIDE: usize = 3;
 
-/// What a run came to, but for its witnesses: verdicts, whether the condition holds, codes of the findings.
+/// What a run came to, but for its witnesses: verdicts, whether the condition holds, families of the findings' codes.
+/// One pair may race for several reasons; which of them is named depends on the execution found.
 type Judgement = (Vec<(Property, Verdict)>, Option<bool>, BTreeSet<&'static str>);
 
 fn judgement(outcome: &Outcome, model: &MemoryModel) -> Judgement {
-    let codes = outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code);
+    let family = |code: &'static str| code.split("::").next().unwrap_or(code);
+    let codes = outcome.findings.iter().map(|finding| family(explain(&outcome.graph, model, finding).code));
     let holds = outcome.condition.as_ref().and_then(|condition| condition.holds);
     (outcome.properties.clone(), holds, codes.collect())
 }
@@ -46,13 +48,7 @@ fn kernels(folder: &Path, into: &mut Vec<PathBuf>) {
 }
 
 fn judgements(outcomes: &[Outcome], model: &MemoryModel) -> Vec<Judgement> {
-    let of_one = |outcome| {
-        let (properties, holds, codes) = judgement(outcome, model);
-        // Kernels may race in several ways at one place; which of them is named depends on the execution found.
-        let family = |code: &'static str| code.split("::").next().unwrap_or(code);
-        (properties, holds, codes.into_iter().map(family).collect())
-    };
-    outcomes.iter().map(of_one).collect()
+    outcomes.iter().map(|outcome| judgement(outcome, model)).collect()
 }
 
 #[test]

@@ -1,7 +1,12 @@
-//! Verdicts that the PTX ISA and the formal models of it fix, generic proxy: each shape's outcome is allowed or
+//! Verdicts that the PTX ISA and the formal models of it fix: each shape's outcome is allowed or
 //! forbidden, and it races or not, with every optimisation on and with each one off.
 //!
 //! Threads are CTAs of one device unless a row says otherwise; memory starts at 0; results go to words of their own.
+
+#[path = "verdict_table/barriers.rs"]
+mod barriers;
+#[path = "verdict_table/proxies.rs"]
+mod proxies;
 
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Verdict};
@@ -66,6 +71,7 @@ const THREE: &str = "ctas: 3";
 const FOUR: &str = "ctas: 4";
 const WARPS: &str = "warps: 2";
 
+/// Message passing, store buffering and their kin; the other rows are in files of their own.
 const ROWS: &[Row] = &[
     Row {
         name: "MP with fence.acq_rel.sys",
@@ -254,219 +260,6 @@ const ROWS: &[Row] = &[
         races: Races::No,
     },
     Row {
-        name: "alias CoWR with an alias fence",
-        source: "PTX ISA; MM-41",
-        launch: "ctas: 1",
-        threads: &["st [x], 1; fence.proxy.alias; let a = ld [x2]; st [r0], a; st [r1], 1;"],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "alias CoWR without a fence",
-        source: "PTX ISA; MM-41",
-        launch: "ctas: 1",
-        threads: &["st [x], 1; let a = ld [x2]; st [r0], a; st [r1], 1;"],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "texture read of an own write without a fence",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &["st [x], 1; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "texture read of an own write after the texture's fence",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &["st [x], 1; fence.proxy.texture; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;"],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "texture read of an own write after another proxy's fence",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "st [x], 1; fence.proxy.surface; fence.proxy.alias; fence.proxy.generic; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "surface read of an own surface write",
-        source: "MM-41 (b)",
-        launch: "ctas: 1",
-        threads: &["sust.b.1d.b32 [xs], 1; let a = suld.b.1d.b32 [xs]; st [r0], a; st [r1], 1;"],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "surface to constant, both fences in order",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.constant; let a = ld.const [xc]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "surface to constant, both fences in the wrong order",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.constant; fence.proxy.surface; let a = ld.const [xc]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "MP of a surface write within a CTA",
-        source: "MM-41 (b)",
-        launch: WARPS,
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; st.release.cta [f], 1;",
-            "let a = ld.acquire.cta [f]; if a == 1 { let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "MP of a surface write between CTAs",
-        source: "MM-41 (b)",
-        launch: TWO,
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; st.release.gpu [f], 1;",
-            "let a = ld.acquire.gpu [f]; if a == 1 { let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "MP of a surface write between CTAs with a fence on each side",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: TWO,
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; st.release.gpu [f], 1;",
-            "let a = ld.acquire.gpu [f]; if a == 1 { fence.proxy.surface; let b = suld.b.1d.b32 [xs]; st [r0], 1; st [r1], b; }",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "MP of a surface write read by a plain load, the fence with the writer",
-        source: "A-17",
-        launch: TWO,
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; st.release.gpu [f], 1;",
-            "let a = ld.acquire.gpu [f]; if a == 1 { let b = ld [x]; st [r0], 1; st [r1], b; }",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "MP of a surface write read by a plain load, the fence with the reader",
-        source: "A-17",
-        launch: TWO,
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; st.release.gpu [f], 1;",
-            "let a = ld.acquire.gpu [f]; if a == 1 { fence.proxy.surface; let b = ld [x]; st [r0], 1; st [r1], b; }",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "a fence by a third thread of the reader's CTA",
-        source: "A-17",
-        launch: WARPS,
-        threads: &[
-            "fence.proxy.texture; bar.sync 0; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
-            "st [x], 1; bar.sync 0;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "a fence by the writer, in the reader's CTA",
-        source: "A-17",
-        launch: WARPS,
-        threads: &[
-            "bar.sync 0; let a = tex.1d.u32 [xt]; st [r0], a; st [r1], 1;",
-            "st [x], 1; fence.proxy.texture; bar.sync 0;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "surface of one address to texture of another: surface, alias, texture",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.alias; fence.proxy.texture; let a = tex.1d.u32 [x2t]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "surface of one address to texture of another: surface, texture, alias",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.surface; fence.proxy.texture; fence.proxy.alias; let a = tex.1d.u32 [x2t]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "surfaces over two addresses, an alias fence alone",
-        source: "MM-41; formal model of PTX 7.5",
-        launch: "ctas: 1",
-        threads: &[
-            "sust.b.1d.b32 [xs], 1; fence.proxy.alias; let a = suld.b.1d.b32 [x2s]; st [r0], a; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "a reduction on a surface next to an atomic",
-        source: "MM-18, A-30",
-        launch: TWO,
-        threads: &["sured.b.add.1d.u32 [xs], 1;", "let a = atom.relaxed.gpu.add [x], 1; st [r0], a;"],
-        outcome: "[x] == 1",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
-        name: "reductions on a surface",
-        source: "MM-18",
-        launch: TWO,
-        threads: &["sured.b.add.1d.u32 [xs], 1;", "sured.b.add.1d.u32 [xs], 1;"],
-        outcome: "[x] == 1",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
         name: "release pattern 2: release, then a later strong write of the same location",
         source: "PTX ISA 8.8",
         launch: TWO,
@@ -571,30 +364,6 @@ const ROWS: &[Row] = &[
         races: Races::Yes,
     },
     Row {
-        name: "SB with bar.sync on one barrier",
-        source: "PTX ISA; MM-34",
-        launch: WARPS,
-        threads: &[
-            "st [x], 1; bar.sync 0; let a = ld [y]; st [r0], a;",
-            "st [y], 1; bar.sync 0; let a = ld [x]; st [r1], a;",
-        ],
-        outcome: "[r0] == 0 || [r1] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "SB with bar.sync on different barriers",
-        source: "PTX ISA; MM-34",
-        launch: WARPS,
-        threads: &[
-            "st [x], 1; bar.sync 0, 32; let a = ld [y]; st [r0], a;",
-            "st [y], 1; bar.sync 1, 32; let a = ld [x]; st [r1], a;",
-        ],
-        outcome: "[r0] == 0 && [r1] == 0",
-        expect: Allowed,
-        races: Races::Yes,
-    },
-    Row {
         name: "a failed CAS releases nothing",
         source: "A-4",
         launch: TWO,
@@ -605,94 +374,6 @@ const ROWS: &[Row] = &[
         outcome: "[r0] == 1 && [r1] == 0",
         expect: Allowed,
         races: Races::Yes,
-    },
-    Row {
-        name: "bar.arrive does not wait: what follows it may come first",
-        source: "BR-4",
-        launch: WARPS,
-        threads: &[
-            "bar.arrive 1, 64; st.relaxed.cta [x], 1; let a = ld.relaxed.cta [y]; st [r0], a;",
-            "st.relaxed.cta [y], 1; let a = ld.relaxed.cta [x]; st [r1], a; bar.sync 1, 64;",
-        ],
-        outcome: "[r1] == 1",
-        expect: Allowed,
-        races: Races::No,
-    },
-    Row {
-        name: "bar.arrive publishes to who syncs",
-        source: "MM-34",
-        launch: WARPS,
-        threads: &[
-            "st [x], 1; bar.arrive 1, 64; let a = ld.relaxed.cta [y]; st [r1], 1;",
-            "bar.sync 1, 64; let a = ld [x]; st [r0], a; st.relaxed.cta [y], 1;",
-        ],
-        outcome: "[r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "barriers of different threads in opposite order never complete",
-        source: "no circular justification",
-        launch: WARPS,
-        threads: &["bar.sync 0; bar.sync 1; st [r0], 1;", "bar.sync 1; bar.sync 0; st [r1], 1;"],
-        outcome: "true",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "threads that await each other's next step never go on",
-        source: "no circular justification",
-        launch: TWO,
-        threads: &[
-            "await ld.relaxed.gpu [x] == 1; st.relaxed.gpu [y], 1;",
-            "await ld.relaxed.gpu [y] == 1; st.relaxed.gpu [x], 1;",
-        ],
-        outcome: "true",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "a thread that exits is not waited for",
-        source: "BR-7",
-        launch: WARPS,
-        threads: &["if warpid == 0 { exit; }", "bar.sync 0; st [r0], 1;"],
-        outcome: "[r0] == 1",
-        expect: Allowed,
-        races: Races::No,
-    },
-    Row {
-        name: "an exit that awaits what comes after the barrier never happens",
-        source: "BR-7; no circular justification",
-        launch: WARPS,
-        threads: &["await ld.relaxed.cta [x] == 1; exit;", "bar.sync 0; st.relaxed.cta [x], 1;"],
-        outcome: "true",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "an exit decided by what comes after the barrier never happens",
-        source: "BR-7; no circular justification",
-        launch: WARPS,
-        threads: &[
-            "let a = ld.relaxed.cta [x]; if a == 1 { exit; } bar.sync 0; st [r1], 1;",
-            "bar.sync 0; st.relaxed.cta [x], 1; st [r0], 1;",
-        ],
-        outcome: "[r0] == 1 && [r1] == 0",
-        expect: Forbidden,
-        races: Races::No,
-    },
-    Row {
-        name: "a barrier that one thread reaches on three paths",
-        source: "MM-34",
-        launch: WARPS,
-        threads: &[
-            "st [x], 1; let a = ld.relaxed.cta [y]; \
-             if a == 0 { bar.sync 0; } else if a == 1 { bar.sync 0; } else { bar.sync 0; }",
-            "st.relaxed.cta [y], 1; bar.sync 0; let b = ld [x]; st [r0], b; st [r1], 1;",
-        ],
-        outcome: "[r1] == 1 && [r0] == 0",
-        expect: Forbidden,
-        races: Races::No,
     },
     Row {
         name: "overlapping atomics of different sizes in each other's scope do not interleave",
@@ -763,7 +444,7 @@ const ROWS: &[Row] = &[
 fn check_rows(treatment: Treatment, treatment_name: &str) {
     let (model, config) = (model(&[]), config(treatment));
     let mut wrong = Vec::new();
-    for row in ROWS {
+    for row in [ROWS, proxies::ROWS, barriers::ROWS].into_iter().flatten() {
         let outcome = outcomes(&kernel(row), &model, &config).remove(0);
         let found = if is_reached(&outcome) { Allowed } else { Forbidden };
         let races = match verdict(&outcome, Property::Race) {

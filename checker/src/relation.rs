@@ -9,6 +9,7 @@ pub mod base;
 pub mod execution;
 pub mod overlap;
 pub mod tighten;
+pub mod window;
 
 use crate::bits::{BitMatrix, EventSet};
 use algebra::{Algebra, Values};

@@ -233,6 +233,7 @@ impl<'a> Unroller<'a> {
                     name,
                     size_bytes: storage.size_bytes,
                     initial: storage.initial.clone(),
+                    cta: (storage.space == Space::Shared).then_some(CtaId(instance)),
                 });
                 self.location_of.insert((id, instance), location);
             }

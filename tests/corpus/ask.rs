@@ -8,13 +8,14 @@ use crate::table::{Behaviour, State};
 use fencepost::check::{CheckError, Config, Limits, check};
 use fencepost::encode::Treatment;
 use fencepost::encode::goal::GoalKind;
-use fencepost::verdict::{Finding, Outcome, Property, Vacuity};
+use fencepost::verdict::{Finding, Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, BinaryOp, Expression, ExpressionKind, FinalCondition, FinalKind, Kernel,
     LitmusCondition, Program, Quantifier, UnaryOp,
 };
 use fencepost_dsl::{FileId, Span};
+use fencepost_tests::run::verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More final states than this are a mistake of the author.
@@ -31,13 +32,16 @@ pub struct Answer {
     pub own_claims_hold: bool,
 }
 
-/// The checker's answer; `expected` only makes it cheaper.
+/// The checker's answer; `expected` only makes it cheaper, but for whether threads may wait for ever: that is answered
+/// if it is there.
 pub fn ask(
     program: &Program,
     model: &MemoryModel,
     observed: &[String],
-    expected: &BTreeSet<State>,
+    expected: &Behaviour,
 ) -> Result<Answer, String> {
+    let asks_about_hangs = expected.hangs.is_some();
+    let expected = &expected.states;
     let observed = operands(&program.kernels[0], observed)?;
     let mut program = program.clone();
     let kernel = &mut program.kernels[0];
@@ -50,8 +54,11 @@ pub fn ask(
     let condition = any_state(&observed, expected);
     finals.push(FinalCondition { span: place(expected.len()), kind: FinalKind::Assert, condition });
     kernel.finals.extend(finals);
-    let outcome =
-        run(&program, model, &[Property::Race, Property::Assert, Property::Reachable, Property::Condition])?;
+    let mut properties = vec![Property::Race, Property::Assert, Property::Reachable, Property::Condition];
+    if asks_about_hangs {
+        properties.push(Property::Deadlock);
+    }
+    let outcome = run(&program, model, &properties)?;
 
     let n_known = n_own + expected.len();
     let broken: Vec<usize> = outcome
@@ -76,7 +83,8 @@ pub fn ask(
     };
     let condition = outcome.condition.as_ref().is_none_or(|result| result.holds == Some(true));
     let own_claims_hold = condition && !unreached(false) && broken.iter().all(|&index| index >= n_own);
-    Ok(Answer { behaviour: Behaviour { states, races: races(&outcome) }, own_claims_hold })
+    let hangs = asks_about_hangs.then(|| verdict(&outcome, Property::Deadlock) == Verdict::Violated);
+    Ok(Answer { behaviour: Behaviour { states, races: races(&outcome), hangs }, own_claims_hold })
 }
 
 fn run(program: &Program, model: &MemoryModel, properties: &[Property]) -> Result<Outcome, String> {

@@ -4,6 +4,15 @@ use fencepost::event::{AgentId, EventGraph, EventId, SiteId};
 use fencepost_dsl::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Opcodes of the kernel language, without space and type, that the litmus format spells in another way.
+const SAME_IN_LITMUS: &[(&str, &str)] = &[
+    ("tex.1d.s32", "tld.weak"),
+    ("suld.b.1d", "suld.weak"),
+    ("sust.b.1d", "sust.weak"),
+    ("sured.b.add.1d", "sured.relaxed.gpu.add"),
+    ("ld.weak.const", "cold.weak"),
+];
+
 /// Names of the accesses of an event graph: `P0 st.weak x`, or `P1 ld.weak x #2` for the second of two alike.
 pub struct Names<'a> {
     graph: &'a EventGraph,
@@ -83,7 +92,10 @@ impl<'a> Names<'a> {
         let is_said_elsewhere =
             |part: &str| ["global", "shared", "u8", "u16", "u32", "u64", "b32", "b64"].contains(&part);
         let opcode: Vec<&str> = site.text.split('.').filter(|part| !is_said_elsewhere(part)).collect();
-        format!("{} {}", opcode.join("."), site.operand.trim_matches(['[', ']']))
+        let opcode = opcode.join(".");
+        let opcode =
+            SAME_IN_LITMUS.iter().find(|(own, _)| *own == opcode).map_or(&*opcode, |(_, other)| other);
+        format!("{opcode} {}", site.operand.trim_matches(['[', ']']))
     }
 }
 

@@ -9,14 +9,29 @@
 //!
 //! races                             | ptx | ptx-7.5 | ptx-6.0
 //! P0 st.weak data, P1 ld.weak data  |  +  |    +    |    +
+//!
+//! hangs         | ptx | ptx-7.5 | ptx-6.0
+//! some fair run |  +  |    +    |    +
 //! ```
 //!
-//! A line with `why:` must be there. What stands above the table is kept when it is rewritten.
+//! A line with `why:` must be there. What stands above the table is kept when it is rewritten. The last table is there
+//! for shapes that wait; without a row, no thread waits for ever.
 
 use std::collections::BTreeSet;
 
 /// The models, in order of their columns.
 pub const MODELS: [&str; 3] = ["ptx", "ptx-7.5", "ptx-6.0"];
+
+/// Heading and row of the table about waiting for ever.
+const HANGS: (&str, &str) = ("hangs", "some fair run");
+
+/// What a table is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum About {
+    States,
+    Races,
+    Hangs,
+}
 
 /// A final state: the values of the observed registers and locations, in order.
 pub type State = Vec<i64>;
@@ -28,6 +43,8 @@ pub struct Behaviour {
     pub states: BTreeSet<State>,
     /// The pairs of instructions that race in some execution.
     pub races: BTreeSet<String>,
+    /// Whether threads wait for ever in some fair execution; `None` where nobody asked.
+    pub hangs: Option<bool>,
 }
 
 /// An expectation.
@@ -59,24 +76,38 @@ impl Expectation {
         let observed = heading.split('|').next().unwrap_or_default();
         let observed: Vec<String> = observed.split_whitespace().map(str::to_owned).collect();
         let mut behaviours: [Behaviour; 3] = Default::default();
-        let mut is_about_races = false;
+        let mut about = About::States;
         for line in lines.filter(|line| !line.trim().is_empty()) {
             let mut cells = line.split('|').map(str::trim);
             let row = cells.next().unwrap_or_default();
-            if row == "races" {
-                is_about_races = true;
+            match row {
+                "races" => about = About::Races,
+                row if row == HANGS.0 => {
+                    about = About::Hangs;
+                    behaviours.iter_mut().for_each(|behaviour| behaviour.hangs = Some(false));
+                }
+                _ => {}
+            }
+            if ["races", HANGS.0].contains(&row) {
                 continue;
+            }
+            if about == About::Hangs && row != HANGS.1 {
+                return Err(format!("the only row about that is `{}`: {line}", HANGS.1));
             }
             let marks: Vec<&str> = cells.collect();
             if marks.len() != MODELS.len() || marks.iter().any(|mark| !["+", ""].contains(mark)) {
                 return Err(format!("one `+` or nothing per model: {line}"));
             }
             for (behaviour, _) in behaviours.iter_mut().zip(&marks).filter(|(_, mark)| **mark == "+") {
-                if is_about_races {
-                    behaviour.races.insert(row.to_owned());
-                } else {
-                    let values: Result<State, _> = row.split_whitespace().map(str::parse).collect();
-                    behaviour.states.insert(values.map_err(|error| format!("{error}: {line}"))?);
+                match about {
+                    About::Races => {
+                        behaviour.races.insert(row.to_owned());
+                    }
+                    About::Hangs => behaviour.hangs = Some(true),
+                    About::States => {
+                        let values: Result<State, _> = row.split_whitespace().map(str::parse).collect();
+                        behaviour.states.insert(values.map_err(|error| format!("{error}: {line}"))?);
+                    }
                 }
             }
         }
@@ -103,7 +134,19 @@ impl Expectation {
             .map(|race| (race.clone(), self.behaviours.each_ref().map(|one| one.races.contains(race))));
         text += "\n";
         text += &table("races", &rows.collect::<Rows>());
+        if self.asks_about_hangs() {
+            let marks = self.behaviours.each_ref().map(|one| one.hangs == Some(true));
+            let rows: Rows =
+                if marks.contains(&true) { vec![(HANGS.1.to_owned(), marks)] } else { Vec::new() };
+            text += "\n";
+            text += &table(HANGS.0, &rows);
+        }
         text
+    }
+
+    /// Whether it says which models let threads wait for ever.
+    pub fn asks_about_hangs(&self) -> bool {
+        self.behaviours.iter().any(|one| one.hangs.is_some())
     }
 
     /// Whether some model differs from another.
@@ -144,4 +187,10 @@ pub fn differences(expected: &Behaviour, ours: &Behaviour) -> String {
         + &states(&expected.states, &ours.states, "missing")
         + &races(&ours.races, &expected.races, "unexpected")
         + &races(&expected.races, &ours.races, "missing")
+        + &match (expected.hangs, ours.hangs) {
+            (expected, ours) if expected == ours => String::new(),
+            (_, Some(true)) => "  unexpected hang\n".to_owned(),
+            (_, Some(false)) => "  missing hang\n".to_owned(),
+            (_, None) => "  nobody asked about hangs\n".to_owned(),
+        }
 }

@@ -3,8 +3,11 @@
 //! Every value read is stored to a result word of its own at the end of its block, so that final memory tells everything
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
+pub mod synchronization;
+
 use fencepost_dsl::vocabulary::Proxy;
 use proptest::collection::vec;
+use proptest::option::of;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 use std::fmt::Write;
 
@@ -411,6 +414,31 @@ fn simple_step() -> BoxedStrategy<Step> {
     .boxed()
 }
 
+/// Two threads that pass a message, with fences on either side or not: random steps alone hardly ever publish a write
+/// through another proxy and then read it, and what a proxy fence is for shows nowhere else.
+fn message() -> BoxedStrategy<Vec<Vec<Step>>> {
+    let data = || prop_oneof![2 => Just(0usize), 3 => Just(2), 3 => Just(3)];
+    let scope = || prop_oneof![1 => Just(0usize), 4 => Just(2), 4 => Just(3)];
+    let fence =
+        || of(prop_oneof![4 => (0usize..12).prop_map(|kind| Step::ProxyFence { kind }), 1 => simple_step()]);
+    let publish = scope().prop_map(|scope| Step::Store { place: 1, sem: 4, scope, value: 1 });
+    let receive = prop_oneof![
+        2 => scope().prop_map(|scope| Step::Await { place: 1, sem: 4, scope, value: 1, swap: false }),
+        1 => scope().prop_map(|scope| Step::Load { place: 1, sem: 4, scope }),
+    ];
+    let write = data().prop_map(|place| Step::Store { place, sem: 0, scope: 2, value: 2 });
+    let read = data().prop_map(|place| Step::Load { place, sem: 0, scope: 2 });
+    let writer = (write, fence(), fence(), publish)
+        .prop_map(|(write, first, second, publish)| [Some(write), first, second, Some(publish)]);
+    let reader = (receive, fence(), fence(), read)
+        .prop_map(|(receive, first, second, read)| [Some(receive), first, second, Some(read)]);
+    (writer, reader)
+        .prop_map(|(writer, reader)| {
+            vec![writer.into_iter().flatten().collect(), reader.into_iter().flatten().collect()]
+        })
+        .boxed()
+}
+
 /// Kernels of 2 or 3 threads, seldom 4, of at most `n_memory_max` memory instructions.
 pub fn sketches(n_memory_max: usize) -> impl Strategy<Value = Sketch> {
     let step = prop_oneof![
@@ -439,9 +467,12 @@ pub fn sketches(n_memory_max: usize) -> impl Strategy<Value = Sketch> {
         2 => Just(Flavour::Proxies),
         1 => Just(Flavour::AliasProxies),
     ];
-    (placement, flavour, threads).prop_filter_map(
+    (placement, flavour, threads, of(message())).prop_filter_map(
         "small programs only",
-        move |(placement, flavour, mut threads)| {
+        move |(placement, flavour, mut threads, message)| {
+            if let (Flavour::Proxies | Flavour::AliasProxies, Some(message)) = (flavour, message) {
+                threads = message;
+            }
             for steps in &mut threads {
                 let mut n_memory = 0;
                 steps.retain(|step| {

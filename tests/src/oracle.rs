@@ -1,9 +1,10 @@
-//! The checker against its dull twin: the same final states and the same race verdict, under each edition.
+//! The checker against its dull twin: the same final states, the same race and deadlock verdicts, under each edition.
 //!
 //! Final states are compared in one run of the checker: each state the twin finds is demanded as `reachable`, and one
 //! `assert` says that there is no other. After a mixed-size race (MM-20) only the race itself is compared.
 
 pub mod shapes;
+pub mod synchronization;
 
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
@@ -80,6 +81,10 @@ impl Pair {
             if answer.no_other != Verdict::Proved {
                 let _ = writeln!(complaints, "a final state only the checker has: {:?}", answer.no_other);
             }
+            let expected = if reference.deadlocks { Verdict::Violated } else { Verdict::Proved };
+            if answer.deadlock != expected {
+                let _ = writeln!(complaints, "deadlock: checker {:?}, twin {expected:?}", answer.deadlock);
+            }
             for start in answer.unreachable {
                 let line = text[start as usize..].lines().next().unwrap_or_default();
                 let _ = writeln!(complaints, "a final state only the twin has: {line}");
@@ -141,6 +146,7 @@ impl Pair {
 /// What the checker says to a text.
 struct Answer {
     race: Verdict,
+    deadlock: Verdict,
     /// Whether there is no final state but those asked for.
     no_other: Verdict,
     /// Places of those asked for that are not there.
@@ -158,7 +164,8 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, 
     let program = program(text);
     let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
-    let properties = vec![Property::Race, Property::Assert, Property::Bounds, Property::Reachable];
+    let properties =
+        vec![Property::Race, Property::Assert, Property::Deadlock, Property::Bounds, Property::Reachable];
     let config = Config { properties, unroll_max: 2, limits, ..Config::without_deadline(treatment) };
     let outcome =
         check(&program, kernel, &kernel.launches[0], model, &config).map_err(|error| error.to_string())?;
@@ -168,6 +175,7 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, 
     });
     Ok(Answer {
         race: crate::run::verdict(&outcome, Property::Race),
+        deadlock: crate::run::verdict(&outcome, Property::Deadlock),
         no_other: crate::run::verdict(&outcome, Property::Assert),
         unreachable: unreachable.collect(),
         is_stuck: outcome.vacuity.contains(&Vacuity::NothingCompletes),

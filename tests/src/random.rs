@@ -5,7 +5,7 @@
 
 use crate::generate::{Sketch, sketches};
 use crate::reference::edition::Edition;
-use proptest::prelude::any;
+use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -65,7 +65,8 @@ impl Plan {
         }
     }
 
-    fn n_batches(self) -> u64 {
+    /// Seeds.
+    pub fn n_batches(self) -> u64 {
         self.n_programs.div_ceil(BATCH as usize) as u64
     }
 
@@ -83,6 +84,18 @@ pub fn run(
     plan: Plan,
     of_program: impl Fn(&Sketch, u64, &mut Counts) -> Result<(), String> + Sync,
 ) -> Result<Counts, Vec<String>> {
+    run_over(plan, || sketches(plan.n_memory_max), of_program)
+}
+
+/// Runs `of_program` over as many of `strategy`'s programs as the plan says.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_over<S: Strategy>(
+    plan: Plan,
+    strategy: impl Fn() -> S + Sync,
+    of_program: impl Fn(&S::Value, u64, &mut Counts) -> Result<(), String> + Sync,
+) -> Result<Counts, Vec<String>> {
     let next = AtomicU64::new(0);
     let totals = Mutex::new((Counts::default(), Vec::new()));
     let work = || {
@@ -91,7 +104,7 @@ pub fn run(
             if batch >= plan.n_batches() {
                 return;
             }
-            let (counts, result) = run_batch(plan, plan.first_seed + batch, &of_program);
+            let (counts, result) = run_batch(plan, plan.first_seed + batch, strategy(), &of_program);
             let mut totals = totals.lock().expect("workers do not panic");
             totals.0.add_all(&counts);
             totals.1.extend(result.err());
@@ -107,10 +120,11 @@ pub fn run(
     if complaints.is_empty() { Ok(counts) } else { Err(complaints) }
 }
 
-fn run_batch(
+fn run_batch<S: Strategy>(
     plan: Plan,
     seed: u64,
-    of_program: &impl Fn(&Sketch, u64, &mut Counts) -> Result<(), String>,
+    strategy: S,
+    of_program: &impl Fn(&S::Value, u64, &mut Counts) -> Result<(), String>,
 ) -> (Counts, Result<(), String>) {
     let mut bytes = [plan.salt; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -118,8 +132,7 @@ fn run_batch(
         Config { cases: BATCH, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let counts = std::cell::RefCell::new(Counts::default());
-    let strategy = (sketches(plan.n_memory_max), any::<u64>());
-    let result = runner.run(&strategy, |(sketch, choice)| {
+    let result = runner.run(&(strategy, any::<u64>()), |(sketch, choice)| {
         of_program(&sketch, choice, &mut counts.borrow_mut()).map_err(TestCaseError::fail)
     });
     (counts.into_inner(), result.map_err(|error| format!("seed {seed}: {error}")))
@@ -140,6 +153,8 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("other fence", &["fence.acq_rel", "fence.acquire", "fence.release"]),
     ("virtual alias", &["[other_x]"]),
     ("alias fence", &["fence.proxy.alias"]),
+    ("texture or surface", &["tex.1d", "suld.", "sust.", "sured."]),
+    ("fence of such a proxy", &["fence.proxy.surface", "fence.proxy.texture"]),
     ("mixed sizes", &["[low]", "[high]"]),
     ("shared memory", &["    shared "]),
     ("several CTAs", &["launch { ctas", "launch { clusters", "launch { gpus"]),

@@ -4,14 +4,17 @@
 //! program from the front end, and spells PTX's memory model out as nested loops over a list of events, rule by rule
 //! (the ids in comments are those of the specification's §1). Nothing here is meant to be fast.
 //!
-//! What it cannot do: loops other than `await`, calls, asynchronous operations, vectors, barriers for part of a CTA, symbolic
-//! parameters and memory without initialiser. It panics on them. Programs that are too large to enumerate are an error.
+//! What it cannot do: loops other than `await`, calls, asynchronous operations, vectors, barriers for part of a CTA
+//! (`bar.arrive`, `bar.red` and thread counts), restricted fences, symbolic parameters and memory without initialiser. It
+//! panics on them. Of `barrier.cluster` it takes each thread for a warp of its own. Programs that are too large to enumerate are an error.
 
+mod deadlock;
 pub mod edition;
 mod event;
 mod execution;
 mod expression;
 mod interpreter;
+mod mbarrier;
 mod memory;
 mod model;
 mod race;
@@ -19,6 +22,7 @@ mod relation;
 
 use edition::Edition;
 use event::Event;
+pub use event::Misuse;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Kernel, Launch};
 use interpreter::{Control, Run, Thread};
@@ -36,6 +40,10 @@ pub struct Reference {
     pub racing_places: BTreeSet<[(usize, Span); 2]>,
     /// Whether some race is between accesses that overlap partially, so that outcomes mean nothing (MM-20).
     pub mixed_size_races: bool,
+    /// Whether in some execution threads wait for ever (design §7).
+    pub deadlocks: bool,
+    /// The rules about barriers and mbarriers that some execution breaks.
+    pub misuses: BTreeSet<Misuse>,
     /// Executions the axioms allow.
     pub n_executions: usize,
 }

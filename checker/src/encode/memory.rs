@@ -307,9 +307,10 @@ impl Encoder<'_> {
             | BaseRelation::External
             | BaseRelation::SameScope
             | BaseRelation::SameMbarrier
+            | BaseRelation::SameCta
             | BaseRelation::CtaLife
             | BaseRelation::PeerLife
-            | BaseRelation::SameCta => unreachable!("{base:?} has no open pairs"),
+            | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),
         })
     }
 

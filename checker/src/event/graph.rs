@@ -177,6 +177,8 @@ pub struct Location {
     pub size_bytes: u32,
     /// Its initial contents.
     pub initial: InitialBytes,
+    /// Whose shared memory it is in; `None` for global memory.
+    pub cta: Option<CtaId>,
 }
 
 /// A static instruction.
@@ -241,6 +243,8 @@ pub enum EventKind {
     },
     /// A bidirectional proxy fence, `fence.proxy.alias` for one.
     ProxyFence(ProxyFence),
+    /// A fence of one direction that is about some operations only.
+    RestrictedFence(RestrictedFence),
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
     BarrierArrive,
     /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
@@ -267,6 +271,35 @@ impl EventKind {
             Self::Init(access) | Self::Read(access) | Self::Write(access) => Some(access),
             _ => None,
         }
+    }
+}
+
+/// A fence of one direction that is about some operations only (FN-27).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum RestrictedFence {
+    /// `fence.release.sync_restrict::shared::cta.cluster`: the own CTA's shared memory (FN-8).
+    ReleaseShared,
+    /// `fence.acquire.sync_restrict::shared::cluster.cluster`: shared memory of the cluster (FN-7, FN-28).
+    AcquireShared,
+    /// `fence.mbarrier_init.release.cluster`: the thread's own earlier initialisations of mbarriers (FN-9).
+    ReleaseInits,
+    /// `fence.proxy.alias.release.sys`: accesses through another virtual address (FN-18).
+    ReleaseAlias,
+    /// `fence.proxy.alias.acquire.sys`.
+    AcquireAlias,
+}
+
+impl RestrictedFence {
+    /// Its scope, which its syntax fixes.
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::ReleaseShared | Self::AcquireShared | Self::ReleaseInits => Scope::Cluster,
+            Self::ReleaseAlias | Self::AcquireAlias => Scope::Sys,
+        }
+    }
+    /// Whether it is the releasing half.
+    pub fn is_release(self) -> bool {
+        matches!(self, Self::ReleaseShared | Self::ReleaseInits | Self::ReleaseAlias)
     }
 }
 

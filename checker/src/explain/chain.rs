@@ -2,7 +2,8 @@
 //!
 //! A chain follows program order, synchronization that works, and *attempts*: reads-from between threads (through
 //! atomics) that carries a value but, for a reason to be named, no order. The names looked up in the model file are
-//! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain.
+//! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain. What
+//! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
 use crate::bits::BitMatrix;
 use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind};
@@ -125,6 +126,13 @@ pub enum Reason {
         /// A fence that does not help.
         nearby: Option<Nearby>,
     },
+    /// The fence of a link is restricted to operations of which the racing accesses are none.
+    NotCovered {
+        /// The fence.
+        fence: EventId,
+        /// What it would have to cover.
+        access: EventId,
+    },
     /// The read of a link is part of a reduction.
     ReductionNeverAcquires {
         /// The read.
@@ -192,6 +200,7 @@ impl Reason {
             Self::WeakLink { .. } => &["MM-36", "MM-18"],
             Self::OutOfScope { .. } | Self::PartialLink { .. } => &["MM-18"],
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
+            Self::NotCovered { .. } => &["FN-27"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
             Self::NothingObserved { .. } => &["MM-40"],
             Self::WeakEnd { .. } => &["MM-18"],
@@ -215,6 +224,7 @@ impl Reason {
             Self::NoAcquire { read, before, nearby } => {
                 [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
             }
+            Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
@@ -241,6 +251,8 @@ pub struct Links<'a> {
     release_pattern: BitMatrix,
     acquire_pattern: BitMatrix,
     synchronizes: BitMatrix,
+    /// From a restricted release, and to a restricted acquire, where the patterns are complete.
+    restricted: [BitMatrix; 2],
     attempts: BitMatrix,
 }
 
@@ -273,7 +285,55 @@ impl<'a> Links<'a> {
         let longer = reads_from.sequence(&through_atomics.transitive_closure());
         let attempts =
             reads_from.union(&longer).union(signals).intersection(&basis.relations[&BaseRelation::External]);
-        Some(Self { graph, basis, morally_strong, release_pattern, acquire_pattern, synchronizes, attempts })
+        let restricted = ["released", "acquired"].map(|name| {
+            let term = definition(model, name)?;
+            match evaluate(model, &witness.basis, &[term]).get(term) {
+                Some(Value::Relation(relation)) => Some(relation.clone()),
+                _ => None,
+            }
+        });
+        let restricted =
+            restricted.map(|relation| relation.unwrap_or_else(|| BitMatrix::empty(graph.events.len())));
+        Some(Self {
+            graph,
+            basis,
+            morally_strong,
+            release_pattern,
+            acquire_pattern,
+            synchronizes,
+            restricted,
+            attempts,
+        })
+    }
+
+    /// Whether a restricted fence is about what `access` accesses.
+    fn covers(&self, fence: EventId, access: EventId) -> bool {
+        self.basis.relations[&BaseRelation::Window].contains(access, fence)
+    }
+
+    /// Where restricted fences lead from an event, for the access that a chain starts with.
+    fn restricted_steps(&self, from: EventId, start: EventId) -> Vec<EventId> {
+        let [released, acquired] = &self.restricted;
+        let mut ends: Vec<EventId> =
+            acquired.successors(from).filter(|&fence| self.covers(fence, start)).collect();
+        if self.covers(from, start) {
+            ends.extend(released.successors(from));
+        }
+        ends
+    }
+
+    /// The restricted fences of one thread between two of its events.
+    fn restricted_between(&self, after: EventId, before: EventId, releases: bool) -> Vec<EventId> {
+        let order = &self.basis.relations[&BaseRelation::ProgramOrder];
+        let wanted = |&event: &EventId| match self.graph.events[event].kind {
+            EventKind::RestrictedFence(fence) => {
+                fence.is_release() == releases
+                    && order.contains(after, event)
+                    && order.contains(event, before)
+            }
+            _ => false,
+        };
+        self.basis.executed.iter().filter(wanted).collect()
     }
 
     /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
@@ -288,7 +348,7 @@ impl<'a> Links<'a> {
             if at != earlier && best[at.index()].is_some_and(|(known, _)| known < cost) {
                 continue;
             }
-            for (step, step_cost) in self.steps_from(at) {
+            for (step, step_cost) in self.steps_from(at, earlier) {
                 let direct = step.kind == StepKind::Attempt && (step.from, step.to) == (earlier, later);
                 let total = cost + step_cost;
                 let known = best[step.to.index()].map_or(u32::MAX, |(known, _)| known);
@@ -311,7 +371,7 @@ impl<'a> Links<'a> {
         Some(Chain { steps, broken, release_heads: Vec::new(), acquire_tails: Vec::new() })
     }
 
-    fn steps_from(&self, from: EventId) -> Vec<(Step, u32)> {
+    fn steps_from(&self, from: EventId, start: EventId) -> Vec<(Step, u32)> {
         let relations = &self.basis.relations;
         let kinds = [
             (StepKind::ProgramOrder, &relations[&BaseRelation::ProgramOrder], 1),
@@ -319,7 +379,9 @@ impl<'a> Links<'a> {
             (StepKind::Synchronizes, &self.synchronizes, 1),
             (StepKind::Attempt, &self.attempts, ATTEMPT_COST),
         ];
-        let mut steps = Vec::new();
+        let restricted = self.restricted_steps(from, start).into_iter();
+        let mut steps: Vec<(Step, u32)> =
+            restricted.map(|to| (Step { from, to, kind: StepKind::Synchronizes }, 1)).collect();
         for (kind, relation, cost) in kinds {
             steps.extend(relation.successors(from).map(|to| {
                 let is_data = kind == StepKind::Attempt && self.is_weak(from) && self.is_weak(to);
@@ -346,6 +408,15 @@ impl<'a> Links<'a> {
         chain.release_heads = heads.successors(write).filter(|&p| order.contains(start, p)).collect();
         chain.acquire_tails =
             self.acquire_pattern.successors(read).filter(|&q| order.contains(q, end)).collect();
+        let access = chain.steps[0].from;
+        for (releases, found) in [(true, &mut chain.release_heads), (false, &mut chain.acquire_tails)] {
+            let (from, to) = if releases { (start, write) } else { (read, end) };
+            let restricted = self.restricted_between(from, to, releases);
+            found.extend(restricted.iter().filter(|&&fence| self.covers(fence, access)));
+            if let (true, Some(&fence)) = (found.is_empty(), restricted.first()) {
+                return Some(Reason::NotCovered { fence, access });
+            }
+        }
         if before.is_some() && chain.release_heads.is_empty() {
             let nearby = self.nearby_release(chain, start, write);
             return Some(Reason::NoRelease { write, after: start, nearby });
@@ -482,6 +553,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         },
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
         EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
+        EventKind::RestrictedFence(fence) => Some(fence.scope()),
         EventKind::ProxyFence(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait

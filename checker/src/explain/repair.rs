@@ -266,6 +266,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         EventKind::ClusterArrive { sem } if edit.goal == Goal::Release => *sem = Sem::Release,
         EventKind::Init(_)
         | EventKind::ProxyFence(_)
+        | EventKind::RestrictedFence(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::ClusterArrive { .. }

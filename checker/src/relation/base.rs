@@ -2,13 +2,14 @@
 
 use super::MayMust;
 use super::overlap::{Overlap, complete_overlap, overlap};
+use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, Role, TermKind, TermPool, TermRef,
+    MbarrierRole, RestrictedFence, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -316,14 +317,19 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         EventKind::ProxyFence(fence) => Some(fence),
         _ => None,
     };
+    let restricted = match event.kind {
+        EventKind::RestrictedFence(fence) => Some(fence),
+        _ => None,
+    };
     let is_signal = matches!(
         event.kind,
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_)
     );
-    // thread fences are generic; so are operations on mbarriers (MB-20).
+    // thread fences are generic; so are operations on mbarriers (MB-20), and the ends of patterns with a restricted
+    // fence, whose proxies the model file knows.
     let proxy = access
         .map(|access| access.proxy)
-        .or((fence.is_some() || is_signal).then_some(Proxy::Generic))
+        .or((fence.is_some() || restricted.is_some() || is_signal).then_some(Proxy::Generic))
         .or(proxy_fence.and_then(ProxyFence::proxy));
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
@@ -344,7 +350,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Read => read,
         BaseSet::Write => write,
         BaseSet::Memory => read || write,
-        BaseSet::Fence => fence.is_some() || proxy_fence.is_some(),
+        BaseSet::Fence => fence.is_some() || proxy_fence.is_some() || restricted.is_some(),
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
@@ -373,6 +379,11 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::CtaStart => matches!(event.kind, EventKind::CtaStart(_)),
         BaseSet::CtaExit => matches!(event.kind, EventKind::CtaExit(_)),
         BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
+        BaseSet::AliasRelease => restricted == Some(RestrictedFence::ReleaseAlias),
+        BaseSet::AliasAcquire => restricted == Some(RestrictedFence::AcquireAlias),
+        BaseSet::RestrictedRelease => restricted == Some(RestrictedFence::ReleaseShared),
+        BaseSet::RestrictedAcquire => restricted == Some(RestrictedFence::AcquireShared),
+        BaseSet::InitFence => restricted == Some(RestrictedFence::ReleaseInits),
         BaseSet::Generic => proxy == Some(Proxy::Generic),
         BaseSet::Texture => proxy == Some(Proxy::Texture),
         BaseSet::Surface => proxy == Some(Proxy::Surface),
@@ -387,6 +398,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
 fn scope_of(event: &Event) -> Option<Scope> {
     match &event.kind {
         EventKind::Fence { scope, .. } => Some(*scope),
+        EventKind::RestrictedFence(fence) => Some(fence.scope()),
         EventKind::Read(access) | EventKind::Write(access) if is_strong(access) => Some(access.scope),
         // Scope of effect: the cluster (BR-12).
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
@@ -452,6 +464,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::SameMbarrier, same_mbarrier),
         (BaseRelation::SameCta, same_cta),
         (BaseRelation::SameScope, same_scope),
+        (BaseRelation::Window, windows(graph)),
     ]
 }
 

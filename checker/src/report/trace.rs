@@ -146,6 +146,7 @@ fn relevant(
             EventKind::CtaStart(_) | EventKind::CtaExit(_) => false,
             EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
+            | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
             | EventKind::ClusterArrive { .. }
             | EventKind::ClusterWait
@@ -242,6 +243,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         EventKind::Init(_)
         | EventKind::Fence { .. }
         | EventKind::ProxyFence(_)
+        | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
         | EventKind::CtaExit(_) => instruction,
     };

@@ -1,7 +1,7 @@
 //! Names and sentences for the facts of a finding.
 
 use super::Case;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, UnknownKind};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, RestrictedFence, UnknownKind};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject};
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -119,7 +119,7 @@ impl Words<'_> {
             EventKind::CtaExit(_) => "ends",
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
-            EventKind::Fence { .. } | EventKind::ProxyFence(_) => "fence",
+            EventKind::Fence { .. } | EventKind::ProxyFence(_) | EventKind::RestrictedFence(_) => "fence",
             EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
             EventKind::BarrierWait | EventKind::ClusterWait => "passes",
             EventKind::Mbarrier(operation) => match operation.role {
@@ -325,6 +325,7 @@ impl Words<'_> {
                     "that read"
                 )),
             ),
+            Reason::NotCovered { fence, access } => self.not_covered(*fence, *access, explanation),
             Reason::ReductionNeverAcquires { read } => format!(
                 "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
@@ -374,6 +375,29 @@ impl Words<'_> {
         }
     }
 
+    /// What a restricted fence is about, and where an access is instead.
+    fn not_covered(&self, fence: EventId, access: EventId, explanation: &Explanation) -> String {
+        let EventKind::RestrictedFence(kind) = self.graph().events[fence].kind else { return String::new() };
+        let about = match kind {
+            RestrictedFence::ReleaseShared => "releases only accesses of its own CTA's shared memory",
+            RestrictedFence::AcquireShared => "acquires only for accesses of its cluster's shared memory",
+            RestrictedFence::ReleaseInits => "releases only its own thread's `mbarrier.init`s, no data",
+            RestrictedFence::ReleaseAlias => "releases only for accesses through another virtual address",
+            RestrictedFence::AcquireAlias => "acquires only for accesses through another virtual address",
+        };
+        let place = self.graph().events[access].kind.access().map_or_else(String::new, |access| {
+            let location = &self.graph().locations[access.location];
+            let space = if location.cta.is_some() { "shared" } else { "global" };
+            format!("; `{}` is {space} memory", location.name)
+        });
+        format!(
+            "{} of {} {about}{place}: it orders nothing for {}",
+            self.quoted(fence),
+            self.thread(fence),
+            self.end(access, explanation)
+        )
+    }
+
     fn proxy(&self, event: EventId) -> Proxy {
         self.graph().events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy)
     }
@@ -391,6 +415,7 @@ impl Words<'_> {
             | EventKind::Write(_)
             | EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
+            | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }
             | EventKind::Mbarrier(_)
             | EventKind::BarrierArrive => self.end(event, explanation),

@@ -118,7 +118,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Init(_) => "I",
         EventKind::Read(_) => "R",
         EventKind::Write(_) => "W",
-        EventKind::Fence { .. } | EventKind::ProxyFence(_) => "F",
+        EventKind::Fence { .. } | EventKind::ProxyFence(_) | EventKind::RestrictedFence(_) => "F",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",

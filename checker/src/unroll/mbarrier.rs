@@ -211,11 +211,15 @@ impl Unroller<'_> {
                 help: "let every participant wait for the phase before it arrives again, or raise the count in `mbarrier.init`",
             };
             self.oblige(ObligationKind::Discipline(misuse), guard, fine, arrive.address.span);
-            state.live = self.graph.terms.and(guard, fine);
         }
         let kind = OperationKind::Arrive { count, expects, drops: arrive.drop, excess };
         let strength = (arrive.sem, arrive.scope);
+        // The arrival that is one too many is an event, too: what it comes after decides in which phase it can be.
         let index = self.log(state, site, object, MbarrierRole::Arrive, strength, kind)?;
+        if let Some(excess) = excess {
+            let fine = self.graph.terms.not(excess);
+            state.live = self.graph.terms.and(guard, fine);
+        }
         if let (Some(register), Some(index)) = (arrive.destination, index) {
             let phase = self.mbarriers.operations[index].phase;
             let token = self.graph.terms.resize(phase, frame.width(register));

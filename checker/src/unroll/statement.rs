@@ -5,13 +5,13 @@ use super::env::Env;
 use super::expression::Frame;
 use super::loops::Shape;
 use super::{State, UnrollError, Unroller};
-use crate::event::{Constraint, EventKind, ObligationKind, Reachable, TermPool};
+use crate::event::{Constraint, EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, Statement,
     StatementKind,
 };
-use fencepost_dsl::vocabulary::ProxyFence;
+use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem};
 
 /// The error for an instruction that is read but has no events yet.
 fn not_modelled(instruction: &Instruction) -> UnrollError {
@@ -139,7 +139,8 @@ impl Unroller<'_> {
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence
-            | InstructionKind::ProxyFence(ProxyFenceKind::Formal { .. })
+            | InstructionKind::MbarrierInitFence
+            | InstructionKind::ProxyFence(ProxyFenceKind::Formal { .. } | ProxyFenceKind::AliasHalf { .. })
                 if self.last_try.is_some() =>
             {
                 Ok(())
@@ -149,6 +150,25 @@ impl Unroller<'_> {
                 self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
                 Ok(())
             }
+            InstructionKind::Fence { sem, restrict: Some(_), .. } => {
+                let is_release = *sem == FenceSem::Release;
+                let fence =
+                    if is_release { RestrictedFence::ReleaseShared } else { RestrictedFence::AcquireShared };
+                self.restricted_fence(state, site, fence)
+            }
+            InstructionKind::MbarrierInitFence => {
+                self.restricted_fence(state, site, RestrictedFence::ReleaseInits)
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::AliasHalf { sem }) => {
+                let is_release = *sem == Sem::Release;
+                let fence =
+                    if is_release { RestrictedFence::ReleaseAlias } else { RestrictedFence::AcquireAlias };
+                self.restricted_fence(state, site, fence)
+            }
+            // Between the generic and the async proxy only (FN-12, FN-15, A-19), and nothing goes through the latter.
+            InstructionKind::ProxyFence(
+                ProxyFenceKind::Async { .. } | ProxyFenceKind::AsyncGeneric { .. },
+            ) => Ok(()),
             InstructionKind::AliasFence => {
                 let position = self.next_position();
                 self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::Alias), site)?;
@@ -181,11 +201,22 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
-            InstructionKind::Fence { restrict: Some(_), .. }
-            | InstructionKind::MbarrierInitFence
-            | InstructionKind::ProxyFence(_)
+            InstructionKind::ProxyFence(
+                ProxyFenceKind::TensormapRelease { .. } | ProxyFenceKind::TensormapAcquire { .. },
+            )
             | InstructionKind::TensormapCopyFence { .. } => Err(not_modelled(instruction)),
         }
+    }
+
+    fn restricted_fence(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        fence: RestrictedFence,
+    ) -> Result<(), UnrollError> {
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        Ok(())
     }
 
     fn branch(

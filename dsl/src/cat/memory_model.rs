@@ -167,6 +167,16 @@ base_names! {
         CtaExit = "CTA-EXIT",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
+        /// `fence.proxy.alias.release.sys`.
+        AliasRelease = "ALIAS-REL",
+        /// `fence.proxy.alias.acquire.sys`.
+        AliasAcquire = "ALIAS-ACQ",
+        /// `fence.release.sync_restrict::shared::cta.cluster`; not in `REL`.
+        RestrictedRelease = "RESTRICTED-REL",
+        /// `fence.acquire.sync_restrict::shared::cluster.cluster`; not in `ACQ`.
+        RestrictedAcquire = "RESTRICTED-ACQ",
+        /// `fence.mbarrier_init.release.cluster`; not in `REL`.
+        InitFence = "INIT-FENCE",
         /// Accesses through the generic proxy, thread fences, and `fence.proxy.generic`.
         Generic = "GEN",
         /// Accesses through the texture proxy, and `fence.proxy.texture`.
@@ -236,6 +246,9 @@ base_names! {
         PeerLife = "peer-life",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
+        /// From an operation on shared memory (an access, or one on an mbarrier) to a fence restricted to a state space
+        /// that this memory is in; and from one restricted fence to another whose state space holds that of the first.
+        Window = "window",
         /// Fence-SC order: an acyclic order of `fence.sc`, total on those in each other's scope, chosen per execution (MM-32).
         FenceSc = "sync_fence",
     }

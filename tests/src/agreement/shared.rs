@@ -31,7 +31,14 @@ pub struct Disagreement {
 }
 
 /// All of them. No file is treated specially anywhere else.
-pub const DISAGREEMENTS: &[Disagreement] = &[];
+pub const DISAGREEMENTS: &[Disagreement] = &[Disagreement {
+    model: "ptx",
+    file: "Nvidia/proxy/Proxy-SingleThread-rf-surW-texR-genR.litmus",
+    property: "race",
+    rule: "MM-19",
+    reason: "the text counts races within a thread, too: here between a surface write and a plain read, with the fence \
+             of another proxy between them",
+}];
 
 /// What tables of expectations call a property, and what we call it.
 pub const PROPERTIES: [(&str, &str); 3] =

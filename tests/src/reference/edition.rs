@@ -17,6 +17,17 @@ pub enum FenceSc {
     OrderOnly,
 }
 
+/// What AX-5 says of program order next to morally strong communication.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScPerLocation {
+    /// It counts between morally strong operations: those that overlap completely. So the ISA words it.
+    MorallyStrong,
+    /// It counts between all that overlap.
+    Overlapping,
+    /// There is no such axiom.
+    Absent,
+}
+
 /// A reading of the memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edition {
@@ -42,10 +53,13 @@ pub struct Edition {
     pub fence_sc: FenceSc,
     /// what decides whether an event happens counts against thin air.
     pub control_dependencies: bool,
-    /// an axiom of its own.
-    pub sc_per_location: bool,
+    ///
+    pub sc_per_location: ScPerLocation,
     /// MM-19: two accesses of one thread may race (through two virtual addresses).
     pub races_inside_threads: bool,
+    /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
+    /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
+    pub phases_follow_justification: bool,
 }
 
 impl Edition {
@@ -62,8 +76,9 @@ impl Edition {
         causality_by_location: true,
         fence_sc: FenceSc::AgainstBaseCausality,
         control_dependencies: false,
-        sc_per_location: true,
+        sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
+        phases_follow_justification: false,
     };
     /// The published formal model of PTX ISA 7.5.
     pub const PTX_7_5: Self = Self {
@@ -78,8 +93,9 @@ impl Edition {
         causality_by_location: true,
         fence_sc: FenceSc::OrderOnly,
         control_dependencies: true,
-        sc_per_location: false,
+        sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
+        phases_follow_justification: false,
     };
     /// The published formal model of PTX ISA 6.0.
     pub const PTX_6_0: Self = Self {
@@ -94,8 +110,9 @@ impl Edition {
         causality_by_location: false,
         fence_sc: FenceSc::AgainstCausality,
         control_dependencies: true,
-        sc_per_location: true,
+        sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
+        phases_follow_justification: false,
     };
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::PTX, Self::PTX_7_5, Self::PTX_6_0];

@@ -1,5 +1,6 @@
 //! What happens in one run of a thread, as a flat record: the twin's loops look at its fields directly.
 
+use super::mbarrier::Operation;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence, Scope};
 use std::collections::BTreeSet;
@@ -23,6 +24,33 @@ pub enum BarrierKey {
         /// Lanes.
         mask: u64,
     },
+    /// `barrier.cluster`: arrival and wait are instructions of their own, and order nothing by themselves.
+    Cluster {
+        /// Cluster counted over the launch.
+        cluster: u32,
+    },
+}
+
+/// A rule about barriers and mbarriers that an execution breaks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Misuse {
+    /// UB-C1: a thread arrives at the cluster barrier although its last arrival there need not have completed it.
+    SecondArrival,
+    /// The same, but that arrival's generation is surely complete (all others have exited, say).
+    HarmlessSecondArrival,
+    /// UB-C3: a thread waits at the cluster barrier without an arrival since its last wait.
+    WaitWithoutArrival,
+    /// UB-M6: an arrival finds fewer arrivals pending than it brings.
+    TooManyArrivals,
+    /// UB-M1, UB-M16: an operation on an mbarrier that no initialisation is ordered before; a wait that says no is not
+    /// counted.
+    NotInitialised,
+    /// As before, but what uses the object is a wait that says no.
+    NotInitialisedWhenWaiting,
+    /// UB-M12: an arrival in a phase before which nobody is sure to have waited for the last one.
+    PhaseNotWaitedFor,
+    /// UB-M1, UB-M17: an operation that is not ordered before the object's invalidation.
+    UsedAfterInval,
 }
 
 /// What an event is.
@@ -45,6 +73,17 @@ pub enum Kind {
     Wait(BarrierKey, u32),
     /// The thread finished.
     Exit,
+    /// An operation on an mbarrier.
+    Mbarrier(Operation),
+    /// The thread comes to `barrier.cluster.arrive` again without having waited for this generation.
+    SecondArrival {
+        /// Cluster counted over the launch.
+        cluster: u32,
+        /// The generation it has arrived in.
+        generation: u32,
+        /// Whether it arrives again, as it may if that generation is surely complete.
+        goes_on: bool,
+    },
 }
 
 /// Where an access goes: storage, instance (CTA, or 0), first byte, size in bytes. Aliases share it.
@@ -87,6 +126,8 @@ pub struct Event {
     pub control: BTreeSet<usize>,
     /// The read of the try at which an `await` got through.
     pub unblocks: bool,
+    /// Part of the last try of an `await`, at which the thread stands.
+    pub last_try: bool,
     /// A read whose value decided whether the thread came to a barrier, or to its end.
     pub decides: bool,
 }
@@ -112,6 +153,7 @@ impl Event {
             dependencies: BTreeSet::new(),
             control: BTreeSet::new(),
             unblocks: false,
+            last_try: false,
             decides: false,
         }
     }

@@ -1,17 +1,19 @@
 //! Candidate executions: one run per thread, then every reads-from, Fence-SC order and coherence order.
 
 use super::edition::Edition;
-use super::event::{BarrierKey, Event, Kind};
-use super::interpreter::{Run, Thread};
+use super::event::{BarrierKey, Event, Kind, Misuse};
+use super::interpreter::{End, Run, Thread};
+use super::mbarrier::{self, Phases};
 use super::memory::Memory;
-use super::model::Model;
+use super::model::{Causality, Model};
 use super::relation::Relation;
-use super::{Effort, Reference, TooLarge, race};
+use super::{Effort, Reference, TooLarge, deadlock, race};
 use fencepost_dsl::kernel::program::{Kernel, Object};
 use fencepost_dsl::vocabulary::{Scope, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One run of every thread, and the initial writes.
+#[derive(Clone)]
 pub struct Combination {
     /// Initial writes first, then each thread's events in program order.
     pub events: Vec<Event>,
@@ -19,12 +21,16 @@ pub struct Combination {
     pub n_initial: usize,
     /// Program order.
     pub po: Relation,
-    /// Whether every thread finished.
-    pub complete: bool,
-    /// From what lets a thread through a barrier to its getting through: arrivals, and exits.
+    /// How each thread's run ends.
+    pub ends: Vec<End>,
+    /// From what lets a thread through a barrier or a phase to its getting through: arrivals, and exits.
     pub releases_wait: Relation,
     /// The part of it that synchronizes (MM-34, MM-37).
     pub barrier_sw: Relation,
+    /// The part of it that may be the middle of a release and an acquire pattern (MB-22, BR-14).
+    pub signals: Relation,
+    /// How operations on mbarriers find them.
+    pub phases: Phases,
 }
 
 impl Combination {
@@ -37,6 +43,19 @@ impl Combination {
             Scope::Gpu => a.gpu == b.gpu,
             Scope::Sys => true,
         }
+    }
+
+    /// Whether every thread finished.
+    pub fn is_complete(&self) -> bool {
+        self.ends.iter().all(|end| *end == End::Finished)
+    }
+
+    /// The combination with a choice of phases.
+    fn with_phases(&self, phases: Phases) -> Self {
+        let mut combination = Self { phases, ..self.clone() };
+        combination.signals.add(&combination.phases.signals(&self.events));
+        combination.releases_wait.add(&combination.phases.completions(&self.events));
+        combination
     }
 
     /// Puts runs together; `None` where somebody got through a barrier at which somebody else never arrives.
@@ -67,39 +86,38 @@ impl Combination {
                 }
             }
         }
-        let complete = runs.iter().all(|run| run.complete);
-        let (releases_wait, barrier_sw) = barriers(threads, &events)?;
-        Some(Self { events, n_initial, po, complete, releases_wait, barrier_sw })
+        let ends = runs.iter().map(|run| run.end).collect();
+        let Barriers { releases_wait, barrier_sw, signals } = Barriers::new(threads, &events)?;
+        let phases = Phases::default();
+        Some(Self { events, n_initial, po, ends, releases_wait, barrier_sw, signals, phases })
     }
 }
 
 /// What lets threads through barriers, and which of it synchronizes.
-fn barriers(threads: &[Thread], events: &[Event]) -> Option<(Relation, Relation)> {
-    let (mut releases, mut synchronizes) = (Relation::new(events.len()), Relation::new(events.len()));
-    for (wait, event) in events.iter().enumerate() {
-        let Kind::Wait(key, generation) = event.kind else { continue };
-        for thread in threads {
-            let takes_part = match key {
-                BarrierKey::Cta { cta, .. } => thread.cta() == cta,
-                BarrierKey::Warp { cta, warp, mask } => {
-                    thread.cta() == cta && thread.warp == warp && mask >> thread.lane & 1 == 1
+struct Barriers {
+    releases_wait: Relation,
+    barrier_sw: Relation,
+    signals: Relation,
+}
+
+impl Barriers {
+    fn new(threads: &[Thread], events: &[Event]) -> Option<Self> {
+        let empty = || Relation::new(events.len());
+        let mut barriers = Self { releases_wait: empty(), barrier_sw: empty(), signals: empty() };
+        for (wait, event) in events.iter().enumerate() {
+            let Kind::Wait(key, generation) = event.kind else { continue };
+            let released_by = deadlock::released_by(threads, events, key, generation)?;
+            for releasing in released_by {
+                barriers.releases_wait.insert(releasing, wait);
+                match (events[releasing].kind, key) {
+                    (Kind::Exit, _) => {}
+                    (_, BarrierKey::Cluster { .. }) => barriers.signals.insert(releasing, wait),
+                    _ => barriers.barrier_sw.insert(releasing, wait),
                 }
-            };
-            if !takes_part {
-                continue;
             }
-            let find = |kind| events.iter().position(|e| e.thread == Some(thread.index) && e.kind == kind);
-            if let Some(arrival) = find(Kind::Arrive(key, generation)) {
-                releases.insert(arrival, wait);
-                synchronizes.insert(arrival, wait);
-                continue;
-            }
-            // BR-7, A-22: without a count, exited threads are not waited for; BR-8 has no such exception.
-            let exit = find(Kind::Exit).filter(|_| matches!(key, BarrierKey::Cta { .. }))?;
-            releases.insert(exit, wait);
         }
+        Some(barriers)
     }
-    Some((releases, synchronizes))
 }
 
 /// Where each read gets each of its granules: a write, by event and position in [`Event::granules`].
@@ -149,8 +167,12 @@ impl Search<'_> {
             return Err(TooLarge);
         }
         let Some(combination) = Combination::new(self.memory, self.threads, chosen) else { return Ok(()) };
-        let model = Model::new(&combination, self.threads, self.edition);
-        self.choose_reads_from(&model, &mut ReadsFrom::new())
+        for phases in mbarrier::choices(&combination.events, &combination.po) {
+            let combination = combination.with_phases(phases);
+            let model = Model::new(&combination, self.threads, self.edition);
+            self.choose_reads_from(&model, &mut ReadsFrom::new())?;
+        }
+        Ok(())
     }
 
     /// Whether each value that is read is initial or written by somebody.
@@ -189,16 +211,20 @@ impl Search<'_> {
     }
 
     fn choose_fence_order(&mut self, model: &Model<'_>, rf: &ReadsFrom) -> Result<(), TooLarge> {
-        if !model.no_thin_air(rf) || !model.waits_are_justified(rf) {
+        let justified = model.justification(rf);
+        if !model.no_thin_air(rf) || !justified.is_irreflexive() {
             return self.spend();
         }
         for sc in choices(&model.fence_pairs(), &Relation::new(model.combination.events.len())) {
             self.spend()?;
             let Some(causality) = model.causality(rf, &sc) else { continue };
+            if !model.phases_have_order(&justified, &causality) {
+                continue;
+            }
             for co in choices(&model.write_pairs(&causality), &model.forced_coherence(&causality)) {
                 self.spend()?;
                 if model.allows(rf, &causality, &co) {
-                    self.record(model, &causality.cause, &co);
+                    self.record(model, rf, &justified, &causality, &co);
                 }
             }
         }
@@ -210,9 +236,29 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn record(&mut self, model: &Model<'_>, cause: &Relation, co: &Relation) {
+    fn record(
+        &mut self,
+        model: &Model<'_>,
+        rf: &ReadsFrom,
+        justified: &Relation,
+        causality: &Causality,
+        co: &Relation,
+    ) {
+        let combination = model.combination;
+        let mut before = justified.clone();
+        before.add(&causality.base);
+        let Some(misuses) = deadlock::misuses(self.threads, combination, &before.closure()) else { return };
         self.reference.n_executions += 1;
-        let races = race::races(model, cause);
+        self.reference.misuses.extend(mbarrier::misuses(&combination.events, &causality.base));
+        if combination.phases.has_undefined() {
+            return;
+        }
+        self.reference.misuses.extend(misuses);
+        if !combination.phases.are_waited_for(&combination.events, &causality.base) {
+            self.reference.misuses.insert(Misuse::PhaseNotWaitedFor);
+        }
+        self.reference.deadlocks |= deadlock::is_deadlock(self.threads, combination, rf, co);
+        let races = race::races(model, &causality.cause);
         self.reference.races |= !races.is_empty();
         self.reference.racing_places.extend(races.iter().filter_map(|&(a, b)| {
             let place = |event: usize| {
@@ -222,7 +268,7 @@ impl Search<'_> {
             Some([place(a)?, place(b)?])
         }));
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
-        if !model.combination.complete {
+        if !combination.is_complete() {
             return;
         }
         // One value for each granule of global memory, then what each object makes of them.

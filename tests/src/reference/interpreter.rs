@@ -1,12 +1,14 @@
 //! All runs of one thread, by replay: run the body with a script of choices, and where the script ends, try every option.
 
+mod synchronization;
+
 use super::TooLarge;
-use super::event::{BarrierKey, Event, Kind};
+use super::event::{BarrierKey, Event, Kind, Location, Misuse};
 use super::expression::{Datum, Registers, evaluate, is_known, truncate};
 use super::memory::Memory;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch,
+    Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Object,
     ProxyFenceKind, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem, Space};
@@ -17,8 +19,24 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Run {
     /// In program order.
     pub events: Vec<Event>,
-    /// Whether it got to its end.
-    pub complete: bool,
+    /// How it ends.
+    pub end: End,
+}
+
+/// How a run of a thread ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The thread finished.
+    Finished,
+    /// It stands at a barrier, in its n-th generation there.
+    AtBarrier(BarrierKey, u32),
+    /// It stands at an `await`; whether it has tried.
+    AtAwait {
+        /// Whether it has.
+        tried: bool,
+    },
+    /// It did what has no meaning.
+    Broken(Misuse),
 }
 
 impl Run {
@@ -50,7 +68,15 @@ pub struct Thread {
 impl Thread {
     /// The CTA, counted over the whole launch.
     pub fn cta(&self) -> u32 {
-        (self.gpu * self.launch.clusters + self.cluster) * self.launch.ctas + self.rank
+        self.peer_cta(self.rank)
+    }
+    /// The CTA of a rank in the thread's cluster, counted over the whole launch.
+    pub fn peer_cta(&self, rank: u32) -> u32 {
+        self.whole_cluster() * self.launch.ctas + rank
+    }
+    /// The cluster, counted over the whole launch.
+    pub fn whole_cluster(&self) -> u32 {
+        self.gpu * self.launch.clusters + self.cluster
     }
 }
 
@@ -120,6 +146,7 @@ pub fn runs(
             arrivals: BTreeMap::new(),
             deciding: BTreeSet::new(),
             may_block_later: false,
+            has_arrived: false,
         };
         match interpreter.statements(&kernel.body) {
             Err(Stop::Need { n_options }) => {
@@ -130,10 +157,10 @@ pub fn runs(
                 }
             }
             Err(Stop::Impossible) => {}
-            Err(Stop::Blocked) => runs.push(Run { events: interpreter.events, complete: false }),
+            Err(Stop::Blocked(end)) => runs.push(Run { events: interpreter.events, end }),
             Ok(()) | Err(Stop::Exit) => {
                 interpreter.push(Event::new(Kind::Exit, Some(thread.index)));
-                runs.push(Run { events: interpreter.events, complete: true });
+                runs.push(Run { events: interpreter.events, end: End::Finished });
             }
         }
     }
@@ -150,7 +177,12 @@ fn may_block(statement: &Statement, thread: &Thread) -> bool {
             (is_taken != Some(false) && any(then)) || (is_taken != Some(true) && any(otherwise))
         }
         StatementKind::Instruction(instruction) => {
-            matches!(instruction.kind, InstructionKind::Barrier { .. } | InstructionKind::WarpSync { .. })
+            matches!(
+                instruction.kind,
+                InstructionKind::Barrier { .. }
+                    | InstructionKind::WarpSync { .. }
+                    | InstructionKind::ClusterWait { .. }
+            )
         }
         StatementKind::Await { .. } => true,
         _ => false,
@@ -172,7 +204,7 @@ enum Stop {
     /// The script contradicts itself.
     Impossible,
     /// The thread stays here for good.
-    Blocked,
+    Blocked(End),
     /// `exit`.
     Exit,
 }
@@ -193,6 +225,8 @@ struct Interpreter<'a> {
     /// Whether something behind the statement at hand may block: only then does an exit there change what the thread
     /// comes to, since otherwise it finishes in any case.
     may_block_later: bool,
+    /// Whether it has arrived at the cluster barrier and not waited since.
+    has_arrived: bool,
 }
 
 impl Interpreter<'_> {
@@ -250,6 +284,11 @@ impl Interpreter<'_> {
                 }
                 Ok(())
             }
+            StatementKind::Await { prelude, condition, .. }
+                if synchronization::only_asks_mbarriers(prelude) =>
+            {
+                self.await_phase(prelude, condition)
+            }
             StatementKind::Await { prelude, condition, .. } => {
                 // Stop, get through, fail and stop, fail and get through: more failing tries add nothing but order.
                 let choice = self.choose(4)?;
@@ -265,9 +304,10 @@ impl Interpreter<'_> {
                     }
                     for event in &mut self.events[start..] {
                         event.unblocks = success && event.is_read();
+                        event.last_try = choice == 2;
                     }
                 }
-                if choice % 2 == 1 { Ok(()) } else { Err(Stop::Blocked) }
+                if choice % 2 == 1 { Ok(()) } else { Err(Stop::Blocked(End::AtAwait { tried: choice == 2 })) }
             }
             StatementKind::Exit => Err(Stop::Exit),
             other => panic!("unsupported by the twin: {other:?}"),
@@ -323,6 +363,9 @@ impl Interpreter<'_> {
                 let mask = evaluate(mask, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Warp { cta: self.thread.cta(), warp: self.thread.warp, mask })?;
             }
+            InstructionKind::ClusterArrive { sem, .. } => self.cluster_arrive(*sem)?,
+            InstructionKind::ClusterWait { .. } => self.cluster_wait()?,
+            InstructionKind::Mbarrier(operation) => self.mbarrier(operation)?,
             _ => panic!("{}: unsupported by the twin", instruction.text),
         }
         Ok(())
@@ -334,14 +377,14 @@ impl Interpreter<'_> {
         *count += 1;
         self.push(Event::new(Kind::Arrive(key, generation), Some(self.thread.index)));
         if self.choose(2)? == 0 {
-            return Err(Stop::Blocked);
+            return Err(Stop::Blocked(End::AtBarrier(key, generation)));
         }
         self.push(Event::new(Kind::Wait(key, generation), Some(self.thread.index)));
         Ok(())
     }
 
-    /// An access without its values.
-    fn access(&self, kind: Kind, address: &Address, sem: Sem, scope: Scope) -> Event {
+    /// The object an operand names, and where it is.
+    fn place(&self, address: &Address) -> (&Object, Location) {
         let AddressBase::Object(object) = address.base else {
             panic!("functions are unsupported by the twin")
         };
@@ -355,13 +398,31 @@ impl Interpreter<'_> {
         }
         let size = u32::from(object.width) / 8;
         let offset = object.offset_bytes + element * size;
-        let instance = if object.space == Space::Shared { self.thread.cta() } else { 0 };
+        let instance = match (&address.rank, object.space) {
+            (_, Space::Global) => 0,
+            (None, Space::Shared) => self.thread.cta(),
+            (Some(rank), Space::Shared) => {
+                let rank = evaluate(rank, &self.registers, self.thread).value;
+                assert!(
+                    rank < u64::from(self.thread.launch.ctas),
+                    "ranks out of bounds are unsupported by the twin"
+                );
+                self.thread.peer_cta(u32::try_from(rank).expect("below a dimension"))
+            }
+        };
+        (object, (object.storage.0, instance, offset, size))
+    }
+
+    /// An access without its values.
+    fn access(&self, kind: Kind, address: &Address, sem: Sem, scope: Scope) -> Event {
+        let (object, location) = self.place(address);
+        let (storage, instance, offset, size) = location;
         let mut event = Event::new(kind, Some(self.thread.index));
-        event.location = (object.storage.0, instance, offset, size);
+        event.location = location;
         event.source = Some(address.span);
         event.mapping = object.mapping;
         event.proxy = object.proxy;
-        event.granules = self.memory.covered(object.storage.0, instance, offset, size);
+        event.granules = self.memory.covered(storage, instance, offset, size);
         event.strong = sem != Sem::Weak;
         // MM-12, MM-13: volatile and mmio are relaxed at system scope.
         event.scope = if matches!(sem, Sem::Volatile | Sem::Mmio) { Scope::Sys } else { scope };

@@ -3,7 +3,7 @@
 //! A torn value inside a granule would need a race; it is not told apart here (nor by the checker).
 
 use fencepost_dsl::index::Id;
-use fencepost_dsl::kernel::program::{InitialBytes, Kernel, Launch, Object};
+use fencepost_dsl::kernel::program::{ElementKind, InitialBytes, Kernel, Launch, Object};
 use fencepost_dsl::vocabulary::Space;
 use std::collections::BTreeMap;
 
@@ -22,6 +22,11 @@ impl Memory {
     pub fn new(kernel: &Kernel, launch: &Launch) -> Self {
         let mut memory = Self { grain: Vec::new(), granules: BTreeMap::new(), initial: Vec::new() };
         for (id, storage) in kernel.storages.iter_enumerated() {
+            if kernel.objects.iter().any(|o| o.storage == id && o.element == ElementKind::Mbarrier) {
+                // No data: its state is the business of `mbarrier`.
+                memory.grain.push(8);
+                continue;
+            }
             let widths = kernel.objects.iter().filter(|o| o.storage == id).map(|o| u32::from(o.width) / 8);
             let grain = widths.min().expect("a storage is declared by an object");
             assert!(grain <= 8, "16-byte objects are unsupported by the twin");

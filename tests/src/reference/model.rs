@@ -4,7 +4,7 @@
 //! A-17 (a proxy fence is in the CTA of the access whose proxy it is of),
 //! A-38 (no control dependencies), A-46.
 
-use super::edition::{Edition, FenceSc};
+use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
@@ -31,6 +31,8 @@ pub struct Model<'a> {
 pub struct Causality {
     /// Causality order (MM-42), initial writes first (MM-10).
     pub cause: Relation,
+    /// Base causality (MM-40).
+    pub base: Relation,
 }
 
 impl<'a> Model<'a> {
@@ -204,8 +206,9 @@ impl<'a> Model<'a> {
         flow.is_acyclic()
     }
 
-    /// What lets a blocked thread go on has happened, by a well-founded order over program order and unblocking.
-    pub fn waits_are_justified(&self, rf: &ReadsFrom) -> bool {
+    /// What lets a blocked thread go on has happened, by an order over program order and unblocking, which must be
+    /// well-founded: this is its closure.
+    pub fn justification(&self, rf: &ReadsFrom) -> Relation {
         let mut order = self.combination.po.clone();
         order.add(&self.combination.releases_wait);
         for (&read, sources) in rf {
@@ -226,7 +229,17 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        order.is_acyclic()
+        order.closure()
+    }
+
+    /// MB-20: the operations on each mbarrier are one after the other, as they found it, in an order that agrees with base
+    /// causality, and if the edition wants it with what let them happen.
+    pub fn phases_have_order(&self, justified: &Relation, causality: &Causality) -> bool {
+        let mut before = causality.base.clone();
+        if self.edition.phases_follow_justification {
+            before.add(justified);
+        }
+        self.combination.phases.have_order(&self.combination.events, &before.closure())
     }
 
     /// Morally strong pairs of `fence.sc` (MM-32).
@@ -272,6 +285,35 @@ impl<'a> Model<'a> {
         }
     }
 
+    /// MM-36 as MB-22, BR-12 and BR-14 read it: an arrival stands for a strong write that each wait it lets through has read,
+    /// so both must be in each other's scope, and so must be the ends of the patterns around them.
+    fn add_signals(&self, sw: &mut Relation) {
+        for arrival in self.all() {
+            for wait in self.all() {
+                if !self.combination.signals.contains(arrival, wait) || !self.ms.contains(arrival, wait) {
+                    continue;
+                }
+                let first = self.all().filter(|&first| {
+                    (first == arrival && self.event(arrival).release)
+                        || (self.po(first, arrival)
+                            && self.event(first).release
+                            && self.is_pattern_fence(first))
+                });
+                for first in first {
+                    for last in self.all() {
+                        let acquires = (last == wait && self.event(wait).acquire)
+                            || (self.po(wait, last)
+                                && self.event(last).acquire
+                                && self.is_pattern_fence(last));
+                        if acquires && self.ms.contains(first, last) {
+                            sw.insert(first, last);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
     pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
         let n = self.combination.events.len();
@@ -285,6 +327,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
+        self.add_signals(&mut sw);
         let bc = self.base_causality(&sw);
         let mut cause = if self.edition.causality_by_location {
             let ppbc = self.proxy_preserved(&bc);
@@ -317,7 +360,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        Some(Causality { cause })
+        Some(Causality { cause, base: bc })
     }
 
     fn cta(&self, event: usize) -> Option<u32> {
@@ -452,10 +495,9 @@ impl<'a> Model<'a> {
                 let communicates = (self.overlapping_writes(a, b) && co.contains(a, b))
                     || self.reads_any_byte(rf, a, b)
                     || self.reads_before(rf, co, a, b);
-                // AX-5 with A-13: program order of one location, address and proxy, and morally strong communication.
-                let is_one_way = self.same_address(a, b) && self.same_proxy(a, b);
-                let po_loc = self.po(a, b) && ea.overlaps(eb) && is_one_way;
-                if po_loc || (self.ms.contains(a, b) && communicates) {
+                // AX-5: program order, and morally strong communication.
+                let precedes = self.po(a, b) && ea.overlaps(eb) && self.program_order_counts(a, b);
+                if precedes || (self.ms.contains(a, b) && communicates) {
                     per_location.insert(a, b);
                 }
                 if ea.is_read()
@@ -467,7 +509,16 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        !self.edition.sc_per_location || per_location.is_acyclic()
+        self.edition.sc_per_location == ScPerLocation::Absent || per_location.is_acyclic()
+    }
+
+    /// A-13, for operations that overlap.
+    fn program_order_counts(&self, a: usize, b: usize) -> bool {
+        match self.edition.sc_per_location {
+            ScPerLocation::MorallyStrong => self.ms.contains(a, b),
+            ScPerLocation::Overlapping => true,
+            ScPerLocation::Absent => false,
+        }
     }
 
     /// Communication from a read to a write that overwrites a byte it read (§1.15).

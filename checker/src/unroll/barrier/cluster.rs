@@ -89,6 +89,29 @@ impl Unroller<'_> {
             self.never(state, misuse, span);
             return Ok(());
         };
+        let waited: Vec<TermRef> = self
+            .barriers
+            .cluster_waits
+            .iter()
+            .filter(|wait| wait.agent == self.agent && wait.generation == generation)
+            .map(|wait| wait.passed)
+            .collect();
+        let waited = self.graph.terms.or_all(waited);
+        if !self.graph.terms.excludes_syntactically(state.live, waited) {
+            let misuse = Misuse {
+                code: "barrier::wait-without-arrival",
+                rule: "UB-C3",
+                what: "waits at the cluster barrier again without having arrived since its last wait"
+                    .to_owned(),
+                help: "let every thread that waits execute `barrier.cluster.arrive` first",
+            };
+            let fine = self.graph.terms.not(waited);
+            self.oblige(crate::event::ObligationKind::Discipline(misuse), state.live, fine, span);
+            state.live = self.graph.terms.and(state.live, fine);
+            if state.live == TermPool::FALSE {
+                return Ok(());
+            }
+        }
         let guard = state.live;
         let passes = self.passes(group, Generation::Static(generation));
         state.live = self.graph.terms.and(guard, passes);

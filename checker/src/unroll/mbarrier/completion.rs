@@ -4,16 +4,20 @@ use super::super::{UnrollError, Unroller};
 use super::phase::{Expected, Interval, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
 use crate::event::{
-    BarrierEdge, MbarrierId, Misuse, Obligation, ObligationKind, PhaseTerms, PhasedOperation, TermPool,
-    TermRef,
+    AgentId, BarrierEdge, EventId, MbarrierId, Misuse, Obligation, ObligationKind, PhaseTerms,
+    PhasedOperation, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::kernel::program::{
     BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
 };
 use fencepost_dsl::{Diagnostic, IndexVec};
+use std::collections::BTreeMap;
 
 /// Most pairs of operations of one object.
 const MAX_PAIRS: usize = 4_000_000;
+
+/// Pairs of operations on one object of which the first comes first, on a condition.
+type Moments = Vec<(EventId, EventId, TermRef)>;
 
 /// The phases of one object.
 struct Phases {
@@ -136,12 +140,14 @@ impl Unroller<'_> {
             return Err(UnrollError::TooLarge { limit: "mbarrier phases", value, span });
         }
         let phases = self.phases(&operations, n_phases, expected);
+        let mut moments = Moments::new();
         for (operation, interval) in &operations {
             self.state_operation(operation, *interval, &phases);
+            self.state_excess(operation, *interval, &phases, &operations, &mut moments);
         }
         self.state_final_phase(object, &phases);
         self.describe(object, &operations, &phases);
-        self.link_phases(&operations)
+        self.link_phases(&operations, moments)
     }
 
     /// What reports show of the object.
@@ -363,12 +369,29 @@ impl Unroller<'_> {
             let passes = self.passes_in(operation.kind, number);
             self.imply(operation.guard, passes);
         }
-        self.state_excess(operation, interval, phases);
     }
 
     /// An arrival never exceeds what its phase expects, unless it is the one that breaks the rule.
-    fn state_excess(&mut self, operation: &Operation, interval: Interval, phases: &Phases) {
+    fn state_excess(
+        &mut self,
+        operation: &Operation,
+        interval: Interval,
+        phases: &Phases,
+        operations: &[(Operation, Interval)],
+        moments: &mut Moments,
+    ) {
         let OperationKind::Arrive { count, excess, .. } = operation.kind else { return };
+        // One at a time, and nothing else to wait for: the last arrival completes the phase.
+        let is_plain = |kind: OperationKind| match kind {
+            OperationKind::Arrive { count, expects, drops, .. } => count == 1 && expects == 0 && !drops,
+            OperationKind::Expect { .. } | OperationKind::Complete { .. } => false,
+            _ => true,
+        };
+        if let Some(excess) = excess
+            && operations.iter().all(|(other, _)| is_plain(other.kind))
+        {
+            self.imply(excess, TermPool::FALSE);
+        }
         for phase in interval.first..=interval.last {
             let Some(of_phase) = phases.counts.get(phase as usize).copied() else { continue };
             let here = self.is_phase(operation, interval, phase);
@@ -378,12 +401,63 @@ impl Unroller<'_> {
             // With it the phase would have more than it expects; and it is not over yet.
             let breaks = self.graph.terms.and(here, excess);
             let open = self.graph.terms.not(phases.complete[phase as usize]);
+            let still_open = self.still_open(operation, (count, excess), phase, operations, moments);
+            let open = self.graph.terms.or(open, still_open);
             self.imply(breaks, open);
             let count = self.graph.terms.constant(u128::from(count), TX_WIDTH);
             let with_it = self.add(of_phase.arrived, count);
             let over = self.graph.terms.less(of_phase.needs, with_it);
             self.imply(breaks, over);
         }
+    }
+
+    /// Whether a phase that is complete in the end was not yet so at an arrival that is one too many: something of the phase
+    /// comes later, and the arrivals among it are fewer than this one brings.
+    fn still_open(
+        &mut self,
+        arrival: &Operation,
+        (count, excess): (u32, TermRef),
+        phase: u32,
+        operations: &[(Operation, Interval)],
+        moments: &mut Moments,
+    ) -> TermRef {
+        let mut any_later = TermPool::FALSE;
+        // Of each thread's operations, those after a later one are later.
+        let mut latest: BTreeMap<AgentId, TermRef> = BTreeMap::new();
+        let mut pending = self.graph.terms.constant(0, TX_WIDTH);
+        for (other, interval) in operations {
+            let counts = matches!(
+                other.kind,
+                OperationKind::Arrive { .. } | OperationKind::Complete { .. } | OperationKind::Expect { .. }
+            );
+            if !counts || other.event == arrival.event || !interval.contains(phase) {
+                continue;
+            }
+            let (_, comes_later) = self.graph.terms.fresh(1, UnknownKind::Excess);
+            let here = self.happens_in(other, *interval, phase);
+            let own = self.is_phase(arrival, Interval { first: phase, last: phase + 1 }, phase);
+            let terms = &mut self.graph.terms;
+            let here = terms.and(here, excess);
+            let here = terms.and(here, own);
+            let so_far = latest.get(&other.agent).copied().unwrap_or(TermPool::FALSE);
+            let comes_later = terms.or(comes_later, so_far);
+            let later = terms.and(here, comes_later);
+            let so_far = terms.or(so_far, later);
+            latest.insert(other.agent, so_far);
+            let not_later = terms.not(comes_later);
+            let earlier = terms.and(here, not_later);
+            moments.push((arrival.event, other.event, later));
+            moments.push((other.event, arrival.event, earlier));
+            any_later = terms.or(any_later, later);
+            let zero = terms.constant(0, TX_WIDTH);
+            let arrives = terms.constant(u128::from(other.kind.arrivals()), TX_WIDTH);
+            let arrives = terms.if_then_else(later, arrives, zero);
+            pending = self.add(pending, arrives);
+        }
+        let terms = &mut self.graph.terms;
+        let count = terms.constant(u128::from(count), TX_WIDTH);
+        let too_few = terms.less(pending, count);
+        terms.and(any_later, too_few)
     }
 
     fn state_final_phase(&mut self, object: MbarrierId, phases: &Phases) {
@@ -398,7 +472,17 @@ impl Unroller<'_> {
     }
 
     /// Relates the operations of one object by their phases.
-    fn link_phases(&mut self, operations: &[(Operation, Interval)]) -> Result<(), UnrollError> {
+    fn link_phases(
+        &mut self,
+        operations: &[(Operation, Interval)],
+        moments: Moments,
+    ) -> Result<(), UnrollError> {
+        let mut order: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+        for (from, to, condition) in moments {
+            let known = order.get(&(from, to)).copied().unwrap_or(TermPool::FALSE);
+            let either = self.graph.terms.or(known, condition);
+            order.insert((from, to), either);
+        }
         if operations.len() * operations.len() > MAX_PAIRS {
             let span = operations.first().map_or(self.kernel.span, |(operation, _)| operation.span);
             return Err(UnrollError::TooLarge { limit: "mbarrier operations", value: 2_000, span });
@@ -420,12 +504,23 @@ impl Unroller<'_> {
                     let (first, second) = (self.phase_term(a, *of_a), self.phase_term(b, *of_b));
                     self.graph.terms.less(first, second)
                 };
-                let edge = BarrierEdge { from: a.event, wait: b.event, condition };
-                self.graph.phase_edges.push(edge);
+                let known = order.get(&(a.event, b.event)).copied().unwrap_or(TermPool::FALSE);
+                let either = self.graph.terms.or(known, condition);
+                order.insert((a.event, b.event), either);
                 if a.kind.arrivals() > 0 && b.kind.is_wait() {
-                    self.graph.signal_edges.push(edge);
+                    let condition = match a.kind {
+                        OperationKind::Arrive { excess: Some(excess), .. } => {
+                            let fine = self.graph.terms.not(excess);
+                            self.graph.terms.and(condition, fine)
+                        }
+                        _ => condition,
+                    };
+                    self.graph.signal_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
                 }
             }
+        }
+        for ((from, wait), condition) in order {
+            self.graph.phase_edges.push(BarrierEdge { from, wait, condition });
         }
         Ok(())
     }

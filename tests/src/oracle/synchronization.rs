@@ -1,0 +1,301 @@
+//! The checker against its dull twin on mbarriers and cluster barriers: races, final states, deadlocks, broken rules.
+//!
+//! Once a rule is broken, what an execution does afterwards means nothing, and the two leave it at different places; then
+//! only the broken rules are compared. After a mixed-size race (MM-20), only the race is.
+//!
+//! The twin reads the order of an mbarrier's operations in two ways: it agrees with base causality, or also with
+//! everything that let threads go on (a relaxed arrival seen elsewhere, an exit). The second has fewer executions. The
+//! checker must find what happens in those, and nothing that does not happen in the others; nearly always they are the same.
+//!
+//! Known gap, counted and not hidden: the checker counts a phase's bytes as a whole. With `complete_tx` it has executions
+//! in which something comes in a phase that was over for a moment, hence findings and final states that are none. In programs
+//! with `complete_tx` such are let pass; what the checker does not find never is.
+
+use super::{REACHABLE_MAX, program};
+use crate::generate::synchronization::sync_sketches;
+use crate::outcomes::final_block;
+use crate::random::{self, Counts, Plan};
+use crate::reference::edition::Edition;
+use crate::reference::{Effort, Misuse, Reference, decide_under};
+use fencepost::check::{CheckError, Config, Limits, check};
+use fencepost::encode::Treatment;
+use fencepost::explain::explain;
+use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What became of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// Both say the same: the codes of broken rules, and whether there are races and deadlocks, and final states.
+    Agreed {
+        /// Broken rules.
+        broken: BTreeSet<&'static str>,
+        /// Whether there is a race.
+        races: bool,
+        /// Whether threads can wait for ever.
+        deadlocks: bool,
+        /// Whether all threads can finish.
+        completes: bool,
+        /// Whether the twin's two readings differ.
+        readings_differ: bool,
+        /// Whether the checker finds more than there is (the known gap).
+        has_gap: bool,
+    },
+    /// The twin has too much to enumerate.
+    TooLarge,
+    /// The checker does not take it.
+    Refused(&'static str),
+}
+
+/// The programs of the quick mode.
+pub const PLAN: Plan = Plan { n_programs: 3_000, first_seed: 0, salt: 4, n_memory_max: 6 };
+
+/// The checker's code for what the twin found.
+fn code(misuse: Misuse) -> &'static str {
+    match misuse {
+        Misuse::SecondArrival | Misuse::HarmlessSecondArrival => "barrier::second-arrival",
+        Misuse::WaitWithoutArrival => "barrier::wait-without-arrival",
+        Misuse::TooManyArrivals => "mbarrier::too-many-arrivals",
+        Misuse::NotInitialised | Misuse::NotInitialisedWhenWaiting => "mbarrier::not-initialised",
+        Misuse::PhaseNotWaitedFor => UNSEEN,
+        Misuse::UsedAfterInval => "mbarrier::use-after-inval",
+    }
+}
+
+/// UB-M12: what comes after it still has its meaning.
+const UNSEEN: &str = "mbarrier::phase-not-waited-for";
+
+/// The twin's two readings.
+struct Readings {
+    /// What certainly happens.
+    least: Reference,
+    /// What may be said to happen.
+    most: Reference,
+}
+
+impl Readings {
+    fn differ(&self) -> bool {
+        let of = |r: &Reference| (r.outcomes.clone(), r.races, r.deadlocks, r.misuses.clone());
+        of(&self.least) != of(&self.most)
+    }
+    /// A `final` block that demands the states of the one and claims that there are none but the other's.
+    fn final_block(&self) -> String {
+        let demands = final_block(&self.least.outcomes, REACHABLE_MAX);
+        let claims = final_block(&self.most.outcomes, 0);
+        let (head, claim) = claims.split_at(claims.find("assert").expect("a block asserts"));
+        let demands =
+            demands.trim_start_matches(head.trim_end()).split("assert").next().unwrap_or_default().trim();
+        format!("{head}{demands}\n        {claim}")
+    }
+}
+
+/// Compares both on a text without closing brace.
+///
+/// # Errors
+/// How they differ, with the text.
+pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
+    let bare = program(&format!("{open_text}}}\n"));
+    let kernel = &bare.kernels[0];
+    let follows = Edition { phases_follow_justification: true, ..Edition::PTX };
+    let read = |edition| decide_under(edition, kernel, &kernel.launches[0], Effort::default());
+    let (Ok(most), Ok(least)) = (read(Edition::PTX), read(follows)) else {
+        return Ok(Comparison::TooLarge);
+    };
+    let readings = Readings { least, most };
+    let text = format!("{open_text}{}}}\n", readings.final_block());
+    let outcome = match ask(model, &text, treatment) {
+        Ok(outcome) => outcome,
+        Err(CheckError::Unsupported(diagnostic)) => return Ok(Comparison::Refused(diagnostic.code)),
+        Err(error) => return Err(format!("{error}\n{text}")),
+    };
+    let codes = outcome.findings.iter().filter(|finding| finding.property == Property::Barrier);
+    let found: BTreeSet<&'static str> = codes
+        .map(|finding| match explain(&outcome.graph, model, finding).code {
+            // The twin does not tell them apart.
+            "mbarrier::init-not-ordered" => "mbarrier::not-initialised",
+            code => code,
+        })
+        .collect();
+    let Readings { least, most } = &readings;
+    let harmless = |misuse: &Misuse| *misuse == Misuse::HarmlessSecondArrival;
+    let demanded: BTreeSet<&'static str> =
+        least.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
+    let mut allowed: BTreeSet<&'static str> = most.misuses.iter().copied().map(code).collect();
+    if most.misuses.contains(&Misuse::TooManyArrivals) {
+        // The checker orders an arrival too many and the rest of its phase as if they were in two phases.
+        allowed.insert(UNSEEN);
+    }
+    let mut complaints = Complaints::default();
+    if !found.is_superset(&demanded) {
+        complaints.missed(format!("broken rules: checker {found:?}, twin {:?}", least.misuses));
+    }
+    if !found.is_subset(&allowed) {
+        complaints.invented(format!("broken rules: checker {found:?}, twin {:?}", most.misuses));
+    }
+    if allowed.iter().chain(&found).all(|&code| code == UNSEEN) {
+        compare_results(&text, &outcome, &readings, &mut complaints);
+    }
+    let has_gap = !complaints.invented.is_empty() && text.contains("complete_tx");
+    if !complaints.missed.is_empty() || (!complaints.invented.is_empty() && !has_gap) {
+        let (missed, invented) = (complaints.missed, complaints.invented);
+        let n = readings.most.outcomes.len();
+        return Err(format!("{missed}{invented}{open_text}}}\nthe twin has {n} final states"));
+    }
+    Ok(Comparison::Agreed {
+        races: least.races,
+        deadlocks: least.deadlocks,
+        completes: !least.outcomes.is_empty(),
+        readings_differ: readings.differ(),
+        broken: found,
+        has_gap,
+    })
+}
+
+/// How the two differ.
+#[derive(Default)]
+struct Complaints {
+    missed: String,
+    invented: String,
+}
+
+impl Complaints {
+    fn missed(&mut self, what: impl AsRef<str>) {
+        let _ = writeln!(self.missed, "the checker misses: {}", what.as_ref());
+    }
+    fn invented(&mut self, what: impl AsRef<str>) {
+        let _ = writeln!(self.invented, "the checker invents: {}", what.as_ref());
+    }
+    fn verdict(&mut self, name: &str, found: bool, least: bool, most: bool) {
+        if least && !found {
+            self.missed(name);
+        }
+        if found && !most {
+            self.invented(name);
+        }
+    }
+}
+
+fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaints: &mut Complaints) {
+    let Readings { least, most } = readings;
+    let is_violated = |property| match crate::run::verdict(outcome, property) {
+        Verdict::Violated => Some(true),
+        Verdict::Proved => Some(false),
+        _ => None,
+    };
+    let (race, deadlock, other_states) =
+        (is_violated(Property::Race), is_violated(Property::Deadlock), is_violated(Property::Assert));
+    let (Some(race), Some(deadlock), Some(other_states)) = (race, deadlock, other_states) else {
+        complaints.missed(format!("no verdict: {:?}", outcome.properties));
+        return;
+    };
+    complaints.verdict("a race", race, least.races, most.races);
+    if most.mixed_size_races {
+        return;
+    }
+    complaints.verdict("a deadlock", deadlock, least.deadlocks, most.deadlocks);
+    let completes = !outcome.vacuity.contains(&Vacuity::NothingCompletes);
+    complaints.verdict("completion", completes, !least.outcomes.is_empty(), !most.outcomes.is_empty());
+    complaints.verdict("a final state", other_states, false, false);
+    for vacuity in &outcome.vacuity {
+        if let Vacuity::Unreachable(span) = vacuity {
+            complaints.missed(text[span.start as usize..].lines().next().unwrap_or_default());
+        }
+    }
+}
+
+fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Outcome, CheckError> {
+    let program = program(text);
+    let kernel = &program.kernels[0];
+    let limits = Limits { findings_max: 1_000, ..Limits::default() };
+    let config = Config { unroll_max: 2, limits, ..Config::without_deadline(treatment) };
+    check(&program, kernel, &kernel.launches[0], model, &config)
+}
+
+/// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
+///
+/// # Errors
+/// The disagreements, shrunk.
+pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
+    random::run_over(
+        plan,
+        || sync_sketches(plan.n_memory_max),
+        |sketch, _, counts| {
+            let text = sketch.text();
+            match compare(model, &text, Treatment::DEFAULT)? {
+                Comparison::Agreed { broken, races, deadlocks, completes, readings_differ, has_gap } => {
+                    counts.add("readings that differ", readings_differ);
+                    counts.add("known gap", has_gap);
+                    counts.add("compared", true);
+                    counts.add("no broken rule", broken.is_empty());
+                    for rule in broken.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    if broken.iter().all(|&code| code == UNSEEN) {
+                        counts.add("a race", races);
+                        counts.add("no race", !races);
+                        counts.add("a deadlock", deadlocks);
+                        counts.add("no deadlock", !deadlocks);
+                        counts.add("completes", completes);
+                        counts.add("completes without race or deadlock", completes && !races && !deadlocks);
+                    }
+                    for &(name, mark) in FEATURES {
+                        counts.add(name, text.contains(mark));
+                    }
+                }
+                Comparison::TooLarge => counts.add("too large", true),
+                Comparison::Refused(code) => {
+                    counts.add("refused", true);
+                    counts.add(code, true);
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// What programs are looked through for, and the text that shows it.
+pub const FEATURES: &[(&str, &str)] = &[
+    ("mbarrier arrive", "mbarrier.arrive."),
+    ("arrive on a peer's mbarrier", "_, [mapa(m"),
+    ("arrive with expect_tx", "arrive.expect_tx"),
+    ("complete_tx", "complete_tx"),
+    ("arrive_drop", "arrive_drop"),
+    ("relaxed arrive", "arrive.relaxed.c"),
+    ("wait by parity", "await mbarrier.try_wait.parity"),
+    ("relaxed wait", "parity.relaxed"),
+    ("wait by state", "await mbarrier.test_wait"),
+    ("test without loop", "= mbarrier.test_wait.parity"),
+    ("two mbarriers", "[m1]"),
+    ("inval", "mbarrier.inval"),
+    ("cluster barrier", "barrier.cluster.wait"),
+    ("relaxed cluster arrive", "cluster.arrive.relaxed"),
+    ("memory of a peer CTA", "[mapa(z"),
+    ("fence", "fence."),
+    ("spin on memory", "await (ld"),
+    ("one CTA", "{ warps"),
+    ("two CTAs", "{ ctas: 2 }"),
+    ("two threads in each of two CTAs", "{ ctas: 2, warps: 2 }"),
+];
+
+/// What comparisons were of, besides features and broken rules.
+pub const RESULTS: &[&str] = &[
+    "no broken rule",
+    "a race",
+    "no race",
+    "a deadlock",
+    "no deadlock",
+    "completes",
+    "completes without race or deadlock",
+];
+
+/// The rules whose breaking the programs show.
+pub const RULES: &[&str] = &[
+    "barrier::second-arrival",
+    "barrier::wait-without-arrival",
+    "mbarrier::phase-not-waited-for",
+    "mbarrier::too-many-arrivals",
+    "mbarrier::not-initialised",
+    "mbarrier::use-after-inval",
+];

@@ -1,0 +1,346 @@
+//! mbarriers: the state machine of §4.2, and every order in which the operations of an execution may be applied to it.
+//!
+//! The operations on one object are one after the other (MB-20). All orders that fit program order are tried; what counts
+//! of an order is in which phase each operation found the object. Later, when it is known what synchronizes, some order
+//! with these phases has to fit that, too.
+//!
+//! Not decided: states older than the last phase (UB-M11), counts out of range (UB-M5, UB-M7, UB-M8).
+
+use super::event::{Event, Kind, Misuse};
+use super::relation::Relation;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Phases that an arrive's state may name.
+pub const PHASES_MAX: usize = 4;
+
+/// Storage, CTA and first byte.
+pub type Object = (u32, u32, u32);
+
+/// What one event does to an mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// To which.
+    pub object: Object,
+    /// What.
+    pub action: Action,
+}
+
+/// What is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    Init {
+        count: i64,
+    },
+    Inval,
+    /// `expect_tx` adds, `complete_tx` takes away.
+    Transact {
+        change: i64,
+    },
+    /// `state` is what it is taken to return.
+    Arrive {
+        count: i64,
+        expects: i64,
+        drops: bool,
+        state: Option<u64>,
+    },
+    /// An arrival for which too few are pending (UB-M6).
+    Exceed {
+        count: i64,
+    },
+    /// A wait that says yes.
+    PassParity {
+        parity: u64,
+    },
+    PassState {
+        state: u64,
+    },
+    /// A wait that says no; no place in the order, since it may (MB-6, A-47).
+    FailParity {
+        parity: u64,
+    },
+    FailState {
+        state: u64,
+    },
+}
+
+impl Action {
+    /// A wait that says no.
+    pub fn fails(self) -> bool {
+        matches!(self, Self::FailParity { .. } | Self::FailState { .. })
+    }
+    fn passes(self) -> bool {
+        matches!(self, Self::PassParity { .. } | Self::PassState { .. })
+    }
+}
+
+/// A live object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct State {
+    phase: u64,
+    pending: i64,
+    expected: i64,
+    tx: i64,
+}
+
+impl State {
+    /// MB-4. Also after `expect_tx`.
+    fn completed_if_possible(mut self) -> Self {
+        if self.pending == 0 && self.tx == 0 {
+            self.phase += 1;
+            self.pending = self.expected;
+        }
+        self
+    }
+    fn says_yes(self, action: Action) -> bool {
+        match action {
+            Action::PassParity { parity } | Action::FailParity { parity } => self.phase % 2 != parity,
+            Action::PassState { state } | Action::FailState { state } => state < self.phase,
+            _ => false,
+        }
+    }
+}
+
+/// The object after an operation; `None` where the operation cannot be as it is recorded. An object without
+/// initialisation is `Some(None)` and takes everything but a wait that says yes.
+fn apply(state: Option<State>, action: Action) -> Option<Option<State>> {
+    let Some(mut state) = state else {
+        return match action {
+            Action::Init { count } => Some(Some(State { phase: 0, pending: count, expected: count, tx: 0 })),
+            Action::Arrive { state, .. } => (state.unwrap_or(0) == 0).then_some(None),
+            Action::PassParity { .. } | Action::PassState { .. } | Action::Exceed { .. } => None,
+            _ => Some(None),
+        };
+    };
+    match action {
+        Action::Init { .. } => return None,
+        Action::Inval => return Some(None),
+        Action::Transact { change } => {
+            state.tx += change;
+            state = state.completed_if_possible();
+        }
+        Action::Arrive { count, expects, drops, state: told } => {
+            if state.pending < count || told.is_some_and(|told| told != state.phase) {
+                return None;
+            }
+            state.tx += expects;
+            state.expected -= if drops { count } else { 0 };
+            state.pending -= count;
+            state = state.completed_if_possible();
+        }
+        Action::Exceed { count } => {
+            if state.pending >= count {
+                return None;
+            }
+        }
+        Action::PassParity { .. } | Action::PassState { .. } => {
+            if !state.says_yes(action) {
+                return None;
+            }
+        }
+        Action::FailParity { .. } | Action::FailState { .. } => {}
+    }
+    Some(Some(state))
+}
+
+/// The phase in which each operation, by event, found its object; `None` if that had no initialisation.
+type PhaseOf = BTreeMap<usize, Option<u64>>;
+
+/// In which phase each operation found its object, and how it ends.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Phases {
+    /// Absent for waits that say no.
+    of_event: PhaseOf,
+    /// By object; `None` if it is not live.
+    at_end: BTreeMap<Object, Option<State>>,
+}
+
+impl Phases {
+    /// Whether some operation found its object without initialisation.
+    pub fn has_undefined(&self) -> bool {
+        self.of_event.values().any(Option::is_none)
+    }
+    /// Whether a wait that said no would go on to do so.
+    pub fn fails_for_ever(&self, operation: Operation) -> bool {
+        let state = self.at_end.get(&operation.object).copied().flatten();
+        state.is_none_or(|state| !state.says_yes(operation.action))
+    }
+    /// UB-M12: whether before each arrival of a later phase somebody has seen the phase before it complete.
+    pub fn are_waited_for(&self, events: &[Event], base_causality: &Relation) -> bool {
+        self.of_event.iter().all(|(&arrival, &phase)| {
+            let Kind::Mbarrier(operation) = events[arrival].kind else { return true };
+            let arrives = matches!(operation.action, Action::Arrive { .. } | Action::Exceed { .. });
+            if !arrives || phase.is_none_or(|phase| phase == 0) {
+                return true;
+            }
+            self.of_event.iter().any(|(&wait, &found)| {
+                let Kind::Mbarrier(other) = events[wait].kind else { return false };
+                other.object == operation.object
+                    && other.action.passes()
+                    && found == phase
+                    && base_causality.contains(wait, arrival)
+            })
+        })
+    }
+    /// From the arrivals of each phase to the waits that this phase or a later one let through (MB-22).
+    pub fn signals(&self, events: &[Event]) -> Relation {
+        self.edges(events, |action| matches!(action, Action::Arrive { .. }))
+    }
+    /// From everything that made a phase complete to the waits that it let through.
+    pub fn completions(&self, events: &[Event]) -> Relation {
+        self.edges(events, |action| matches!(action, Action::Arrive { .. } | Action::Transact { .. }))
+    }
+    fn edges(&self, events: &[Event], is_source: impl Fn(Action) -> bool) -> Relation {
+        let mut edges = Relation::new(events.len());
+        for (&from, phase) in &self.of_event {
+            for (&to, found) in &self.of_event {
+                let (Kind::Mbarrier(source), Kind::Mbarrier(wait)) = (events[from].kind, events[to].kind)
+                else {
+                    continue;
+                };
+                let (Some(phase), Some(found)) = (phase, found) else { continue };
+                if source.object == wait.object
+                    && is_source(source.action)
+                    && wait.action.passes()
+                    && phase < found
+                {
+                    edges.insert(from, to);
+                }
+            }
+        }
+        edges
+    }
+    /// Whether some order of the operations with these phases fits `before`, which is transitive.
+    pub fn have_order(&self, events: &[Event], before: &Relation) -> bool {
+        self.at_end.keys().all(|&object| {
+            let mut orders = Orders::new(events, object, before);
+            orders.wanted = Some(&self.of_event);
+            orders.walk(0, None, &mut BTreeMap::new());
+            !orders.found.is_empty()
+        })
+    }
+}
+
+/// A walk over the orders of one object's operations.
+struct Orders<'a> {
+    events: &'a [Event],
+    object: Object,
+    operations: Vec<(usize, Action)>,
+    before: &'a Relation,
+    wanted: Option<&'a PhaseOf>,
+    /// Operations placed, the state after them, and their phases.
+    seen: BTreeSet<(u64, Option<State>, PhaseOf)>,
+    found: BTreeSet<Phases>,
+}
+
+impl<'a> Orders<'a> {
+    fn new(events: &'a [Event], object: Object, before: &'a Relation) -> Self {
+        let operations = events
+            .iter()
+            .enumerate()
+            .filter_map(|(position, event)| match event.kind {
+                Kind::Mbarrier(operation) if operation.object == object && !operation.action.fails() => {
+                    Some((position, operation.action))
+                }
+                _ => None,
+            })
+            .collect();
+        Self {
+            events,
+            object,
+            operations,
+            before,
+            wanted: None,
+            seen: BTreeSet::new(),
+            found: BTreeSet::new(),
+        }
+    }
+
+    fn walk(&mut self, placed: u64, state: Option<State>, phases: &mut PhaseOf) {
+        let key = if self.wanted.is_some() { BTreeMap::new() } else { phases.clone() };
+        if !self.seen.insert((placed, state, key)) || (self.wanted.is_some() && !self.found.is_empty()) {
+            return;
+        }
+        if placed.count_ones() as usize == self.operations.len() {
+            let at_end = BTreeMap::from([(self.object, state)]);
+            self.found.insert(Phases { of_event: phases.clone(), at_end });
+            return;
+        }
+        for at in 0..self.operations.len() {
+            let (event, action) = self.operations[at];
+            let is_ready = (0..self.operations.len()).all(|other| {
+                placed >> other & 1 == 1 || !self.before.contains(self.operations[other].0, event)
+            });
+            if placed >> at & 1 == 1 || !is_ready {
+                continue;
+            }
+            let phase = state.map(|state| state.phase);
+            let is_life = matches!(action, Action::Init { .. } | Action::Inval);
+            let phase = if is_life { Some(0) } else { phase };
+            if self.wanted.is_some_and(|wanted| wanted[&event] != phase) {
+                continue;
+            }
+            if let Some(next) = apply(state, action) {
+                phases.insert(event, phase);
+                self.walk(placed | 1 << at, next, phases);
+                phases.remove(&event);
+            }
+        }
+        debug_assert!(self.events.len() <= 64);
+    }
+}
+
+/// All ways in which the operations of a combination find their objects.
+pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
+    let mut objects = BTreeSet::new();
+    for event in events {
+        if let Kind::Mbarrier(operation) = event.kind {
+            objects.insert(operation.object);
+        }
+    }
+    let mut result = vec![Phases::default()];
+    for object in objects {
+        let mut orders = Orders::new(events, object, po);
+        orders.walk(0, None, &mut BTreeMap::new());
+        let mut longer = Vec::new();
+        for phases in &result {
+            for more in &orders.found {
+                let mut phases = phases.clone();
+                phases.of_event.extend(more.of_event.clone());
+                phases.at_end.extend(more.at_end.clone());
+                longer.push(phases);
+            }
+        }
+        result = longer;
+    }
+    result
+}
+
+/// Operations that no initialisation is ordered before, or that are not ordered before an invalidation.
+pub fn misuses(events: &[Event], base_causality: &Relation) -> BTreeSet<Misuse> {
+    let mut misuses = BTreeSet::new();
+    let operations = || {
+        events.iter().enumerate().filter_map(|(position, event)| match event.kind {
+            Kind::Mbarrier(operation) => Some((position, operation)),
+            _ => None,
+        })
+    };
+    for (position, operation) in operations() {
+        if matches!(operation.action, Action::Init { .. } | Action::Inval) {
+            continue;
+        }
+        let others = || operations().filter(|(_, other)| other.object == operation.object);
+        let is_initialised = others().any(|(other, o)| {
+            matches!(o.action, Action::Init { .. }) && base_causality.contains(other, position)
+        });
+        if !is_initialised {
+            misuses.insert(match operation.action.fails() {
+                true => Misuse::NotInitialisedWhenWaiting,
+                false => Misuse::NotInitialised,
+            });
+        }
+        if others().any(|(other, o)| o.action == Action::Inval && !base_causality.contains(position, other)) {
+            misuses.insert(Misuse::UsedAfterInval);
+        }
+    }
+    misuses
+}
