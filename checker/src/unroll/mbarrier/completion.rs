@@ -1,7 +1,7 @@
 //! When the phases of an mbarrier complete, once all operations are known.
 
 use super::super::{UnrollError, Unroller};
-use super::phase::{Expected, Interval, narrow};
+use super::phase::{Expected, Interval, SeenBy, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
 use crate::event::{
     AgentId, BarrierEdge, EventId, MbarrierId, Misuse, Obligation, ObligationKind, PhaseTerms,
@@ -36,6 +36,25 @@ struct Counts {
     needs: TermRef,
     /// 1 iff there are no more than it expects.
     within: TermRef,
+    /// Bytes announced less bytes delivered.
+    bytes: TermRef,
+}
+
+/// Whether something that completes the phase surely comes after the operation.
+fn is_surely_earlier(
+    operation: &Operation,
+    phase: u32,
+    operations: &[(Operation, Interval)],
+    seen: &[SeenBy],
+) -> bool {
+    operations.iter().zip(seen).any(|((other, interval), seen)| {
+        // Where it is known to be in just this phase and the phase cannot do without it.
+        let own = other.agent == operation.agent && other.position > operation.position;
+        other.kind.arrivals() > 0
+            && interval.only() == Some(phase)
+            && seen.is_essential
+            && (own || seen.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position))
+    })
 }
 
 impl Unroller<'_> {
@@ -46,14 +65,14 @@ impl Unroller<'_> {
         }
         self.check_bytes()?;
         let expected = self.expected_counts();
-        let intervals = narrow(self, &expected);
+        let (intervals, seen) = narrow(self, &expected);
         let mut of_object: IndexVec<MbarrierId, Vec<usize>> =
             IndexVec::repeat(Vec::new(), self.graph.mbarriers.len());
         for (index, operation) in self.mbarriers.operations.iter().enumerate() {
             of_object[operation.object].push(index);
         }
         for (object, indices) in of_object.iter_enumerated() {
-            self.finish_object(object, indices, &intervals, expected[object])?;
+            self.finish_object(object, indices, (&intervals, &seen), expected[object])?;
         }
         Ok(())
     }
@@ -120,9 +139,10 @@ impl Unroller<'_> {
         &mut self,
         object: MbarrierId,
         indices: &[usize],
-        intervals: &[Interval],
+        (intervals, seen): (&[Interval], &[SeenBy]),
         expected: Expected,
     ) -> Result<(), UnrollError> {
+        let seen: Vec<SeenBy> = indices.iter().map(|&index| seen[index].clone()).collect();
         let operations: Vec<(Operation, Interval)> = indices
             .iter()
             .map(|&index| (self.mbarriers.operations[index].clone(), intervals[index]))
@@ -144,6 +164,7 @@ impl Unroller<'_> {
         for (operation, interval) in &operations {
             self.state_operation(operation, *interval, &phases);
             self.state_excess(operation, *interval, &phases, &operations, &mut moments);
+            self.state_moment((operation, *interval), &phases, &operations, &seen, &mut moments);
         }
         self.state_final_phase(object, &phases);
         self.describe(object, &operations, &phases);
@@ -219,7 +240,12 @@ impl Unroller<'_> {
             let Some(count) = expected.count else {
                 let zero = self.graph.terms.constant(0, TX_WIDTH);
                 phases.complete.push(TermPool::FALSE);
-                phases.counts.push(Counts { arrived: zero, needs: zero, within: TermPool::TRUE });
+                phases.counts.push(Counts {
+                    arrived: zero,
+                    needs: zero,
+                    within: TermPool::TRUE,
+                    bytes: zero,
+                });
                 continue;
             };
             let needs = self.expected_in(operations, phase, count);
@@ -300,7 +326,7 @@ impl Unroller<'_> {
             let exceeds = terms.less(needs, arrived);
             (terms.equal(arrived, needs), terms.not(exceeds))
         };
-        let counts = Counts { arrived, needs, within };
+        let counts = Counts { arrived, needs, within, bytes };
         if !has_bytes {
             return (all_there, counts);
         }
@@ -368,6 +394,67 @@ impl Unroller<'_> {
         if operation.kind.is_wait() {
             let passes = self.passes_in(operation.kind, number);
             self.imply(operation.guard, passes);
+        }
+    }
+
+    /// An operation of a phase comes before its completion: if the phase completes, something that can complete it comes
+    /// after the operation; and no bytes are delivered to a phase that has nothing left to wait for.
+    fn state_moment(
+        &mut self,
+        (operation, interval): (&Operation, Interval),
+        phases: &Phases,
+        operations: &[(Operation, Interval)],
+        seen: &[SeenBy],
+        moments: &mut Moments,
+    ) {
+        let needs_moment = operation.kind.is_wait()
+            || matches!(operation.kind, OperationKind::Expect { .. } | OperationKind::Complete { .. });
+        if !needs_moment || interval.is_empty() {
+            return;
+        }
+        for phase in interval.first..=interval.last {
+            let (Some(&complete), Some(&counts)) =
+                (phases.complete.get(phase as usize), phases.counts.get(phase as usize))
+            else {
+                continue;
+            };
+            if complete == TermPool::FALSE || is_surely_earlier(operation, phase, operations, seen) {
+                continue;
+            }
+            let here = self.is_phase(operation, interval, phase);
+            let here = self.graph.terms.and(operation.guard, here);
+            let terms = &mut self.graph.terms;
+            let fine = if let OperationKind::Complete { bytes } = operation.kind {
+                let short = terms.less(counts.arrived, counts.needs);
+                let own = terms.constant(u128::from(bytes), TX_WIDTH);
+                let before = terms.binary(BinaryOp::Add, counts.bytes, own);
+                let zero = terms.constant(0, TX_WIDTH);
+                let outstanding = terms.signed_less(zero, before);
+                terms.or(short, outstanding)
+            } else {
+                terms.not(complete)
+            };
+            if fine == TermPool::TRUE {
+                continue;
+            }
+            let only_arrivals = matches!(operation.kind, OperationKind::Complete { .. });
+            let mut ways = vec![fine];
+            for (other, of_other) in operations {
+                let completes = other.kind.arrivals() > 0
+                    || (!only_arrivals && matches!(other.kind, OperationKind::Complete { .. }));
+                let is_before = other.agent == operation.agent && other.position < operation.position;
+                if !completes || other.event == operation.event || is_before || !of_other.contains(phase) {
+                    continue;
+                }
+                let (_, comes_later) = self.graph.terms.fresh(1, UnknownKind::Excess);
+                let there = self.happens_in(other, *of_other, phase);
+                let both = self.graph.terms.and(here, there);
+                let later = self.graph.terms.and(comes_later, both);
+                moments.push((operation.event, other.event, later));
+                ways.push(later);
+            }
+            let some = self.graph.terms.or_all(ways);
+            self.imply(here, some);
         }
     }
 

@@ -49,8 +49,20 @@ pub struct Expected {
     pub has_drops: bool,
 }
 
-/// The intervals of all operations.
-pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>) -> Vec<Interval> {
+/// What surely comes before an operation.
+#[derive(Clone, Default, Debug)]
+pub struct SeenBy {
+    /// Per thread: the last place in program order that it must have got to.
+    pub threads: BTreeMap<AgentId, u32>,
+    /// Whether the operation is an arrival that its phase cannot do without.
+    pub is_essential: bool,
+}
+
+/// The intervals of all operations, and what surely comes before each.
+pub fn narrow(
+    unroller: &Unroller<'_>,
+    expected: &IndexVec<MbarrierId, Expected>,
+) -> (Vec<Interval>, Vec<SeenBy>) {
     let mut narrowing = Narrowing::new(unroller, expected);
     for _ in 0..ROUNDS_MAX {
         let n_before = narrowing.n_changes;
@@ -60,7 +72,13 @@ pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>
             break;
         }
     }
-    narrowing.intervals
+    let threads = narrowing.seen_by_operations();
+    let seen = threads
+        .into_iter()
+        .enumerate()
+        .map(|(index, threads)| SeenBy { threads, is_essential: narrowing.is_essential(index) })
+        .collect();
+    (narrowing.intervals, seen)
 }
 
 /// Of each object, how many phases are known to be complete.
@@ -164,7 +182,9 @@ impl<'a> Narrowing<'a> {
                             merge(&mut known, learnt);
                         }
                     }
-                    known.insert(operation.object, first);
+                    // Its own arrival may complete a phase; what it knows afterwards.
+                    let with_own = self.own_count_with(at, operation).max(first);
+                    known.insert(operation.object, with_own);
                     if first > self.intervals[index].first {
                         self.intervals[index].first = first;
                         self.n_changes += 1;
@@ -205,6 +225,15 @@ impl<'a> Narrowing<'a> {
 
     /// Phases that the thread's own earlier arrivals complete.
     fn own_count(&self, at: usize, operation: &Operation) -> u32 {
+        self.own_phases(at, operation, 0)
+    }
+
+    /// The same with the operation itself.
+    fn own_count_with(&self, at: usize, operation: &Operation) -> u32 {
+        self.own_phases(at, operation, operation.kind.arrivals())
+    }
+
+    fn own_phases(&self, at: usize, operation: &Operation, itself: u32) -> u32 {
         let expected = self.expected[operation.object];
         let Some(count) = expected.count.filter(|_| !expected.has_bytes && !expected.has_drops) else {
             return 0;
@@ -217,7 +246,7 @@ impl<'a> Narrowing<'a> {
             .filter(|earlier| earlier.object == operation.object)
             .map(|earlier| earlier.kind.arrivals())
             .sum();
-        own / count.max(1)
+        (own + itself) / count.max(1)
     }
 
     /// The first number of complete phases, from `known`, at which a wait passes.
@@ -279,6 +308,23 @@ impl<'a> Narrowing<'a> {
             }
         }
         learnt
+    }
+
+    /// Whether the one phase of an arrival cannot be complete without it.
+    fn is_essential(&self, index: usize) -> bool {
+        let operation = &self.operations[index];
+        let Some(phase) = self.intervals[index].only() else { return false };
+        let others: u64 = self
+            .operations
+            .iter()
+            .zip(&self.intervals)
+            .enumerate()
+            .filter(|(other, (candidate, interval))| {
+                *other != index && candidate.object == operation.object && interval.contains(phase)
+            })
+            .map(|(_, (candidate, _))| u64::from(candidate.kind.arrivals()))
+            .sum();
+        operation.kind.arrivals() > 0 && others < u64::from(self.expected[operation.object].least.max(1))
     }
 
     /// Per operation and thread: the last place in program order that the thread must have got to before.
