@@ -163,7 +163,7 @@ impl<'a> Narrowing<'a> {
         let arrivals = self.informed_arrivals();
         let mut completions: BTreeMap<(MbarrierId, u32), Knowledge> = BTreeMap::new();
         for at in 0..self.points.len() {
-            let mut known = self.after[at].clone();
+            let mut known = Knowledge::new();
             for &earlier in &self.points[at].before {
                 merge(&mut known, &self.after[earlier]);
             }
