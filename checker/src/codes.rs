@@ -178,6 +178,7 @@ const FINDINGS: &[Code] = &[
         "mbarrier-phase-not-waited-for",
         "an arrival in a phase before which nobody waited"
     ),
+    finding!("mbarrier::nobody-expected", "mbarrier-nobody-expected", "everybody drops out of an mbarrier"),
     finding!(
         "mbarrier::count-out-of-range",
         "mbarrier-count-out-of-range",

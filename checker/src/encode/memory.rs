@@ -290,7 +290,8 @@ impl Encoder<'_> {
             BaseRelation::BarrierSynchronization
             | BaseRelation::ExitRelease
             | BaseRelation::Signals
-            | BaseRelation::PhaseOrder => {
+            | BaseRelation::PhaseOrder
+            | BaseRelation::InPhaseOrder => {
                 let condition = self.edge_conditions[&base][&(a, b)];
                 let condition = self.truth(condition);
                 let both = self.both_executed(a, b);

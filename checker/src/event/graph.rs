@@ -50,6 +50,8 @@ pub struct EventGraph {
     pub signal_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to those that happen in a later phase of it.
     pub phase_edges: Vec<BarrierEdge>,
+    /// From an operation on an mbarrier to one of the same phase that comes after it.
+    pub moment_edges: Vec<BarrierEdge>,
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
@@ -87,6 +89,7 @@ impl EventGraph {
             barrier_edges: Vec::new(),
             signal_edges: Vec::new(),
             phase_edges: Vec::new(),
+            moment_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
             peer_accesses: Vec::new(),
@@ -98,12 +101,13 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 4] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 5] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
             (BaseRelation::Signals, &self.signal_edges),
             (BaseRelation::PhaseOrder, &self.phase_edges),
+            (BaseRelation::InPhaseOrder, &self.moment_edges),
         ]
     }
 }

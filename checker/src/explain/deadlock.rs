@@ -120,7 +120,9 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         if let Wait::Memory(looks) = &blocked.wait {
             for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
                 for fact in final_reads(graph, witness, look.value) {
-                    if graph.events[fact.read].agent.is_some() && !reads.contains(&fact) {
+                    // Of several writes that none follows, only the one the try saw.
+                    let is_seen = fact.value == witness.values[look.value];
+                    if is_seen && graph.events[fact.read].agent.is_some() && !reads.contains(&fact) {
                         reads.push(fact);
                     }
                 }

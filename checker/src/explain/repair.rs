@@ -218,8 +218,29 @@ fn edited_text(graph: &EventGraph, text: &str, edit: &Edit) -> Option<String> {
         if edit.goal == Goal::Acquire && access.atomic == AtomicClass::Reduction {
             return None;
         }
-    } else if edit.goal != Goal::Widen {
-        return None;
+    }
+    let mut edit = *edit;
+    match &graph.events[edit.event].kind {
+        // It has no scope to be widened, and is a release or relaxed.
+        EventKind::ClusterArrive { .. } => {
+            return (edit.goal == Goal::Release).then(|| text.replace(".relaxed", ".release"));
+        }
+        EventKind::Mbarrier(operation) => {
+            let fits = match edit.goal {
+                Goal::Widen => operation.sem != Sem::Weak,
+                Goal::Release => operation.role == MbarrierRole::Arrive,
+                Goal::Acquire => operation.role == MbarrierRole::Wait,
+                Goal::Strong => false,
+            };
+            if !fits {
+                return None;
+            }
+            // There is nothing wider for an mbarrier (MB-10).
+            edit.scope = edit.scope.min(Scope::Cluster);
+        }
+        EventKind::Fence { .. } if edit.goal == Goal::Widen => {}
+        EventKind::Read(_) | EventKind::Write(_) => {}
+        _ => return None,
     }
     scope_of(graph, edit.event).or((edit.goal != Goal::Widen).then_some(edit.scope))?;
     let mut tokens: Vec<String> = text.split('.').map(str::to_owned).collect();

@@ -190,7 +190,8 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
     let hard = relations[&BaseRelation::ProgramOrder]
         .union(&relations[&BaseRelation::BarrierSynchronization])
         .union(&relations[&BaseRelation::Signals])
-        .union(&relations[&BaseRelation::PhaseOrder]);
+        .union(&relations[&BaseRelation::PhaseOrder])
+        .union(&relations[&BaseRelation::InPhaseOrder]);
     let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
     let (hard, all) = (hard.inverse(), all.inverse());
     let mut waiting: Vec<EventId> =

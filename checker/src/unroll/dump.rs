@@ -107,6 +107,9 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for (cluster, start) in graph.starts.iter().enumerate() {
         writeln!(out, "cluster {cluster} starts iff {}", show(*start))?;
     }
+    for edge in &graph.moment_edges {
+        writeln!(out, "moment e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
     for edge in &graph.exit_edges {
         writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }

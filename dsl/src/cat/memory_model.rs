@@ -244,6 +244,8 @@ base_names! {
         CtaLife = "cta-life",
         /// From the start of a CTA to what threads of other CTAs do in its shared memory, and from that to its end.
         PeerLife = "peer-life",
+        /// Operations on one mbarrier in the same phase, of which the second is known to come after the first.
+        InPhaseOrder = "in-phase-order",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// From an operation on shared memory (an access, or one on an mbarrier) to a fence restricted to a state space

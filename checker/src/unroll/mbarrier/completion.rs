@@ -148,6 +148,7 @@ impl Unroller<'_> {
             .map(|&index| (self.mbarriers.operations[index].clone(), intervals[index]))
             .collect();
         self.require_init(object, &operations);
+        self.limit_drops(object, &operations, expected);
         let n_phases = operations
             .iter()
             .filter(|(operation, interval)| operation.kind.arrivals() > 0 && !interval.is_empty())
@@ -231,6 +232,48 @@ impl Unroller<'_> {
                 position: operation.position,
             });
         }
+    }
+
+    /// Dropping everybody leaves a phase that expects nobody (UB-M8).
+    fn limit_drops(&mut self, object: MbarrierId, operations: &[(Operation, Interval)], expected: Expected) {
+        let Some(count) = expected.count.filter(|_| expected.has_drops) else { return };
+        let drops: Vec<(Operation, u32)> = operations
+            .iter()
+            .filter_map(|(operation, _)| match operation.kind {
+                OperationKind::Arrive { count, drops: true, .. } => Some((operation.clone(), count)),
+                _ => None,
+            })
+            .collect();
+        if drops.iter().map(|&(_, count)| u64::from(count)).sum::<u64>() < u64::from(count) {
+            return;
+        }
+        let mut total = self.graph.terms.constant(0, TX_WIDTH);
+        for (operation, count) in &drops {
+            let terms = &mut self.graph.terms;
+            let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(*count), TX_WIDTH));
+            let adds = terms.if_then_else(operation.guard, count, zero);
+            total = terms.binary(BinaryOp::Add, total, adds);
+        }
+        let terms = &mut self.graph.terms;
+        let count = terms.constant(u128::from(count), TX_WIDTH);
+        let some_left = terms.less(total, count);
+        let Some((last, _)) = drops.last() else { return };
+        let misuse = Misuse {
+            code: "mbarrier::nobody-expected",
+            rule: "UB-M8",
+            what: format!("drops out of {}, of which nobody is left then", self.graph.mbarriers[object].name),
+            help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
+        };
+        let iterations = self.graph.events[last.event].iterations.clone();
+        self.graph.obligations.push(Obligation {
+            kind: ObligationKind::Discipline(misuse),
+            agent: last.agent,
+            guard: last.guard,
+            condition: some_left,
+            span: last.span,
+            iterations,
+            position: last.position,
+        });
     }
 
     fn phases(&mut self, operations: &[(Operation, Interval)], n_phases: u32, expected: Expected) -> Phases {
@@ -570,6 +613,11 @@ impl Unroller<'_> {
             let either = self.graph.terms.or(known, condition);
             order.insert((from, to), either);
         }
+        for ((from, wait), condition) in order {
+            if condition != TermPool::FALSE {
+                self.graph.moment_edges.push(BarrierEdge { from, wait, condition });
+            }
+        }
         if operations.len() * operations.len() > MAX_PAIRS {
             let span = operations.first().map_or(self.kernel.span, |(operation, _)| operation.span);
             return Err(UnrollError::TooLarge { limit: "mbarrier operations", value: 2_000, span });
@@ -591,9 +639,7 @@ impl Unroller<'_> {
                     let (first, second) = (self.phase_term(a, *of_a), self.phase_term(b, *of_b));
                     self.graph.terms.less(first, second)
                 };
-                let known = order.get(&(a.event, b.event)).copied().unwrap_or(TermPool::FALSE);
-                let either = self.graph.terms.or(known, condition);
-                order.insert((a.event, b.event), either);
+                self.graph.phase_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
                 if a.kind.arrivals() > 0 && b.kind.is_wait() {
                     let condition = match a.kind {
                         OperationKind::Arrive { excess: Some(excess), .. } => {
@@ -605,9 +651,6 @@ impl Unroller<'_> {
                     self.graph.signal_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
                 }
             }
-        }
-        for ((from, wait), condition) in order {
-            self.graph.phase_edges.push(BarrierEdge { from, wait, condition });
         }
         Ok(())
     }
