@@ -254,7 +254,10 @@ impl Search<'_> {
             return;
         }
         self.reference.misuses.extend(misuses);
-        if !combination.phases.are_waited_for(&combination.events, &causality.base) {
+        // A-44, or because the arrival could not have happened otherwise.
+        let mut surely_before = justified.closure();
+        surely_before.add(&causality.base);
+        if !combination.phases.are_waited_for(&combination.events, &surely_before) {
             self.reference.misuses.insert(Misuse::PhaseNotWaitedFor);
         }
         self.reference.deadlocks |= deadlock::is_deadlock(self.threads, combination, rf, co);
