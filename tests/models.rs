@@ -4,6 +4,7 @@
 //! Threads are CTAs of one device unless a row says otherwise; memory starts at 0; results go to words of their own.
 
 use fencepost::encode::Treatment;
+use fencepost::event::TermPool;
 use fencepost::verdict::{Property, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::{self, memory_model::MemoryModel};
@@ -384,4 +385,26 @@ fn base_names_mean_what_other_tools_mean_by_them() {
         let outcome = outcomes(&kernel(row), &model, &config(Treatment::DEFAULT)).remove(0);
         assert!(is_reached(&outcome), "{shape}");
     }
+}
+
+/// A-4: the write part of a compare-and-swap depends on its success, but in the variant.
+#[test]
+fn a_failed_swap_writes_only_in_the_variant() {
+    let text = "kernel k {
+        launch { ctas: 2 }
+        global flag: u32 = 7;
+        if ctaid == 0 {
+            let old = atom.cas.release.gpu [flag], 0, 1;
+        } else {
+            let seen = atom.add.acquire.gpu [flag], 1;
+        }
+    }";
+    let certain_writes = |variants: &[&str]| {
+        let outcome = &outcomes(text, &fencepost_tests::run::model(variants), &config(Treatment::DEFAULT))[0];
+        assert_eq!(verdict(outcome, Property::Race), Verdict::Proved);
+        let writes = outcome.graph.rmw.iter().map(|&(_, write)| outcome.graph.events[write].guard);
+        writes.filter(|&guard| guard == TermPool::TRUE).count()
+    };
+    assert_eq!(certain_writes(&[]), 1);
+    assert_eq!(certain_writes(&["failed-cas-writes"]), 2);
 }

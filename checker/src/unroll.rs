@@ -48,6 +48,8 @@ pub struct UnrollOptions {
     pub max_events: usize,
     /// Most statements executed, over all threads.
     pub max_steps: u64,
+    /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
+    pub failed_cas_writes: bool,
     /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
     pub hangs: bool,
     /// Whether some clusters may not have started ([`EventGraph::starts`]).
@@ -56,7 +58,14 @@ pub struct UnrollOptions {
 
 impl Default for UnrollOptions {
     fn default() -> Self {
-        Self { bound: 2, max_events: 20_000, max_steps: 2_000_000, hangs: false, starts: false }
+        Self {
+            bound: 2,
+            max_events: 20_000,
+            max_steps: 2_000_000,
+            failed_cas_writes: false,
+            hangs: false,
+            starts: false,
+        }
     }
 }
 

@@ -200,7 +200,11 @@ impl Unroller<'_> {
             }
             AtomicOp::CompareAndSwap => {
                 let swap = operands.get(1).copied().unwrap_or(zero);
-                return (terms.equal(old, operand), swap);
+                let succeeds = terms.equal(old, operand);
+                if self.options.failed_cas_writes {
+                    return (TermPool::TRUE, terms.if_then_else(succeeds, swap, old));
+                }
+                return (succeeds, swap);
             }
         };
         (TermPool::TRUE, value)

@@ -24,6 +24,8 @@ pub struct MemoryModel {
     pub recursive: IndexVec<RecursiveId, TermId>,
     /// Top-level definitions by name, in order, for inspection and messages.
     pub definitions: Vec<(String, TermId)>,
+    /// The variants it was loaded with.
+    pub variants: Vec<String>,
     /// What every execution must satisfy.
     pub axioms: Vec<Axiom>,
     /// What is to be reported of an execution that satisfies the axioms.

@@ -101,6 +101,7 @@ impl<'run> Resolver<'run> {
             return Err(self.diagnostics);
         }
         Ok(MemoryModel {
+            variants: self.variants.to_vec(),
             name: title.unwrap_or_else(|| path.to_owned()),
             terms: self.terms.nodes,
             recursive: self.recursive,
