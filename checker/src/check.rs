@@ -10,14 +10,14 @@ mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
-use crate::encode::goal::{Goal, GoalKind, LIFETIME};
+use crate::encode::goal::{Goal, GoalKind, LIFETIME, MBARRIER};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId, ObligationKind};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
     ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict,
-    ignored_proxies,
+    ignored_proxies, unknown_to_model,
 };
 use crate::witness::Witness;
 use crate::witness::decode::decode;
@@ -143,6 +143,9 @@ pub fn check(
             }
         };
         statistics.microseconds.push(("unroll", (config.clock)() - start));
+        if let Some(diagnostic) = unknown_to_model(&graph, model) {
+            return Err(CheckError::Unsupported(Box::new(diagnostic)));
+        }
         let decision = Decider::new(graph, model, config, statistics).decide()?;
         let raise = decision.findings.is_empty()
             && !decision.is_settled(config, n_iterations)
@@ -268,13 +271,13 @@ impl Decision {
         // A model without flags states no race, so nothing can be claimed of races.
         let stated = |property: Property| match property {
             Property::Race => !model.flags.is_empty(),
+            Property::Barrier => {
+                self.graph.mbarriers.is_empty()
+                    || model.flags.iter().any(|flag| flag.name.starts_with(MBARRIER))
+            }
             Property::Lifetime => model.flags.iter().any(|flag| flag.name.starts_with(LIFETIME)),
             Property::Condition => condition.is_some(),
-            Property::Assert
-            | Property::Deadlock
-            | Property::Barrier
-            | Property::Bounds
-            | Property::Reachable => true,
+            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
         };
         let properties: Vec<(Property, Verdict)> = config
             .properties
@@ -329,7 +332,8 @@ impl<'a> Decider<'a> {
         let deadline = self.config.deadline_us;
         let stop = || clock() > deadline;
         let start = clock();
-        let graph = std::mem::replace(&mut self.decision.graph, EventGraph::empty(&fallback_launch()));
+        let empty = EventGraph::empty(&self.decision.graph.hierarchy.launch);
+        let graph = std::mem::replace(&mut self.decision.graph, empty);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config.treatment, &stop);
         let (cells, table) = match prepared {
@@ -558,21 +562,6 @@ impl<'a> Decider<'a> {
     }
 }
 
-fn fallback_launch() -> Launch {
-    let span = Span::new(fencepost_dsl::FileId(0), 0, 0);
-    Launch {
-        name: String::new(),
-        gpus: 1,
-        clusters: 1,
-        ctas: 1,
-        warps: 1,
-        lanes: 1,
-        resident: false,
-        span,
-        placement: None,
-    }
-}
-
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
     match kind {
         GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
@@ -590,7 +579,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
 
 /// What a flag of the model is about, by its name.
 fn property_of_flag(name: &str) -> Property {
-    if name.starts_with("mbarrier-") || name.starts_with("barrier-") {
+    if name.starts_with(MBARRIER) {
         Property::Barrier
     } else if name.starts_with(LIFETIME) {
         Property::Lifetime

@@ -350,6 +350,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::mbarrier-reuse", "an mbarrier may be initialised twice"),
     ("unsupported::no-complete", "`.noComplete` arrivals are not checked"),
     ("unsupported::peer-rank", "which peer CTA is meant is not known, or there is none"),
+    ("unsupported::model", "the memory model does not speak of this instruction"),
     ("unsupported::pending-count", "`mbarrier.pending_count` is not checked"),
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),

@@ -1,11 +1,11 @@
 //! What a run claims, and what it does not.
 
-use crate::event::EventGraph;
+use crate::event::{EventGraph, EventKind};
 use crate::witness::Witness;
-use fencepost_dsl::Span;
-use fencepost_dsl::cat::memory_model::{BaseSet, MemoryModel, SetKind, TermKind};
+use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
 use fencepost_dsl::vocabulary::Proxy;
+use fencepost_dsl::{Diagnostic, Span};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -190,6 +190,30 @@ pub struct Outcome {
 /// The proxies that a graph's accesses go through.
 pub fn proxies(graph: &EventGraph) -> BTreeSet<Proxy> {
     graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy).collect()
+}
+
+/// What the graph has and the model's text never mentions: to such a model it would be nothing at all, and what it lets
+/// threads wait for could justify itself in a circle.
+pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagnostic> {
+    let has = |kind: &TermKind| model.terms.iter().any(|term| term.kind == *kind);
+    let has_set = |set: BaseSet| has(&TermKind::Set(SetKind::Base(set)));
+    let counts = has(&TermKind::Relation(RelationKind::Base(BaseRelation::Signals)));
+    let (site, name) = graph.events.iter().find_map(|event| {
+        let (is_known, name) = match &event.kind {
+            EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_) => {
+                (counts, BaseRelation::Signals.name())
+            }
+            EventKind::RestrictedFence(fence) => (has_set(fence.set()), fence.set().name()),
+            _ => return None,
+        };
+        (!is_known).then_some((event.site?, name))
+    })?;
+    let site = &graph.sites[site];
+    let message = format!("model `{}` says nothing about `{}`", model.name, site.text);
+    Some(
+        Diagnostic::new("unsupported::model", message, site.span, "means nothing to this model")
+            .with_help(format!("use the default model; a model that knows it speaks of `{name}`")),
+    )
 }
 
 /// Those of them that the model's text never mentions.

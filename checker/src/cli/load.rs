@@ -74,17 +74,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     if !wanted.contains('=') {
         return Ok(kernel.launches.iter().filter(|launch| launch.name == wanted).cloned().collect());
     }
-    let mut launch = Launch {
-        name: wanted.to_owned(),
-        gpus: 1,
-        clusters: 1,
-        ctas: 1,
-        warps: 1,
-        lanes: 1,
-        resident: false,
-        span: kernel.span,
-        placement: None,
-    };
+    let mut launch = Launch::single(wanted, kernel.span);
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;

@@ -58,6 +58,8 @@ pub fn is_asked(flag: &Flag, graph: &EventGraph) -> bool {
 
 /// Flags about the lifetime of shared memory start like this.
 pub const LIFETIME: &str = "lifetime-";
+/// How the names of flags about mbarriers start.
+pub const MBARRIER: &str = "mbarrier-";
 
 /// Goals, "this thread runs past this loop cut", "every thread ran to its end", what must be reachable, and the
 /// execution a litmus condition asks for.

@@ -3,7 +3,7 @@
 use super::{
     AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
 };
-use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
@@ -299,6 +299,16 @@ impl RestrictedFence {
         match self {
             Self::ReleaseShared | Self::AcquireShared | Self::ReleaseInits => Scope::Cluster,
             Self::ReleaseAlias | Self::AcquireAlias => Scope::Sys,
+        }
+    }
+    /// What a model file calls it.
+    pub fn set(self) -> BaseSet {
+        match self {
+            Self::ReleaseShared => BaseSet::RestrictedRelease,
+            Self::AcquireShared => BaseSet::RestrictedAcquire,
+            Self::ReleaseInits => BaseSet::InitFence,
+            Self::ReleaseAlias => BaseSet::AliasRelease,
+            Self::AcquireAlias => BaseSet::AliasAcquire,
         }
     }
     /// Whether it is the releasing half.

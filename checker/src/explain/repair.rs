@@ -308,18 +308,7 @@ mod tests {
     use fencepost_dsl::{FileId, Span};
 
     fn edited(text: &str, sem: Sem, goal: Goal, scope: Scope) -> Option<String> {
-        let span = Span::new(FileId(0), 0, 0);
-        let launch = Launch {
-            name: String::new(),
-            gpus: 1,
-            clusters: 1,
-            ctas: 2,
-            warps: 1,
-            lanes: 1,
-            resident: false,
-            span,
-            placement: None,
-        };
+        let launch = Launch { ctas: 2, ..Launch::single("", Span::new(FileId(0), 0, 0)) };
         let mut graph = EventGraph::empty(&launch);
         let kind = EventKind::Write(Access {
             location: LocationId(0),

@@ -9,7 +9,7 @@ use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, RestrictedFence, Role, TermKind, TermPool, TermRef,
+    MbarrierRole, Role, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -379,11 +379,11 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::CtaStart => matches!(event.kind, EventKind::CtaStart(_)),
         BaseSet::CtaExit => matches!(event.kind, EventKind::CtaExit(_)),
         BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
-        BaseSet::AliasRelease => restricted == Some(RestrictedFence::ReleaseAlias),
-        BaseSet::AliasAcquire => restricted == Some(RestrictedFence::AcquireAlias),
-        BaseSet::RestrictedRelease => restricted == Some(RestrictedFence::ReleaseShared),
-        BaseSet::RestrictedAcquire => restricted == Some(RestrictedFence::AcquireShared),
-        BaseSet::InitFence => restricted == Some(RestrictedFence::ReleaseInits),
+        BaseSet::AliasRelease
+        | BaseSet::AliasAcquire
+        | BaseSet::RestrictedRelease
+        | BaseSet::RestrictedAcquire
+        | BaseSet::InitFence => restricted.is_some_and(|fence| fence.set() == base),
         BaseSet::Generic => proxy == Some(Proxy::Generic),
         BaseSet::Texture => proxy == Some(Proxy::Texture),
         BaseSet::Surface => proxy == Some(Proxy::Surface),

@@ -1,6 +1,7 @@
 //! Names and sentences for the facts of a finding.
 
 use super::Case;
+use crate::encode::goal::MBARRIER;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, RestrictedFence, UnknownKind};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject};
 use crate::verdict::Property;
@@ -145,7 +146,7 @@ impl Words<'_> {
                     format!("data race on {object} between {first} and {second}")
                 }
             }
-            Subject::Flag { name, pair: (a, b) } if name.starts_with("mbarrier-") => {
+            Subject::Flag { name, pair: (a, b) } if name.starts_with(MBARRIER) => {
                 self.mbarrier_flag(name, *a, *b)
             }
             Subject::Flag { name, pair: (a, b) } if a == b => {

@@ -197,24 +197,36 @@ impl Unroller<'_> {
         site: SiteId,
         mask: &Expression,
     ) -> Result<(), UnrollError> {
-        let value = self.constant_operand(state, frame, mask, "lane mask")?;
-        let value = u32::try_from(value).unwrap_or(u32::MAX);
-        let lane = self.graph.hierarchy.threads[self.agent].lane;
-        if value >> lane & 1 == 0 {
-            let misuse = Misuse {
-                code: "barrier::lane-not-in-mask",
-                rule: "UB-W1",
-                what: format!(
-                    "executes `bar.warp.sync` with mask {value:#x}, which leaves out its lane {lane}"
-                ),
-                help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
-            };
-            self.never(state, misuse, mask.span);
+        let Some(value) = self.own_mask(state, frame, mask, ("bar.warp.sync", "UB-W1"))? else {
             return Ok(());
-        }
+        };
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
         let generation = self.generation(group, state.live);
         self.execute(state, site, (group, generation), Form::Sync, (TermPool::FALSE, None))
+    }
+
+    /// A mask that has the executing lane in it; `None` if it has not, which ends the path.
+    fn own_mask(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        mask: &Expression,
+        (opcode, rule): (&str, &'static str),
+    ) -> Result<Option<u32>, UnrollError> {
+        let value = self.constant_operand(state, frame, mask, "lane mask")?;
+        let value = u32::try_from(value).unwrap_or(u32::MAX);
+        let lane = self.graph.hierarchy.threads[self.agent].lane;
+        if value >> lane & 1 == 1 {
+            return Ok(Some(value));
+        }
+        let misuse = Misuse {
+            code: "barrier::lane-not-in-mask",
+            rule,
+            what: format!("executes `{opcode}` with mask {value:#x}, which leaves out its lane {lane}"),
+            help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
+        };
+        self.never(state, misuse, mask.span);
+        Ok(None)
     }
 
     fn constant_operand(

@@ -117,6 +117,23 @@ pub struct Launch {
     pub placement: Option<Vec<Placement>>,
 }
 
+impl Launch {
+    /// A launch of a single thread.
+    pub fn single(name: impl Into<String>, span: Span) -> Self {
+        Self {
+            name: name.into(),
+            gpus: 1,
+            clusters: 1,
+            ctas: 1,
+            warps: 1,
+            lanes: 1,
+            resident: false,
+            span,
+            placement: None,
+        }
+    }
+}
+
 /// Where one thread of a litmus test lives: alone in its warp, its CTA alone in its cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Placement {

@@ -62,15 +62,9 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         span: file.name.span,
         parameters: Vec::new(),
         launches: vec![Launch {
-            name: "default".into(),
-            gpus: 1,
-            clusters: 1,
-            ctas: 1,
-            warps: 1,
-            lanes: 1,
             resident: true,
-            span: file.name.span,
             placement: Some(placement),
+            ..Launch::single("default", file.name.span)
         }],
         body: body.collect(),
         objects: resolver.objects,

@@ -195,7 +195,16 @@ impl Unroller<'_> {
     /// 1 iff everybody needed for the generation has arrived.
     fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
         let awaited = self.awaited(instances, generation);
-        let mut needed: Vec<TermRef> = awaited.into_iter().map(|(_, enough)| enough).collect();
+        self.complete_with(&awaited, instances, generation)
+    }
+
+    fn complete_with(
+        &mut self,
+        awaited: &[(AgentId, TermRef)],
+        instances: &Instances,
+        generation: Generation,
+    ) -> TermRef {
+        let mut needed: Vec<TermRef> = awaited.iter().map(|&(_, enough)| enough).collect();
         if instances.exit_counts && !instances.exit_counts_for_warps {
             // With an explicit count, a warp whose threads have all exited is still waited for.
             let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
@@ -259,8 +268,9 @@ impl Unroller<'_> {
     }
 
     pub(super) fn incomplete(&mut self, instances: &Instances, generation: Generation) -> (TermRef, Awaited) {
-        let complete = self.complete(instances, generation);
-        (self.graph.terms.not(complete), self.awaited(instances, generation).into())
+        let awaited = self.awaited(instances, generation);
+        let complete = self.complete_with(&awaited, instances, generation);
+        (self.graph.terms.not(complete), awaited.into())
     }
 
     /// As a reader knows it.

@@ -10,7 +10,7 @@
 use super::super::expression::Frame;
 use super::super::{State, UnrollError, Unroller};
 use super::{Form, Group};
-use crate::event::{EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{EventKind, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{Expression, RegisterId};
 
 /// Where the result of an election goes.
@@ -32,19 +32,10 @@ impl Unroller<'_> {
         mask: &Expression,
         result: ElectionResult,
     ) -> Result<(), UnrollError> {
-        let value = self.constant_operand(state, frame, mask, "lane mask")?;
-        let value = u32::try_from(value).unwrap_or(u32::MAX);
-        let lane = self.graph.hierarchy.threads[self.agent].lane;
-        if value >> lane & 1 == 0 {
-            let misuse = Misuse {
-                code: "barrier::lane-not-in-mask",
-                rule: "UB-A14",
-                what: format!("executes `elect.sync` with mask {value:#x}, which leaves out its lane {lane}"),
-                help: "let the mask name exactly the lanes that execute the instruction",
-            };
-            self.never(state, misuse, mask.span);
+        let Some(value) = self.own_mask(state, frame, mask, ("elect.sync", "UB-A14"))? else {
             return Ok(());
-        }
+        };
+        let lane = self.graph.hierarchy.threads[self.agent].lane;
         let warp = self.graph.hierarchy.warp_of(self.agent);
         let group = Group::Election(warp, value);
         let generation = self.generation(group, state.live);

@@ -10,8 +10,8 @@
 use super::super::{UnrollError, Unroller};
 use super::completion::Instances;
 use super::{Execution, Form, Generation, Group, entails};
-use crate::event::{AgentId, Misuse, Obligation, ObligationKind, TermPool, TermRef};
-use fencepost_dsl::{Diagnostic, Span};
+use crate::event::{AgentId, Misuse, TermPool, TermRef};
+use fencepost_dsl::Diagnostic;
 use std::collections::BTreeMap;
 
 impl Unroller<'_> {
@@ -27,7 +27,6 @@ impl Unroller<'_> {
         let differs = |a: &Execution, b: &Execution| {
             matches!(a.form, Form::Reduce { .. }) != matches!(b.form, Form::Reduce { .. })
         };
-        let mut told: Vec<(Span, Span)> = Vec::new();
         for (at, &first) in executions.iter().enumerate() {
             for &second in &executions[at + 1..] {
                 let (a, b) = (self.execution(first), self.execution(second));
@@ -43,18 +42,15 @@ impl Unroller<'_> {
                     return Err(undecided(id, &a, &b));
                 }
                 let both = self.graph.terms.and(a.guard, b.guard);
-                if let (Some((_, passed)), false) = (b.wait, both == TermPool::FALSE) {
-                    let clash = self.graph.terms.not(a.guard);
-                    self.imply(passed, clash);
-                }
-                if let Some((_, passed)) = a.wait {
-                    let clash = self.graph.terms.not(b.guard);
-                    self.imply(passed, clash);
-                }
-                if told.contains(&(a.span, b.span)) || told.contains(&(b.span, a.span)) {
+                if both == TermPool::FALSE {
                     continue;
                 }
-                told.push((a.span, b.span));
+                for (one, other) in [(&a, &b), (&b, &a)] {
+                    if let Some((_, passed)) = one.wait {
+                        let alone = self.graph.terms.not(other.guard);
+                        self.imply(passed, alone);
+                    }
+                }
                 let name = format!("barrier {id} of {}", self.cta_name(cta));
                 let misuse = if counts.0 == counts.1 {
                     Misuse {
@@ -73,16 +69,7 @@ impl Unroller<'_> {
                         help: "let all threads that meet at a barrier name the same thread count",
                     }
                 };
-                let iterations = self.graph.events[b.arrive].iterations.clone();
-                self.graph.obligations.push(Obligation {
-                    kind: ObligationKind::Discipline(misuse),
-                    agent: b.agent,
-                    guard: both,
-                    condition: TermPool::FALSE,
-                    span: b.span,
-                    iterations,
-                    position: b.position,
-                });
+                self.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
             }
         }
         Ok(())

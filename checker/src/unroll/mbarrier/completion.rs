@@ -4,8 +4,8 @@ use super::super::{UnrollError, Unroller};
 use super::phase::{Expected, Interval, SeenBy, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
 use crate::event::{
-    AgentId, BarrierEdge, EventId, MbarrierId, Misuse, Obligation, ObligationKind, PhaseTerms,
-    PhasedOperation, TermPool, TermRef, UnknownKind,
+    AgentId, BarrierEdge, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, PhaseTerms, PhasedOperation,
+    TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::kernel::program::{
     BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
@@ -84,9 +84,11 @@ impl Unroller<'_> {
         for operation in &self.mbarriers.operations {
             let of_object = &mut expected[operation.object];
             match operation.kind {
-                // Of several that exclude one another, the least.
                 OperationKind::Init { count } => {
-                    of_object.count = Some(of_object.count.map_or(count, |other| other.min(count)));
+                    of_object.least =
+                        if of_object.is_initialised { of_object.least.min(count) } else { count };
+                    of_object.most = of_object.most.max(count);
+                    of_object.is_initialised = true;
                 }
                 OperationKind::Expect { .. } | OperationKind::Complete { .. } => of_object.has_bytes = true,
                 OperationKind::Arrive { count, expects, drops, .. } => {
@@ -103,7 +105,7 @@ impl Unroller<'_> {
         let objects: Vec<MbarrierId> = expected.ids().collect();
         for object in objects {
             let of_object = &mut expected[object];
-            of_object.least = of_object.count.unwrap_or(1).saturating_sub(dropped[object]).max(1);
+            of_object.least = of_object.least.saturating_sub(dropped[object]).max(1);
         }
         expected
     }
@@ -206,10 +208,20 @@ impl Unroller<'_> {
         if is_initialised == TermPool::TRUE {
             return;
         }
-        for (operation, _) in operations {
-            if matches!(operation.kind, OperationKind::Init { .. })
-                || self.graph.terms.implies_syntactically(operation.guard, is_initialised)
-            {
+        let used = operations
+            .iter()
+            .filter(|(operation, _)| !matches!(operation.kind, OperationKind::Init { .. }))
+            .map(|(operation, _)| operation.event);
+        // A test that says no uses the object, too.
+        let tested = self.graph.events.iter_enumerated().filter_map(|(id, event)| match &event.kind {
+            EventKind::Mbarrier(test) => {
+                (test.object == object && test.role == MbarrierRole::Test).then_some(id)
+            }
+            _ => None,
+        });
+        for event in used.chain(tested).collect::<Vec<_>>() {
+            let guard = self.graph.events[event].guard;
+            if self.graph.terms.implies_syntactically(guard, is_initialised) {
                 continue;
             }
             let misuse = Misuse {
@@ -221,22 +233,15 @@ impl Unroller<'_> {
                 ),
                 help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster barrier)",
             };
-            let iterations = self.graph.events[operation.event].iterations.clone();
-            self.graph.obligations.push(Obligation {
-                kind: ObligationKind::Discipline(misuse),
-                agent: operation.agent,
-                guard: operation.guard,
-                condition: is_initialised,
-                span: operation.span,
-                iterations,
-                position: operation.position,
-            });
+            self.oblige_at(event, misuse, guard, is_initialised);
         }
     }
 
     /// Dropping everybody leaves a phase that expects nobody (UB-M8).
     fn limit_drops(&mut self, object: MbarrierId, operations: &[(Operation, Interval)], expected: Expected) {
-        let Some(count) = expected.count.filter(|_| expected.has_drops) else { return };
+        if !expected.is_initialised || !expected.has_drops {
+            return;
+        }
         let drops: Vec<(Operation, u32)> = operations
             .iter()
             .filter_map(|(operation, _)| match operation.kind {
@@ -244,9 +249,6 @@ impl Unroller<'_> {
                 _ => None,
             })
             .collect();
-        if drops.iter().map(|&(_, count)| u64::from(count)).sum::<u64>() < u64::from(count) {
-            return;
-        }
         let mut total = self.graph.terms.constant(0, TX_WIDTH);
         for (operation, count) in &drops {
             let terms = &mut self.graph.terms;
@@ -254,33 +256,31 @@ impl Unroller<'_> {
             let adds = terms.if_then_else(operation.guard, count, zero);
             total = terms.binary(BinaryOp::Add, total, adds);
         }
-        let terms = &mut self.graph.terms;
-        let count = terms.constant(u128::from(count), TX_WIDTH);
-        let some_left = terms.less(total, count);
-        let Some((last, _)) = drops.last() else { return };
-        let misuse = Misuse {
-            code: "mbarrier::nobody-expected",
-            rule: "UB-M8",
-            what: format!("drops out of {}, of which nobody is left then", self.graph.mbarriers[object].name),
-            help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
-        };
-        let iterations = self.graph.events[last.event].iterations.clone();
-        self.graph.obligations.push(Obligation {
-            kind: ObligationKind::Discipline(misuse),
-            agent: last.agent,
-            guard: last.guard,
-            condition: some_left,
-            span: last.span,
-            iterations,
-            position: last.position,
-        });
+        let count = self.initial_count(operations);
+        let some_left = self.graph.terms.less(total, count);
+        if some_left == TermPool::TRUE {
+            return;
+        }
+        // Whoever of them is last: each is one that may be.
+        for (operation, _) in drops {
+            let misuse = Misuse {
+                code: "mbarrier::nobody-expected",
+                rule: "UB-M8",
+                what: format!(
+                    "drops out of {}, of which nobody is left then",
+                    self.graph.mbarriers[object].name
+                ),
+                help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
+            };
+            self.oblige_at(operation.event, misuse, operation.guard, some_left);
+        }
     }
 
     fn phases(&mut self, operations: &[(Operation, Interval)], n_phases: u32, expected: Expected) -> Phases {
         let mut phases = Phases { complete: Vec::new(), counts: Vec::new() };
         let mut so_far = TermPool::TRUE;
         for phase in 0..n_phases {
-            let Some(count) = expected.count else {
+            if !expected.is_initialised {
                 let zero = self.graph.terms.constant(0, TX_WIDTH);
                 phases.complete.push(TermPool::FALSE);
                 phases.counts.push(Counts {
@@ -290,8 +290,8 @@ impl Unroller<'_> {
                     bytes: zero,
                 });
                 continue;
-            };
-            let needs = self.expected_in(operations, phase, count);
+            }
+            let needs = self.expected_in(operations, phase);
             let (complete, counts) = self.balance(operations, phase, needs, expected.has_bytes);
             so_far = self.graph.terms.and(so_far, complete);
             phases.complete.push(so_far);
@@ -300,9 +300,24 @@ impl Unroller<'_> {
         phases
     }
 
+    /// The count of the initialisation; of several, which exclude one another, of the one that happens.
+    fn initial_count(&mut self, operations: &[(Operation, Interval)]) -> TermRef {
+        let mut initial = None;
+        for (operation, _) in operations {
+            let OperationKind::Init { count } = operation.kind else { continue };
+            let terms = &mut self.graph.terms;
+            let count = terms.constant(u128::from(count), TX_WIDTH);
+            initial = Some(match initial {
+                None => count,
+                Some(other) => terms.if_then_else(operation.guard, count, other),
+            });
+        }
+        initial.unwrap_or_else(|| self.graph.terms.constant(0, TX_WIDTH))
+    }
+
     /// How many arrivals a phase expects: the initial count less what was dropped before.
-    fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32, count: u32) -> TermRef {
-        let mut needs = self.graph.terms.constant(u128::from(count), TX_WIDTH);
+    fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
+        let mut needs = self.initial_count(operations);
         for (operation, interval) in operations {
             let OperationKind::Arrive { count, drops: true, .. } = operation.kind else { continue };
             if interval.is_empty() || interval.first >= phase {

@@ -39,10 +39,12 @@ impl Interval {
 /// What is known of an object's counts.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Expected {
-    /// Of the initialisation; `None` without one.
-    pub count: Option<u32>,
-    /// The least a phase can expect: the count less everything that is ever dropped.
+    /// Whether there is an initialisation.
+    pub is_initialised: bool,
+    /// The least a phase can expect: the smallest count less everything that is ever dropped.
     pub least: u32,
+    /// The most it can expect; several initialisations exclude one another.
+    pub most: u32,
     /// Whether the tx-count is used.
     pub has_bytes: bool,
     /// Whether arrivals are dropped.
@@ -235,9 +237,9 @@ impl<'a> Narrowing<'a> {
 
     fn own_phases(&self, at: usize, operation: &Operation, itself: u32) -> u32 {
         let expected = self.expected[operation.object];
-        let Some(count) = expected.count.filter(|_| !expected.has_bytes && !expected.has_drops) else {
+        if !expected.is_initialised || expected.has_bytes || expected.has_drops {
             return 0;
-        };
+        }
         let earlier = self.points[at].before.iter().filter_map(|&earlier| match self.points[earlier].what {
             What::Operation(index) => Some(&self.operations[index]),
             What::Barrier(_) => None,
@@ -246,7 +248,7 @@ impl<'a> Narrowing<'a> {
             .filter(|earlier| earlier.object == operation.object)
             .map(|earlier| earlier.kind.arrivals())
             .sum();
-        (own + itself) / count.max(1)
+        (own + itself) / expected.most.max(1)
     }
 
     /// The first number of complete phases, from `known`, at which a wait passes.

@@ -57,18 +57,7 @@ impl Checker {
         }
         let span = kernel.name.place.0;
         if launches.is_empty() {
-            let name = "default".to_owned();
-            launches.push(Launch {
-                name,
-                gpus: 1,
-                clusters: 1,
-                ctas: 1,
-                warps: 1,
-                lanes: 1,
-                resident: false,
-                span,
-                placement: None,
-            });
+            launches.push(Launch::single("default", span));
         }
         Some(Kernel {
             name: kernel.name.text.clone(),
