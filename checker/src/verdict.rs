@@ -220,7 +220,7 @@ pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagn
 pub fn ignored_proxies(graph: &EventGraph, model: &MemoryModel) -> Vec<Proxy> {
     let is_known = |proxy: Proxy| {
         let set = match proxy {
-            Proxy::Generic => return true,
+            Proxy::Generic | Proxy::Async | Proxy::Tensormap => return true,
             Proxy::Texture => BaseSet::Texture,
             Proxy::Surface => BaseSet::Surface,
             Proxy::Constant => BaseSet::Constant,

@@ -122,6 +122,8 @@ pub enum Space {
     Global,
     /// One instance per CTA.
     Shared,
+    /// Kernel parameters (`__grid_constant__`), read-only; tensor maps only.
+    Param,
 }
 
 impl fmt::Display for Space {
@@ -129,6 +131,7 @@ impl fmt::Display for Space {
         f.write_str(match self {
             Self::Global => "global",
             Self::Shared => "shared",
+            Self::Param => "param",
         })
     }
 }
@@ -147,15 +150,19 @@ pub enum Proxy {
     Surface,
     /// `ld.const`.
     Constant,
+    /// Bulk copies and matrix units.
+    Async,
+    /// Reads of tensor maps by tensor copies.
+    Tensormap,
 }
 
 impl Proxy {
-    /// All of them, the generic one first.
-    pub const ALL: [Self; 4] = [Self::Generic, Self::Texture, Self::Surface, Self::Constant];
+    /// Those of the formal model of PTX 7.5, the generic one first.
+    pub const FORMAL: [Self; 4] = [Self::Generic, Self::Texture, Self::Surface, Self::Constant];
 
-    /// The one called `name`.
+    /// The one of the formal model that is called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|proxy| proxy.name() == name)
+        Self::FORMAL.into_iter().find(|proxy| proxy.name() == name)
     }
 
     /// Its name, as litmus files and fences spell it.
@@ -165,6 +172,8 @@ impl Proxy {
             Self::Texture => "texture",
             Self::Surface => "surface",
             Self::Constant => "constant",
+            Self::Async => "async",
+            Self::Tensormap => "tensormap",
         }
     }
 }

@@ -561,6 +561,7 @@ mod tests {
             offset_bytes: 0,
             mapping: 0,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
+            tensor: None,
             span: Span::new(FileId(0), 0, 0),
         };
         assert_eq!(element(&object, 0), "a[0][0]");

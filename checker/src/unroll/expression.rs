@@ -291,7 +291,7 @@ impl Unroller<'_> {
         let object = &self.kernel.objects[place.object];
         let hierarchy = &self.graph.hierarchy;
         let instance = match (object.space, place.rank) {
-            (Space::Global, _) => 0,
+            (Space::Global | Space::Param, _) => 0,
             (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
@@ -359,7 +359,8 @@ impl Unroller<'_> {
                 Some(address) => address,
                 None => return String::new(),
             },
-            InstructionKind::Barrier { .. }
+            InstructionKind::Async(_)
+            | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence

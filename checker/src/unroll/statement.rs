@@ -204,7 +204,8 @@ impl Unroller<'_> {
             InstructionKind::ProxyFence(
                 ProxyFenceKind::TensormapRelease { .. } | ProxyFenceKind::TensormapAcquire { .. },
             )
-            | InstructionKind::TensormapCopyFence { .. } => Err(not_modelled(instruction)),
+            | InstructionKind::TensormapCopyFence { .. }
+            | InstructionKind::Async(_) => Err(not_modelled(instruction)),
         }
     }
 

@@ -58,6 +58,7 @@ impl Builder {
             offset_bytes: 0,
             mapping: 0,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
+            tensor: None,
             span: span(),
         })
     }

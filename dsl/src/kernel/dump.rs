@@ -35,6 +35,7 @@ fn type_name(element: ElementKind, width: Width) -> String {
     match element {
         ElementKind::Data => width.to_string(),
         ElementKind::Mbarrier => "mbarrier".to_owned(),
+        ElementKind::Tensormap => "tensormap".to_owned(),
     }
 }
 
@@ -223,6 +224,7 @@ impl Names<'_> {
                 text
             }
             InstructionKind::WarpSync { mask } => self.expression(mask),
+            InstructionKind::Async(_) => String::new(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }

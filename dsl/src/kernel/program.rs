@@ -12,10 +12,15 @@ use crate::index::IndexVec;
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
+pub use asynchronous::{
+    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Tensor,
+    TensorBox,
+};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
 
+mod asynchronous;
 mod synchronization;
 
 define_id! {
@@ -164,6 +169,8 @@ pub struct Object {
     pub mapping: u32,
     /// How it is accessed. A view through another proxy has the virtual address of what it is a view of.
     pub proxy: Proxy,
+    /// What it describes, if it is a tensor map.
+    pub tensor: Option<Tensor>,
     /// Its declaration.
     pub span: Span,
 }
@@ -182,6 +189,9 @@ pub enum ElementKind {
     Data,
     /// mbarriers: 64 opaque bits each, in shared memory. Ordinary accesses to them resolve, too (UB-M3).
     Mbarrier,
+    /// Tensor maps: 128 opaque bytes each, which are read and written at once; 64 bits stand for them. Initialised ones
+    /// are parameters of the kernel if the object's space is [`Space::Param`].
+    Tensormap,
 }
 
 /// A run of bytes: one instance per kernel (global) or per CTA (shared).
@@ -610,6 +620,8 @@ pub enum InstructionKind {
         /// In shared memory; nothing is accessed.
         address: Address,
     },
+    /// An asynchronous operation, or a wait for some (§5).
+    Async(AsyncOp),
 }
 
 /// Which form of `bar`.

@@ -242,6 +242,8 @@ impl Resolver {
             Proxy::Texture => "`tld`",
             Proxy::Surface => "`suld`, `sust`, `suatom` and `sured`",
             Proxy::Constant => "`cold`",
+            // Litmus files have no instruction for them, so no object is declared so.
+            Proxy::Async | Proxy::Tensormap => "nothing",
         };
         let (text, declared) = (&name.text, self.objects[object].span);
         let help = match needed {

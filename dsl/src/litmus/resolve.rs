@@ -193,6 +193,7 @@ impl Resolver {
             offset_bytes: 0,
             mapping: 0,
             proxy: Proxy::Generic,
+            tensor: None,
             span: name.span,
         });
         self.locations.insert(name.text.clone(), id);

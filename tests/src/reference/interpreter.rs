@@ -399,7 +399,7 @@ impl Interpreter<'_> {
         let size = u32::from(object.width) / 8;
         let offset = object.offset_bytes + element * size;
         let instance = match (&address.rank, object.space) {
-            (_, Space::Global) => 0,
+            (_, Space::Global | Space::Param) => 0,
             (None, Space::Shared) => self.thread.cta(),
             (Some(rank), Space::Shared) => {
                 let rank = evaluate(rank, &self.registers, self.thread).value;

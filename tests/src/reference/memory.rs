@@ -35,7 +35,7 @@ impl Memory {
                 panic!("memory without initialiser is unsupported by the twin")
             };
             let n_instances = match storage.space {
-                Space::Global => 1,
+                Space::Global | Space::Param => 1,
                 Space::Shared => launch.gpus * launch.clusters * launch.ctas,
             };
             for instance in 0..n_instances {

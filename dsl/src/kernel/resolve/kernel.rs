@@ -273,8 +273,19 @@ impl Body<'_> {
             }
         };
         let proxy = object.proxy;
-        let resolved =
-            Object { name, space, width, element, dimensions, storage, offset_bytes, mapping, proxy, span };
+        let resolved = Object {
+            name,
+            space,
+            width,
+            element,
+            dimensions,
+            storage,
+            offset_bytes,
+            mapping,
+            proxy,
+            tensor: None,
+            span,
+        };
         let id = self.objects.push(resolved);
         self.bind(&object.name, Binding::Object(id));
         Ok(())
@@ -382,6 +393,7 @@ impl Body<'_> {
             offset_bytes,
             mapping: object.mapping,
             proxy: object.proxy,
+            tensor: None,
             span,
         });
         self.bind(&view.name, Binding::Object(id));

@@ -81,6 +81,8 @@ fn described(proxy: Proxy) -> &'static str {
         Proxy::Texture => "a texture",
         Proxy::Surface => "a surface",
         Proxy::Constant => "constant memory",
+        Proxy::Async => "memory of asynchronous operations",
+        Proxy::Tensormap => "a tensor map",
     }
 }
 
@@ -91,6 +93,8 @@ fn help(own: Proxy, needed: Proxy, name: &Name) -> String {
         Proxy::Texture => "`tex.1d.u32`",
         Proxy::Surface => "`suld.b.1d.b32`, `sust.b.1d.b32` and `sured.b.add.1d.u32`",
         Proxy::Constant => "`ld.const`",
+        Proxy::Async => "`cp.async.bulk`",
+        Proxy::Tensormap => "`cp.async.bulk.tensor`",
     };
     match needed {
         Proxy::Generic => format!("access it with {with}"),
