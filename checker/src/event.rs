@@ -23,7 +23,7 @@ pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 use fencepost_dsl::define_id;
 
 define_id! {
-    /// A thread of the launch.
+    /// A thread of the launch, or an asynchronous operation that one started.
     pub struct AgentId;
     /// An event of the graph; ascending in program order within an agent; starts and ends of CTAs, then initial writes last.
     pub struct EventId;

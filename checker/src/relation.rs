@@ -194,6 +194,8 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
                 | BaseRelation::External
                 | BaseRelation::SameScope
                 | BaseRelation::SameCta
+                | BaseRelation::SameHome
+                | BaseRelation::SameCluster
         ),
         Some(RelationKind::Union(..)) => {
             let mut parts = Vec::new();

@@ -9,6 +9,7 @@
 //! in which counting does not decide them is refused; recursion does not occur.
 
 mod access;
+mod asynchronous;
 mod barrier;
 mod dump;
 mod env;
@@ -25,6 +26,7 @@ use crate::event::{
     AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Location,
     LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
+use asynchronous::AsyncLog;
 use barrier::BarrierLog;
 use env::Env;
 use expression::Frame;
@@ -167,6 +169,7 @@ struct Unroller<'a> {
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
     mbarriers: MbarrierLog,
+    asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
     counts_bytes: Option<bool>,
     final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
@@ -205,6 +208,7 @@ impl<'a> Unroller<'a> {
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
             mbarriers: MbarrierLog::default(),
+            asynchronous: AsyncLog::default(),
             counts_bytes: None,
             final_values: BTreeMap::new(),
             last_envs: Vec::new(),
@@ -285,6 +289,7 @@ impl<'a> Unroller<'a> {
         self.exits.clear();
         self.breaks.clear();
         self.barriers.start_thread();
+        self.asynchronous.start_thread();
         let frame = Frame::of_kernel(self.kernel);
         let mut state = State { live: self.graph.started(agent), env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
@@ -372,13 +377,25 @@ impl<'a> Unroller<'a> {
         kind: EventKind,
         site: SiteId,
     ) -> Result<EventId, UnrollError> {
+        self.emit_for(self.agent, guard, position, kind, site)
+    }
+
+    /// An event of the current thread or of an operation that it started.
+    fn emit_for(
+        &mut self,
+        agent: AgentId,
+        guard: TermRef,
+        position: u32,
+        kind: EventKind,
+        site: SiteId,
+    ) -> Result<EventId, UnrollError> {
         if self.graph.events.len() >= self.options.max_events {
             let span = self.graph.sites[site].span;
             let value = self.options.max_events as u64;
             return Err(UnrollError::TooLarge { limit: "events", value, span });
         }
         Ok(self.graph.events.push(Event {
-            agent: Some(self.agent),
+            agent: Some(agent),
             guard,
             position,
             kind,

@@ -290,6 +290,8 @@ impl Encoder<'_> {
             BaseRelation::BarrierSynchronization
             | BaseRelation::ExitRelease
             | BaseRelation::Signals
+            | BaseRelation::Issue
+            | BaseRelation::Completion
             | BaseRelation::PhaseOrder
             | BaseRelation::InPhaseOrder => {
                 let condition = self.edge_conditions[&base][&(a, b)];
@@ -309,6 +311,8 @@ impl Encoder<'_> {
             | BaseRelation::SameScope
             | BaseRelation::SameMbarrier
             | BaseRelation::SameCta
+            | BaseRelation::SameHome
+            | BaseRelation::SameCluster
             | BaseRelation::CtaLife
             | BaseRelation::PeerLife
             | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),

@@ -4,15 +4,16 @@ use super::{
     AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
-use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
+use fencepost_dsl::kernel::program::{
+    AsyncSpace, FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId,
+};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
 use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
-/// Invariants: events of an agent are contiguous and ascend in `position`; then come starts and ends of CTAs, and initial
-/// writes last;
+/// Invariants: events of an agent ascend in `position`; then come starts and ends of CTAs, and initial writes last;
 /// every term in the graph belongs to `terms`.
 #[derive(Clone, Debug)]
 pub struct EventGraph {
@@ -48,6 +49,10 @@ pub struct EventGraph {
     pub barrier_edges: Vec<BarrierEdge>,
     /// From an arrival at an mbarrier or cluster barrier to the waits that its phase lets through (MB-22, BR-12).
     pub signal_edges: Vec<BarrierEdge>,
+    /// From the instruction that starts an asynchronous operation to the events of that operation.
+    pub issue_edges: Vec<BarrierEdge>,
+    /// From what an asynchronous operation does to the instruction by which a thread knows that it is done (AS-7, AS-20).
+    pub completion_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to those that happen in a later phase of it.
     pub phase_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to one of the same phase that comes after it.
@@ -88,6 +93,8 @@ impl EventGraph {
             condition: None,
             barrier_edges: Vec::new(),
             signal_edges: Vec::new(),
+            issue_edges: Vec::new(),
+            completion_edges: Vec::new(),
             phase_edges: Vec::new(),
             moment_edges: Vec::new(),
             mbarriers: IndexVec::new(),
@@ -101,11 +108,13 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 5] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 7] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
             (BaseRelation::Signals, &self.signal_edges),
+            (BaseRelation::Issue, &self.issue_edges),
+            (BaseRelation::Completion, &self.completion_edges),
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
         ]
@@ -113,6 +122,14 @@ impl EventGraph {
 }
 
 impl EventGraph {
+    /// The memory that an event is about: that it accesses, or that its mbarrier is in.
+    pub fn location_of(&self, kind: &EventKind) -> Option<LocationId> {
+        match kind {
+            EventKind::Mbarrier(operation) => Some(self.mbarriers[operation.object].location),
+            kind => kind.access().map(|access| access.location),
+        }
+    }
+
     /// Whether the thread's cluster has started.
     pub fn started(&self, agent: AgentId) -> TermRef {
         let cluster = self.hierarchy.cluster_of(agent) as usize;
@@ -120,7 +137,8 @@ impl EventGraph {
     }
 }
 
-/// An access of one CTA's shared memory, or an operation on its mbarrier, by a thread of another CTA.
+/// An access of one CTA's shared memory, or an operation on its mbarrier, by a thread of another CTA or an asynchronous
+/// operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerAccess {
     /// The access.
@@ -247,8 +265,19 @@ pub enum EventKind {
     },
     /// A bidirectional proxy fence, `fence.proxy.alias` for one.
     ProxyFence(ProxyFence),
+    /// `fence.proxy.async`, with the memory it is about (FN-12).
+    AsyncFence(AsyncSpace),
     /// A fence of one direction that is about some operations only.
     RestrictedFence(RestrictedFence),
+    /// An instruction starts an asynchronous operation. That of `st.async.release` and the like releases, too (§8.8).
+    Issue {
+        /// `Release`, or `Weak`.
+        sem: Sem,
+        /// Scope, if it releases.
+        scope: Scope,
+    },
+    /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
+    AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
     BarrierArrive,
     /// The passage half of `bar.sync/red` and of `bar.warp.sync`: happens iff the thread got through.
@@ -291,14 +320,38 @@ pub enum RestrictedFence {
     ReleaseAlias,
     /// `fence.proxy.alias.acquire.sys`.
     AcquireAlias,
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`: the own CTA's shared memory (FN-15).
+    ReleaseAsync,
+    /// `fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster`: the thread's own reads of shared
+    /// memory of the cluster (FN-17).
+    ReleaseAsyncReads,
+    /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster` (FN-16).
+    AcquireAsync,
+    /// `fence.proxy.tensormap::generic.release` (FN-13).
+    ReleaseTensormap(Scope),
+    /// `fence.proxy.tensormap::generic.acquire` (FN-14).
+    AcquireTensormap {
+        /// Its scope.
+        scope: Scope,
+        /// Where the tensor map is.
+        location: LocationId,
+        /// Its first byte.
+        offset_bytes: u32,
+    },
 }
 
 impl RestrictedFence {
     /// Its scope, which its syntax fixes.
     pub fn scope(self) -> Scope {
         match self {
-            Self::ReleaseShared | Self::AcquireShared | Self::ReleaseInits => Scope::Cluster,
+            Self::ReleaseShared
+            | Self::AcquireShared
+            | Self::ReleaseInits
+            | Self::ReleaseAsync
+            | Self::ReleaseAsyncReads
+            | Self::AcquireAsync => Scope::Cluster,
             Self::ReleaseAlias | Self::AcquireAlias => Scope::Sys,
+            Self::ReleaseTensormap(scope) | Self::AcquireTensormap { scope, .. } => scope,
         }
     }
     /// What a model file calls it.
@@ -309,11 +362,24 @@ impl RestrictedFence {
             Self::ReleaseInits => BaseSet::InitFence,
             Self::ReleaseAlias => BaseSet::AliasRelease,
             Self::AcquireAlias => BaseSet::AliasAcquire,
+            Self::ReleaseAsync => BaseSet::AsyncRelease,
+            Self::ReleaseAsyncReads => BaseSet::AsyncReleaseReads,
+            Self::AcquireAsync => BaseSet::AsyncAcquire,
+            Self::ReleaseTensormap(_) => BaseSet::TensormapRelease,
+            Self::AcquireTensormap { .. } => BaseSet::TensormapAcquire,
         }
     }
     /// Whether it is the releasing half.
     pub fn is_release(self) -> bool {
-        matches!(self, Self::ReleaseShared | Self::ReleaseInits | Self::ReleaseAlias)
+        matches!(
+            self,
+            Self::ReleaseShared
+                | Self::ReleaseInits
+                | Self::ReleaseAlias
+                | Self::ReleaseAsync
+                | Self::ReleaseAsyncReads
+                | Self::ReleaseTensormap(_)
+        )
     }
 }
 
@@ -339,6 +405,8 @@ pub enum MbarrierRole {
     Inval,
     /// `mbarrier.expect_tx` and `complete_tx`
     Transaction,
+    /// The complete-tx of an asynchronous operation (MB-24)
+    Complete,
     /// `mbarrier.arrive` and `arrive_drop`
     Arrive,
     /// A `test_wait` or `try_wait` that returned false.
@@ -354,7 +422,7 @@ pub struct Access {
     pub location: LocationId,
     /// Virtual mapping of the object it goes through: 0, or an alias's own.
     pub mapping: u32,
-    /// By what method; initial writes are generic.
+    /// By what method: the object's, or that of the asynchronous operation; initial writes are generic.
     pub proxy: Proxy,
     /// First byte, from the start of the location; 32 bits wide, a multiple of `width_bytes` whenever the guard is 1.
     pub offset: TermRef,

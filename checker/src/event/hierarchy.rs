@@ -1,5 +1,8 @@
 //! Threads and the nested groups they live in: gpu, cluster, CTA, warp, lane.
 //!
+//! An asynchronous operation is an agent of its own (MM-27, AS-5): nothing it does is in its issuer's program order. It
+//! lives where its issuer does.
+//!
 //! A kernel's threads form a grid; those of a litmus test live where it says, each in a warp of its own and each CTA in a
 //! cluster of its own.
 
@@ -26,16 +29,28 @@ pub struct Thread {
     pub lane: u32,
 }
 
-/// All threads of a launch, in order of (gpu, cluster, cta, warp, lane).
+/// All threads of a launch, in order of (gpu, cluster, cta, warp, lane), and then its asynchronous operations.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     /// The shape.
     pub launch: Launch,
-    /// The threads.
+    /// Where each agent lives.
     pub threads: IndexVec<AgentId, Thread>,
+    n_threads: usize,
+    /// Of each asynchronous operation, in order.
+    operations: Vec<Operation>,
     /// The threads of each CTA, ascending.
     ctas: IndexVec<CtaId, Vec<AgentId>>,
     cta_of: IndexVec<AgentId, CtaId>,
+}
+
+/// An asynchronous operation.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// The thread that started it.
+    pub issuer: AgentId,
+    /// As people call it: `bulk copy`.
+    pub name: String,
 }
 
 impl Hierarchy {
@@ -75,7 +90,26 @@ impl Hierarchy {
             ctas[cta].push(agent);
             cta_of.push(cta);
         }
-        Self { launch: launch.clone(), threads, ctas, cta_of }
+        let n_threads = threads.len();
+        Self { launch: launch.clone(), threads, n_threads, operations: Vec::new(), ctas, cta_of }
+    }
+
+    /// A new agent for an operation that a thread starts.
+    pub fn add_operation(&mut self, issuer: AgentId, name: impl Into<String>) -> AgentId {
+        let (place, cta) = (self.threads[issuer], self.cta_of[issuer]);
+        self.operations.push(Operation { issuer, name: name.into() });
+        self.cta_of.push(cta);
+        self.threads.push(place)
+    }
+
+    /// The asynchronous operation that an agent is; `None` for a thread.
+    pub fn operation(&self, agent: AgentId) -> Option<&Operation> {
+        self.operations.get(agent.index().checked_sub(self.n_threads)?)
+    }
+
+    /// The thread that an agent is, or that started it.
+    pub fn issuer(&self, agent: AgentId) -> AgentId {
+        self.operation(agent).map_or(agent, |operation| operation.issuer)
     }
 
     /// The thread's CTA, counted over the whole launch.
@@ -179,6 +213,9 @@ impl Hierarchy {
 
     /// How people say which thread: only the coordinates that the launch has more than one of.
     pub fn describe(&self, agent: AgentId) -> String {
+        if let Some(operation) = self.operation(agent) {
+            return format!("a {} of {}", operation.name, self.describe(operation.issuer));
+        }
         let thread = self.threads[agent];
         let launch = &self.launch;
         if launch.placement.is_some() {
@@ -199,12 +236,12 @@ impl Hierarchy {
 
     /// Number of threads.
     pub fn n_threads(&self) -> usize {
-        self.threads.len()
+        self.n_threads
     }
 
-    /// All agents.
+    /// All threads.
     pub fn agents(&self) -> impl Iterator<Item = AgentId> + use<> {
-        (0..self.threads.len()).map(AgentId::from_index)
+        (0..self.n_threads).map(AgentId::from_index)
     }
 }
 

@@ -117,6 +117,8 @@ pub enum UnknownKind {
     Excess,
     /// Whether a cluster has started.
     Starts(u32),
+    /// What `clusterlaunchcontrol.try_cancel` answers.
+    Response,
     /// Whether a lane is the leader, if no lane of the mask before it is.
     Elected,
     /// Whether a thread is one of those that form a barrier's quorum.

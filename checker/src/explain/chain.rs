@@ -554,7 +554,10 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
         EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
         EventKind::RestrictedFence(fence) => Some(fence.scope()),
+        EventKind::Issue { sem, scope } => (*sem != Sem::Weak).then_some(*scope),
         EventKind::ProxyFence(_)
+        | EventKind::AsyncFence(_)
+        | EventKind::AsyncWait
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::CtaStart(_)

@@ -287,6 +287,9 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         EventKind::ClusterArrive { sem } if edit.goal == Goal::Release => *sem = Sem::Release,
         EventKind::Init(_)
         | EventKind::ProxyFence(_)
+        | EventKind::AsyncFence(_)
+        | EventKind::AsyncWait
+        | EventKind::Issue { .. }
         | EventKind::RestrictedFence(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait

@@ -323,14 +323,18 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
     };
     let is_signal = matches!(
         event.kind,
-        EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_)
+        EventKind::ClusterArrive { .. }
+            | EventKind::ClusterWait
+            | EventKind::Mbarrier(_)
+            | EventKind::Issue { .. }
     );
-    // thread fences are generic; so are operations on mbarriers (MB-20), and the ends of patterns with a restricted
-    // fence, whose proxies the model file knows.
+    // thread fences are generic; so are operations on mbarriers (MB-20), the start of a releasing operation, and the
+    // ends of patterns with a restricted fence, whose proxies the model file knows.
     let proxy = access
         .map(|access| access.proxy)
         .or((fence.is_some() || restricted.is_some() || is_signal).then_some(Proxy::Generic))
-        .or(proxy_fence.and_then(ProxyFence::proxy));
+        .or(proxy_fence.and_then(ProxyFence::proxy))
+        .or(matches!(event.kind, EventKind::AsyncFence(_)).then_some(Proxy::Async));
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
     let write = init || matches!(event.kind, EventKind::Write(_));
@@ -341,6 +345,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
     let sem = match &event.kind {
         EventKind::ClusterArrive { sem } => Some(*sem),
         EventKind::ClusterWait => Some(Sem::Acquire),
+        EventKind::Issue { sem, .. } => Some(*sem),
         _ => mbarrier.map(|operation| operation.sem).or(access.map(|access| access.sem)),
     };
     let scope = scope_of(event);
@@ -350,7 +355,12 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Read => read,
         BaseSet::Write => write,
         BaseSet::Memory => read || write,
-        BaseSet::Fence => fence.is_some() || proxy_fence.is_some() || restricted.is_some(),
+        BaseSet::Fence => {
+            fence.is_some()
+                || proxy_fence.is_some()
+                || restricted.is_some()
+                || matches!(event.kind, EventKind::AsyncFence(_))
+        }
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
@@ -367,8 +377,10 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
         BaseSet::Signal => {
             matches!(event.kind, EventKind::ClusterArrive { .. })
-                || mbarrier.is_some_and(|m| m.role == MbarrierRole::Arrive)
+                || mbarrier.is_some_and(|m| matches!(m.role, MbarrierRole::Arrive | MbarrierRole::Complete))
         }
+        BaseSet::CompleteTx => mbarrier.is_some_and(|m| m.role == MbarrierRole::Complete),
+        BaseSet::Issue => matches!(event.kind, EventKind::Issue { .. }),
         BaseSet::Observe => {
             matches!(event.kind, EventKind::ClusterWait)
                 || mbarrier.is_some_and(|m| m.role == MbarrierRole::Wait)
@@ -383,11 +395,18 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         | BaseSet::AliasAcquire
         | BaseSet::RestrictedRelease
         | BaseSet::RestrictedAcquire
-        | BaseSet::InitFence => restricted.is_some_and(|fence| fence.set() == base),
+        | BaseSet::InitFence
+        | BaseSet::AsyncRelease
+        | BaseSet::AsyncReleaseReads
+        | BaseSet::AsyncAcquire
+        | BaseSet::TensormapRelease
+        | BaseSet::TensormapAcquire => restricted.is_some_and(|fence| fence.set() == base),
         BaseSet::Generic => proxy == Some(Proxy::Generic),
         BaseSet::Texture => proxy == Some(Proxy::Texture),
         BaseSet::Surface => proxy == Some(Proxy::Surface),
         BaseSet::Constant => proxy == Some(Proxy::Constant),
+        BaseSet::Async => proxy == Some(Proxy::Async),
+        BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),
@@ -402,6 +421,7 @@ fn scope_of(event: &Event) -> Option<Scope> {
         EventKind::Read(access) | EventKind::Write(access) if is_strong(access) => Some(access.scope),
         // Scope of effect: the cluster (BR-12).
         EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
+        EventKind::Issue { sem, scope } if *sem != Sem::Weak => Some(*scope),
         EventKind::Mbarrier(operation) if operation.sem != Sem::Weak => Some(operation.scope),
         _ => None,
     }
@@ -444,6 +464,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
             }
         }
     }
+    let (same_home, same_cluster) = homes(graph);
     let mut same_mbarrier = BitMatrix::empty(n);
     let mut by_mbarrier: BTreeMap<MbarrierId, EventSet> = BTreeMap::new();
     for (id, event) in graph.events.iter_enumerated() {
@@ -463,9 +484,35 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::ProgramOrder, program_order),
         (BaseRelation::SameMbarrier, same_mbarrier),
         (BaseRelation::SameCta, same_cta),
+        (BaseRelation::SameHome, same_home),
+        (BaseRelation::SameCluster, same_cluster),
         (BaseRelation::SameScope, same_scope),
         (BaseRelation::Window, windows(graph)),
     ]
+}
+
+/// Which events have the same home, and which are of one cluster. Without asynchronous operations nothing asks for them.
+fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
+    let n = graph.events.len();
+    let (mut same_home, mut same_cluster) = (BitMatrix::empty(n), BitMatrix::empty(n));
+    let mut by_home: BTreeMap<CtaId, EventSet> = BTreeMap::new();
+    let mut by_cluster: BTreeMap<u32, EventSet> = BTreeMap::new();
+    if graph.issue_edges.is_empty() {
+        return (same_home, same_cluster);
+    }
+    for (id, event) in graph.events.iter_enumerated() {
+        let Some(agent) = event.agent else { continue };
+        let cta = graph.hierarchy.cta_of(agent);
+        let is_asynchronous = graph.hierarchy.operation(agent).is_some();
+        let owner = graph.location_of(&event.kind).and_then(|location| graph.locations[location].cta);
+        let home = owner.filter(|_| is_asynchronous).unwrap_or(cta);
+        by_home.entry(home).or_insert_with(|| EventSet::empty(n)).insert(id);
+        let cluster = graph.hierarchy.cluster_of(agent);
+        by_cluster.entry(cluster).or_insert_with(|| EventSet::empty(n)).insert(id);
+    }
+    by_home.values().for_each(|events| same_home.fill(events, events));
+    by_cluster.values().for_each(|events| same_cluster.fill(events, events));
+    (same_home, same_cluster)
 }
 
 /// When a CTA lives, and what its peers do in its memory.
@@ -478,7 +525,9 @@ pub fn life_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         owners.insert(peer.owner, (peer.start, peer.exit));
     }
     for (id, event) in graph.events.iter_enumerated() {
+        // What a thread started may go on when the thread has ended.
         if let Some(agent) = event.agent
+            && graph.hierarchy.operation(agent).is_none()
             && let Some(&(start, exit)) = owners.get(&graph.hierarchy.cta_of(agent))
         {
             life.extend([(start, id), (id, exit)]);

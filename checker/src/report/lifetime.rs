@@ -66,7 +66,7 @@ impl Words<'_> {
         let verb = match operation.role {
             MbarrierRole::Init => "initialises",
             MbarrierRole::Inval => "invalidates",
-            MbarrierRole::Transaction => "counts bytes of",
+            MbarrierRole::Transaction | MbarrierRole::Complete => "counts bytes of",
             MbarrierRole::Arrive => "arrives at",
             MbarrierRole::Test | MbarrierRole::Wait => "waits for",
         };

@@ -146,6 +146,9 @@ fn relevant(
             EventKind::CtaStart(_) | EventKind::CtaExit(_) => false,
             EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
+            | EventKind::AsyncFence(_)
+            | EventKind::AsyncWait
+            | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
             | EventKind::ClusterArrive { .. }
@@ -180,7 +183,8 @@ fn columns(
     story.iter().for_each(|event| push(graph.events[event].agent));
     relevant.iter().for_each(|&event| push(graph.events[event].agent));
     columns.sort_unstable();
-    let n_folded = graph.hierarchy.n_threads() - columns.len();
+    let n_shown = columns.iter().filter(|&&agent| graph.hierarchy.operation(agent).is_none()).count();
+    let n_folded = graph.hierarchy.n_threads() - n_shown;
     (columns, n_folded)
 }
 
@@ -190,6 +194,8 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
     let hard = relations[&BaseRelation::ProgramOrder]
         .union(&relations[&BaseRelation::BarrierSynchronization])
         .union(&relations[&BaseRelation::Signals])
+        .union(&relations[&BaseRelation::Issue])
+        .union(&relations[&BaseRelation::Completion])
         .union(&relations[&BaseRelation::PhaseOrder])
         .union(&relations[&BaseRelation::InPhaseOrder]);
     let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
@@ -236,14 +242,19 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         }
         EventKind::Write(access) => format!("{instruction} = {}", number(words.witness.values[access.value])),
         EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => format!("{instruction} (arrives)"),
-        EventKind::BarrierWait | EventKind::ClusterWait => format!("{instruction} (passes)"),
+        EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
+            format!("{instruction} (passes)")
+        }
+        EventKind::Issue { .. } => format!("{instruction} (starts)"),
         EventKind::Mbarrier(operation) => match operation.role {
             MbarrierRole::Wait => format!("{instruction} (passes)"),
+            MbarrierRole::Complete => format!("{instruction} (complete-tx)"),
             _ => instruction,
         },
         EventKind::Init(_)
         | EventKind::Fence { .. }
         | EventKind::ProxyFence(_)
+        | EventKind::AsyncFence(_)
         | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
         | EventKind::CtaExit(_) => instruction,

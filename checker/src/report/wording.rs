@@ -81,7 +81,9 @@ impl Words<'_> {
             let first = u64::from(object.offset_bytes);
             object.storage == location.storage
                 && object.mapping == access.mapping
-                && object.proxy == access.proxy
+                && (object.proxy == access.proxy
+                    || matches!(access.proxy, Proxy::Async | Proxy::Tensormap)
+                        && object.proxy == Proxy::Generic)
                 && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
         };
         let objects = || self.case.kernel.objects.iter().filter(covers);
@@ -120,13 +122,17 @@ impl Words<'_> {
             EventKind::CtaExit(_) => "ends",
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
-            EventKind::Fence { .. } | EventKind::ProxyFence(_) | EventKind::RestrictedFence(_) => "fence",
+            EventKind::Fence { .. }
+            | EventKind::ProxyFence(_)
+            | EventKind::AsyncFence(_)
+            | EventKind::RestrictedFence(_) => "fence",
             EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
-            EventKind::BarrierWait | EventKind::ClusterWait => "passes",
+            EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => "passes",
+            EventKind::Issue { .. } => "issues",
             EventKind::Mbarrier(operation) => match operation.role {
                 MbarrierRole::Init => "initialises",
                 MbarrierRole::Inval => "invalidates",
-                MbarrierRole::Transaction => "counts bytes",
+                MbarrierRole::Transaction | MbarrierRole::Complete => "counts bytes",
                 MbarrierRole::Arrive => "arrives",
                 MbarrierRole::Test => "tests",
                 MbarrierRole::Wait => "passes",
@@ -385,6 +391,19 @@ impl Words<'_> {
             RestrictedFence::ReleaseInits => "releases only its own thread's `mbarrier.init`s, no data",
             RestrictedFence::ReleaseAlias => "releases only for accesses through another virtual address",
             RestrictedFence::AcquireAlias => "acquires only for accesses through another virtual address",
+            RestrictedFence::ReleaseAsync => {
+                "releases only accesses of its own CTA's shared memory, to asynchronous operations"
+            }
+            RestrictedFence::ReleaseAsyncReads => {
+                "releases only its own thread's reads of shared memory, to asynchronous operations"
+            }
+            RestrictedFence::AcquireAsync => {
+                "acquires only for asynchronous operations on its cluster's shared memory"
+            }
+            RestrictedFence::ReleaseTensormap(_) => "releases only to reads of a tensor map by tensor copies",
+            RestrictedFence::AcquireTensormap { .. } => {
+                "acquires only for reads of its tensor map by tensor copies"
+            }
         };
         let place = self.graph().events[access].kind.access().map_or_else(String::new, |access| {
             let location = &self.graph().locations[access.location];
@@ -406,7 +425,7 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait | EventKind::ClusterWait => {
+            EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
@@ -416,6 +435,8 @@ impl Words<'_> {
             | EventKind::Write(_)
             | EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
+            | EventKind::AsyncFence(_)
+            | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }
             | EventKind::Mbarrier(_)

@@ -16,6 +16,18 @@ pub struct Strength {
     atomic: AtomicClass,
 }
 
+impl Strength {
+    pub fn new(sem: Sem, scope: Scope, atomic: AtomicClass) -> Self {
+        Self { sem, scope, atomic }
+    }
+    pub fn with_sem(self, sem: Sem) -> Self {
+        Self { sem, ..self }
+    }
+    pub fn with_class(self, atomic: AtomicClass) -> Self {
+        Self { atomic, ..self }
+    }
+}
+
 /// An atomic read-modify-write, as `atom` and `red` have it in common.
 struct Update<'a> {
     destination: Option<RegisterId>,
@@ -162,7 +174,12 @@ impl Unroller<'_> {
     }
 
     /// Whether an atomic writes (a failed compare-and-swap does not: A-4), and what.
-    fn atomic_result(&mut self, op: AtomicOp, old: TermRef, operands: &[TermRef]) -> (TermRef, TermRef) {
+    pub(super) fn atomic_result(
+        &mut self,
+        op: AtomicOp,
+        old: TermRef,
+        operands: &[TermRef],
+    ) -> (TermRef, TermRef) {
         let terms = &mut self.graph.terms;
         let width = terms.width(old);
         let zero = terms.constant(0, width);

@@ -98,6 +98,12 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for edge in &graph.signal_edges {
         writeln!(out, "signal e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
+    for edge in &graph.issue_edges {
+        writeln!(out, "issue e{} -> e{}", edge.from.0, edge.wait.0)?;
+    }
+    for edge in &graph.completion_edges {
+        writeln!(out, "completion e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
     for edge in &graph.phase_edges {
         writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
@@ -121,7 +127,12 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Init(_) => "I",
         EventKind::Read(_) => "R",
         EventKind::Write(_) => "W",
-        EventKind::Fence { .. } | EventKind::ProxyFence(_) | EventKind::RestrictedFence(_) => "F",
+        EventKind::Fence { .. }
+        | EventKind::ProxyFence(_)
+        | EventKind::AsyncFence(_)
+        | EventKind::RestrictedFence(_) => "F",
+        EventKind::Issue { .. } => "issue",
+        EventKind::AsyncWait => "async-wait",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",
@@ -132,6 +143,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
             MbarrierRole::Init => "mbarrier-init",
             MbarrierRole::Inval => "mbarrier-inval",
             MbarrierRole::Transaction => "mbarrier-tx",
+            MbarrierRole::Complete => "mbarrier-complete-tx",
             MbarrierRole::Arrive => "mbarrier-arrive",
             MbarrierRole::Test => "mbarrier-test",
             MbarrierRole::Wait => "mbarrier-wait",

@@ -6,8 +6,9 @@ use crate::event::{
     Event, EventId, LocationId, Misuse, Obligation, ObligationKind, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Object,
-    ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId, UnaryOp, Width,
+    Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
+    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
+    UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -359,8 +360,11 @@ impl Unroller<'_> {
                 Some(address) => address,
                 None => return String::new(),
             },
-            InstructionKind::Async(_)
-            | InstructionKind::Barrier { .. }
+            InstructionKind::Async(operation) => match async_address(operation) {
+                Some(address) => address,
+                None => return String::new(),
+            },
+            InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence
@@ -386,5 +390,23 @@ impl Unroller<'_> {
             }
         }
         format!("[{text}]")
+    }
+}
+
+/// The memory operand that an asynchronous operation is named by.
+fn async_address(operation: &AsyncOp) -> Option<&Address> {
+    match operation {
+        AsyncOp::Copy(copy) => Some(&copy.destination),
+        AsyncOp::CopyArrive { mbarrier, .. } => Some(mbarrier),
+        AsyncOp::Bulk(BulkCopy { destination: end, .. }) | AsyncOp::Prefetch { source: end } => {
+            Some(match end {
+                BulkEnd::Memory(address) => address,
+                BulkEnd::Tensor(tensor) => &tensor.map,
+            })
+        }
+        AsyncOp::Store(store) => Some(&store.address),
+        AsyncOp::TryCancel { response, .. } => Some(response),
+        AsyncOp::TensormapReplace { map } => Some(map),
+        AsyncOp::Commit(_) | AsyncOp::Wait { .. } | AsyncOp::QueryCancel { .. } => None,
     }
 }

@@ -3,7 +3,7 @@
 //! Clusters start when they like (LT-6), unless all run at the same time: where some thread may wait for another cluster,
 //! whether a cluster has started is an unknown in the guards of all its threads.
 //!
-//! A CTA that others reach into gets an event for its start and one for its end. Whether an access comes after the one
+//! A CTA that others reach into, or asynchronous operations, gets an event for its start and one for its end. Whether an access comes after the one
 //! and before the other is for the memory model to say; a launch without such accesses has none of this.
 //!
 //! Cannot: tell a CTA's memory apart from the CTA. It is there from the start of the first thread to the end of the last.
@@ -35,13 +35,12 @@ impl Unroller<'_> {
             .collect();
         let mut peers: Vec<(EventId, CtaId)> = Vec::new();
         for (id, event) in self.graph.events.iter_enumerated() {
-            let location = match &event.kind {
-                EventKind::Mbarrier(operation) => Some(self.graph.mbarriers[operation.object].location),
-                kind => kind.access().map(|access| access.location),
-            };
+            let location = self.graph.location_of(&event.kind);
             let owner = location.and_then(|location| owners.get(&location).copied());
+            // An operation can outlive the thread that started it (LT-2, LT-3).
             if let (Some(agent), Some(owner)) = (event.agent, owner)
-                && self.graph.hierarchy.cta_of(agent) != owner
+                && (self.graph.hierarchy.cta_of(agent) != owner
+                    || self.graph.hierarchy.operation(agent).is_some())
             {
                 peers.push((id, owner));
             }

@@ -357,6 +357,7 @@ fn may_spin(program: &Program, statements: &[Statement]) -> bool {
             | InstructionKind::WarpSync { .. }
             | InstructionKind::ClusterArrive { .. }
             | InstructionKind::ClusterWait { .. }
+            | InstructionKind::Async(_)
             | InstructionKind::ElectSync { .. } => false,
             _ => true,
         },

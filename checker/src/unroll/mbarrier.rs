@@ -15,7 +15,7 @@
 mod completion;
 mod phase;
 
-use super::expression::Frame;
+use super::expression::{Frame, Place};
 use super::{State, UnrollError, Unroller};
 use crate::event::{
     AgentId, EventId, EventKind, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
@@ -48,6 +48,17 @@ struct Operation {
     span: Span,
     /// The phase it happens in.
     phase: TermRef,
+    /// For what an asynchronous operation does, where it was started: it comes after all before that, but before nothing
+    /// after it.
+    issued: Option<(AgentId, u32)>,
+}
+
+impl Operation {
+    /// Whether it surely comes before another by program order.
+    fn precedes(&self, other: &Self) -> bool {
+        (self.agent == other.agent && self.position < other.position)
+            || other.issued.is_some_and(|(agent, at)| self.agent == agent && self.position < at)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +73,8 @@ enum OperationKind {
     Complete {
         bytes: u32,
     },
+    /// One more arrival is pending in this phase (`cp.async.mbarrier.arrive` without `.noinc`).
+    Raise,
     Arrive {
         count: u32,
         expects: u32,
@@ -196,22 +209,8 @@ impl Unroller<'_> {
             None => 0,
         };
         let Some(object) = self.mbarrier_object(state, frame, &arrive.address)? else { return Ok(()) };
-        let excess =
-            if self.can_exceed() { Some(self.graph.terms.fresh(1, UnknownKind::Excess).1) } else { None };
         let guard = state.live;
-        if let Some(excess) = excess {
-            let fine = self.graph.terms.not(excess);
-            let misuse = Misuse {
-                code: "mbarrier::too-many-arrivals",
-                rule: "UB-M6",
-                what: format!(
-                    "arrives at {} although its phase already has all the arrivals it expects",
-                    self.graph.mbarriers[object].name
-                ),
-                help: "let every participant wait for the phase before it arrives again, or raise the count in `mbarrier.init`",
-            };
-            self.oblige(ObligationKind::Discipline(misuse), guard, fine, arrive.address.span);
-        }
+        let excess = self.excess(guard, object, arrive.address.span);
         let kind = OperationKind::Arrive { count, expects, drops: arrive.drop, excess };
         let strength = (arrive.sem, arrive.scope);
         // The arrival that is one too many is an event, too: what it comes after decides in which phase it can be.
@@ -327,8 +326,96 @@ impl Unroller<'_> {
             position,
             span,
             phase,
+            issued: None,
         });
         Ok(Some(self.mbarriers.operations.len() - 1))
+    }
+
+    /// Records the complete-tx of an asynchronous operation.
+    pub(super) fn log_completion(
+        &mut self,
+        agent: AgentId,
+        object: MbarrierId,
+        event: EventId,
+        bytes: u32,
+        issued: (AgentId, u32),
+    ) {
+        self.log_asynchronous(agent, object, event, OperationKind::Complete { bytes }, issued);
+    }
+
+    /// Records the arrival of `cp.async.mbarrier.arrive`.
+    pub(super) fn log_async_arrival(
+        &mut self,
+        agent: AgentId,
+        object: MbarrierId,
+        event: EventId,
+        issued: (AgentId, u32),
+    ) {
+        let span = self.event_span(event);
+        let excess = self.excess(self.graph.events[event].guard, object, span);
+        let kind = OperationKind::Arrive { count: 1, expects: 0, drops: false, excess };
+        self.log_asynchronous(agent, object, event, kind, issued);
+    }
+
+    /// Records that one more arrival is pending from now on.
+    pub(super) fn log_raise(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        object: MbarrierId,
+    ) -> Result<(), UnrollError> {
+        let relaxed = (Sem::Relaxed, Scope::Cta);
+        self.log(state, site, object, MbarrierRole::Transaction, relaxed, OperationKind::Raise)?;
+        Ok(())
+    }
+
+    fn event_span(&self, event: EventId) -> Span {
+        self.graph.events[event].site.map_or(self.kernel.span, |site| self.graph.sites[site].span)
+    }
+
+    /// Whether an arrival is one too many, which it must not be (UB-M6); `None` where it cannot.
+    fn excess(&mut self, guard: TermRef, object: MbarrierId, span: Span) -> Option<TermRef> {
+        if !self.can_exceed() {
+            return None;
+        }
+        let excess = self.graph.terms.fresh(1, UnknownKind::Excess).1;
+        let fine = self.graph.terms.not(excess);
+        let misuse = Misuse {
+            code: "mbarrier::too-many-arrivals",
+            rule: "UB-M6",
+            what: format!(
+                "arrives at {} although its phase already has all the arrivals it expects",
+                self.graph.mbarriers[object].name
+            ),
+            help: "let every participant wait for the phase before it arrives again, or raise the count in `mbarrier.init`",
+        };
+        self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
+        Some(excess)
+    }
+
+    fn log_asynchronous(
+        &mut self,
+        agent: AgentId,
+        object: MbarrierId,
+        event: EventId,
+        kind: OperationKind,
+        issued: (AgentId, u32),
+    ) {
+        let (_, phase) = self.graph.terms.fresh(PHASE_WIDTH, UnknownKind::Phase);
+        let span = self.event_span(event);
+        let of = &self.graph.events[event];
+        let (guard, position) = (of.guard, of.position);
+        self.mbarriers.operations.push(Operation {
+            agent,
+            object,
+            guard,
+            event,
+            kind,
+            position,
+            span,
+            phase,
+            issued: Some(issued),
+        });
     }
 
     /// The object that a memory operand names; `None` if the path ends at its index.
@@ -339,11 +426,16 @@ impl Unroller<'_> {
         address: &Address,
     ) -> Result<Option<MbarrierId>, UnrollError> {
         let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
+        self.mbarrier_at(place, address.span).map(Some)
+    }
+
+    /// The object at a place.
+    pub(super) fn mbarrier_at(&mut self, place: Place, span: Span) -> Result<MbarrierId, UnrollError> {
         let Some(index) = self.graph.terms.constant_value(place.index) else {
             return Err(UnrollError::unsupported(
                 "unsupported::mbarrier-index",
                 "which mbarrier this is must be known before the kernel runs",
-                address.span,
+                span,
                 "this index depends on values read or on parameters",
             ));
         };
@@ -353,7 +445,7 @@ impl Unroller<'_> {
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
         if let Some(&known) = self.mbarriers.object_of.get(&(location, offset_bytes)) {
-            return Ok(Some(known));
+            return Ok(known);
         }
         let base = &self.graph.locations[location].name;
         let (stem, instance) = match base.find(" of ") {
@@ -373,7 +465,7 @@ impl Unroller<'_> {
             phases: Vec::new(),
         });
         self.mbarriers.object_of.insert((location, offset_bytes), id);
-        Ok(Some(id))
+        Ok(id)
     }
 
     fn known_operand(

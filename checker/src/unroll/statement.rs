@@ -11,17 +11,7 @@ use fencepost_dsl::kernel::program::{
     Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, Statement,
     StatementKind,
 };
-use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem};
-
-/// The error for an instruction that is read but has no events yet.
-fn not_modelled(instruction: &Instruction) -> UnrollError {
-    UnrollError::unsupported(
-        "unsupported::instruction",
-        format!("`{}` is not checked by this version", instruction.text),
-        instruction.opcode_span,
-        "read, not checked here",
-    )
-}
+use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem, SyncRestrict};
 
 impl Unroller<'_> {
     /// Runs statements on a path, until it ends.
@@ -140,7 +130,7 @@ impl Unroller<'_> {
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence
             | InstructionKind::MbarrierInitFence
-            | InstructionKind::ProxyFence(ProxyFenceKind::Formal { .. } | ProxyFenceKind::AliasHalf { .. })
+            | InstructionKind::ProxyFence(_)
                 if self.last_try.is_some() =>
             {
                 Ok(())
@@ -165,10 +155,29 @@ impl Unroller<'_> {
                     if is_release { RestrictedFence::ReleaseAlias } else { RestrictedFence::AcquireAlias };
                 self.restricted_fence(state, site, fence)
             }
-            // Between the generic and the async proxy only (FN-12, FN-15, A-19), and nothing goes through the latter.
-            InstructionKind::ProxyFence(
-                ProxyFenceKind::Async { .. } | ProxyFenceKind::AsyncGeneric { .. },
-            ) => Ok(()),
+            &InstructionKind::ProxyFence(ProxyFenceKind::Async { space }) => {
+                let position = self.next_position();
+                self.emit(state.live, position, EventKind::AsyncFence(space), site)?;
+                Ok(())
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict }) => {
+                let fence = match (sem, restrict) {
+                    (Sem::Acquire, _) => RestrictedFence::AcquireAsync,
+                    (_, SyncRestrict::SharedClusterRead) => RestrictedFence::ReleaseAsyncReads,
+                    _ => RestrictedFence::ReleaseAsync,
+                };
+                self.restricted_fence(state, site, fence)
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope }) => {
+                self.restricted_fence(state, site, RestrictedFence::ReleaseTensormap(*scope))
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { scope, address }) => {
+                self.acquire_tensormap(state, frame, site, address, *scope)
+            }
+            InstructionKind::TensormapCopyFence { destination, source, scope } => {
+                self.copy_tensormap(state, frame, site, (destination, source), *scope)
+            }
+            InstructionKind::Async(operation) => self.asynchronous(state, frame, site, operation),
             InstructionKind::AliasFence => {
                 let position = self.next_position();
                 self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::Alias), site)?;
@@ -201,11 +210,6 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
-            InstructionKind::ProxyFence(
-                ProxyFenceKind::TensormapRelease { .. } | ProxyFenceKind::TensormapAcquire { .. },
-            )
-            | InstructionKind::TensormapCopyFence { .. }
-            | InstructionKind::Async(_) => Err(not_modelled(instruction)),
         }
     }
 

@@ -84,12 +84,14 @@ impl<'a> Machine<'a> {
             | UnknownKind::Initial { .. }
             | UnknownKind::Spins(_)
             | UnknownKind::Excess
+            | UnknownKind::Response
             | UnknownKind::BarrierResult => Some(min),
         };
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
         // Which instance an edge with a condition belongs to is left to the re-check.
         let edges = graph.barrier_edges.iter().chain(&graph.signal_edges);
+        let edges = edges.chain(&graph.issue_edges).chain(&graph.completion_edges);
         for edge in edges.filter(|edge| edge.condition == TermPool::TRUE) {
             n_missing[edge.wait] += 1;
             waited_for_by[edge.from].push(edge.wait);
@@ -181,6 +183,11 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, id: EventId) -> Option<Step> {
         let event = &self.problem.graph.events[id];
+        let is_thread = |agent| self.problem.graph.hierarchy.operation(agent).is_none();
+        if self.n_missing[id] > 0 && !event.agent.is_some_and(is_thread) {
+            // Whether it is started at all is known once its thread has got there.
+            return Some(Step::Blocked);
+        }
         let happens = self.value(event.guard)? == 1;
         if !happens {
             // What an event that does not happen would have read matters to nobody.
@@ -190,12 +197,10 @@ impl<'a> Machine<'a> {
                 self.unknowns[unknown] = Some(self.problem.graph.terms.unknown(unknown).min);
             }
         } else {
+            if self.n_missing[id] > 0 {
+                return Some(Step::Blocked);
+            }
             match &event.kind {
-                EventKind::BarrierWait | EventKind::ClusterWait | EventKind::Mbarrier(_)
-                    if self.n_missing[id] > 0 =>
-                {
-                    return Some(Step::Blocked);
-                }
                 EventKind::Read(access) => {
                     if matches!(self.read(id, access)?, Step::Blocked) {
                         return Some(Step::Blocked);

@@ -153,10 +153,14 @@ base_names! {
         BarrierArrive = "BAR-ARRIVE",
         /// Passages through an execution barrier.
         BarrierWait = "BAR-WAIT",
-        /// What is counted by an mbarrier or cluster barrier: `mbarrier.arrive`, `barrier.cluster.arrive`.
+        /// What is counted by an mbarrier or cluster barrier: `mbarrier.arrive`, `barrier.cluster.arrive`, complete-tx.
         Signal = "SIGNAL",
         /// What passes once enough was counted: a successful mbarrier wait, `barrier.cluster.wait`.
         Observe = "OBSERVE",
+        /// The complete-tx by which an asynchronous operation says that it is done; also in `SIGNAL`.
+        CompleteTx = "COMPLETE-TX",
+        /// Instructions that start an asynchronous operation.
+        Issue = "ISSUE",
         /// Operations on mbarriers.
         Mbarrier = "MBAR",
         /// `mbarrier.init`.
@@ -187,6 +191,20 @@ base_names! {
         Surface = "SUR",
         /// Accesses through the constant proxy, and `fence.proxy.constant`.
         Constant = "CON",
+        /// Accesses through the async proxy, and `fence.proxy.async`.
+        Async = "ASYNC",
+        /// Accesses through the tensormap proxy.
+        Tensormap = "TMAP",
+        /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`.
+        AsyncRelease = "ASYNC-REL",
+        /// `fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster`.
+        AsyncReleaseReads = "ASYNC-REL-READS",
+        /// `fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster`.
+        AsyncAcquire = "ASYNC-ACQ",
+        /// `fence.proxy.tensormap::generic.release`, and that of `tensormap.cp_fenceproxy`.
+        TensormapRelease = "TMAP-REL",
+        /// `fence.proxy.tensormap::generic.acquire`.
+        TensormapAcquire = "TMAP-ACQ",
         /// Strong operations of scope `.cta`.
         Cta = "CTA",
         /// … `.cluster`.
@@ -233,6 +251,15 @@ base_names! {
         SameScope = "sr",
         /// Same CTA.
         SameCta = "scta",
+        /// Same cluster.
+        SameCluster = "scluster",
+        /// The same home: the CTA of a thread, and of an operation on shared memory by an asynchronous agent the CTA whose
+        /// memory it is; of its other operations the CTA that started it.
+        SameHome = "home",
+        /// From the instruction that starts an asynchronous operation to the events of that operation.
+        Issue = "issue",
+        /// From what an asynchronous operation does to the instruction by which a thread knows that it is done.
+        Completion = "completion",
         /// From an arrival to a passage of the same barrier instance (MM-34, MM-37).
         BarrierSynchronization = "syncbar",
         /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about
@@ -250,8 +277,9 @@ base_names! {
         InPhaseOrder = "in-phase-order",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
-        /// From an operation on shared memory (an access, or one on an mbarrier) to a fence restricted to a state space
-        /// that this memory is in; and from one restricted fence to another whose state space holds that of the first.
+        /// From an operation on memory (an access, or one on an mbarrier) to a fence restricted to a state space or tensor
+        /// map that this memory is in, or to `fence.proxy.async`; and from one restricted fence to another whose state space
+        /// holds that of the first.
         Window = "window",
         /// Fence-SC order: an acyclic order of `fence.sc`, total on those in each other's scope, chosen per execution (MM-32).
         FenceSc = "sync_fence",

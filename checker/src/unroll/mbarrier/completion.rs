@@ -49,7 +49,7 @@ fn is_surely_earlier(
 ) -> bool {
     operations.iter().zip(seen).any(|((other, interval), seen)| {
         // Where it is known to be in just this phase and the phase cannot do without it.
-        let own = other.agent == operation.agent && other.position > operation.position;
+        let own = operation.precedes(other);
         other.kind.arrivals() > 0
             && interval.only() == Some(phase)
             && seen.is_essential
@@ -91,6 +91,7 @@ impl Unroller<'_> {
                     of_object.is_initialised = true;
                 }
                 OperationKind::Expect { .. } | OperationKind::Complete { .. } => of_object.has_bytes = true,
+                OperationKind::Raise => of_object.has_raises = true,
                 OperationKind::Arrive { count, expects, drops, .. } => {
                     of_object.has_bytes |= expects > 0;
                     of_object.has_drops |= drops;
@@ -182,7 +183,9 @@ impl Unroller<'_> {
                 OperationKind::Arrive { count, expects, .. } => (count, i64::from(expects)),
                 OperationKind::Expect { bytes } => (0, i64::from(bytes)),
                 OperationKind::Complete { bytes } => (0, -i64::from(bytes)),
-                OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => (0, 0),
+                OperationKind::Raise | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {
+                    (0, 0)
+                }
                 OperationKind::Init { .. } | OperationKind::Inval => continue,
             };
             let phase = self.phase_term(operation, *interval);
@@ -315,10 +318,15 @@ impl Unroller<'_> {
         initial.unwrap_or_else(|| self.graph.terms.constant(0, TX_WIDTH))
     }
 
-    /// How many arrivals a phase expects: the initial count less what was dropped before.
+    /// How many arrivals a phase expects: the initial count less what was dropped before, and what was added in it.
     fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
         let mut needs = self.initial_count(operations);
         for (operation, interval) in operations {
+            if matches!(operation.kind, OperationKind::Raise) && interval.contains(phase) {
+                let here = self.happens_in(operation, *interval, phase);
+                let one = self.graph.terms.resize(here, TX_WIDTH);
+                needs = self.add(needs, one);
+            }
             let OperationKind::Arrive { count, drops: true, .. } = operation.kind else { continue };
             if interval.is_empty() || interval.first >= phase {
                 continue;
@@ -466,7 +474,10 @@ impl Unroller<'_> {
         moments: &mut Moments,
     ) {
         let needs_moment = operation.kind.is_wait()
-            || matches!(operation.kind, OperationKind::Expect { .. } | OperationKind::Complete { .. });
+            || matches!(
+                operation.kind,
+                OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise
+            );
         if !needs_moment || interval.is_empty() {
             return;
         }
@@ -500,7 +511,7 @@ impl Unroller<'_> {
             for (other, of_other) in operations {
                 let completes = other.kind.arrivals() > 0
                     || (!only_arrivals && matches!(other.kind, OperationKind::Complete { .. }));
-                let is_before = other.agent == operation.agent && other.position < operation.position;
+                let is_before = other.precedes(operation);
                 if !completes || other.event == operation.event || is_before || !of_other.contains(phase) {
                     continue;
                 }
@@ -529,7 +540,7 @@ impl Unroller<'_> {
         // One at a time, and nothing else to wait for: the last arrival completes the phase.
         let is_plain = |kind: OperationKind| match kind {
             OperationKind::Arrive { count, expects, drops, .. } => count == 1 && expects == 0 && !drops,
-            OperationKind::Expect { .. } | OperationKind::Complete { .. } => false,
+            OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise => false,
             _ => true,
         };
         if let Some(excess) = excess
@@ -655,7 +666,9 @@ impl Unroller<'_> {
                     self.graph.terms.less(first, second)
                 };
                 self.graph.phase_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
-                if a.kind.arrivals() > 0 && b.kind.is_wait() {
+                let signals = a.kind.arrivals() > 0
+                    || (a.issued.is_some() && matches!(a.kind, OperationKind::Complete { .. }));
+                if signals && b.kind.is_wait() {
                     let condition = match a.kind {
                         OperationKind::Arrive { excess: Some(excess), .. } => {
                             let fine = self.graph.terms.not(excess);
@@ -684,6 +697,7 @@ fn any_counts_bytes(statements: &[Statement]) -> bool {
             InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
                 arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
             }
+            InstructionKind::Async(_) => true,
             _ => false,
         },
         StatementKind::If { then, otherwise, .. } => any_counts_bytes(then) || any_counts_bytes(otherwise),

@@ -49,6 +49,8 @@ pub struct Expected {
     pub has_bytes: bool,
     /// Whether arrivals are dropped.
     pub has_drops: bool,
+    /// Whether a phase can be made to expect more.
+    pub has_raises: bool,
 }
 
 /// What surely comes before an operation.
@@ -141,10 +143,16 @@ impl<'a> Narrowing<'a> {
         }));
         points.sort_by_key(|point| (point.agent, point.position));
         for at in 0..points.len() {
-            let (agent, guard) = (points[at].agent, points[at].guard);
-            points[at].before = (0..at)
-                .rev()
-                .take_while(|&earlier| points[earlier].agent == agent)
+            let guard = points[at].guard;
+            // An asynchronous operation knows what its thread knew when it started it.
+            let issued = match points[at].what {
+                What::Operation(index) => operations[index].issued,
+                What::Barrier(_) => None,
+            };
+            let (agent, position) = issued.unwrap_or((points[at].agent, points[at].position));
+            let first = points.partition_point(|point| point.agent < agent);
+            points[at].before = (first..points.len())
+                .take_while(|&earlier| (points[earlier].agent, points[earlier].position) < (agent, position))
                 .filter(|&earlier| terms.implies_syntactically(guard, points[earlier].guard))
                 .collect();
         }
@@ -237,7 +245,7 @@ impl<'a> Narrowing<'a> {
 
     fn own_phases(&self, at: usize, operation: &Operation, itself: u32) -> u32 {
         let expected = self.expected[operation.object];
-        if !expected.is_initialised || expected.has_bytes || expected.has_drops {
+        if !expected.is_initialised || expected.has_bytes || expected.has_drops || expected.has_raises {
             return 0;
         }
         let earlier = self.points[at].before.iter().filter_map(|&earlier| match self.points[earlier].what {
@@ -362,6 +370,9 @@ impl<'a> Narrowing<'a> {
             essential.insert(object, of_phases);
         }
         let mut seen = vec![BTreeMap::new(); self.operations.len()];
+        for (of_operation, operation) in seen.iter_mut().zip(self.operations) {
+            of_operation.extend(operation.issued);
+        }
         for (at, point) in self.points.iter().enumerate() {
             let What::Operation(index) = point.what else { continue };
             for (object, &phases) in &self.after[at] {
@@ -391,7 +402,7 @@ impl<'a> Narrowing<'a> {
             let arrivals = by_object.get(&operation.object).map_or(&[][..], Vec::as_slice);
             let may_precede = |other: &usize| {
                 let of_other = &self.operations[*other];
-                let is_later = of_other.agent == operation.agent && of_other.position > operation.position;
+                let is_later = operation.precedes(of_other);
                 // It knows of a phase that needs what the operation's thread does only later.
                 let sees_later =
                     seen[*other].get(&operation.agent).is_some_and(|&at| at >= operation.position);

@@ -1,0 +1,302 @@
+//! Asynchronous operations: copies, stores, groups, and the instructions that wait for them (§5).
+//!
+//! Each dynamic instance is an agent of its own (MM-27, AS-5): an `Issue` event in its thread, and events of the
+//! operation that come after it (`issue` edges) and after nothing later. Of one operation all reads come first, then all
+//! writes, then the signal that it is done; nothing depends on the order among the reads or among the writes, since none
+//! of them can synchronize by itself before the last.
+//!
+//! Whoever waits knows by a `completion` edge (groups) or by the phase of an mbarrier that its complete-tx is part of.
+//! A multicast copy is one operation per destination, since each signal covers its own writes only (AS-14, MM-30).
+//!
+//! Groups are counted: an operation is in the first group committed after it, and a wait that leaves `n` groups pending
+//! has seen it done iff at least `n + 1` groups were committed in between (AS-7, AS-20).
+//!
+//! Cannot: sizes, masks and multicast ranks that are not known before the kernel runs.
+
+mod bulk;
+mod cancel;
+mod store;
+mod transfer;
+
+use super::access::Strength;
+use super::expression::Frame;
+use super::{State, UnrollError, Unroller};
+use crate::event::{
+    AgentId, AtomicClass, BarrierEdge, EventId, EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef,
+};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+
+/// Bits of a number of groups.
+const COUNT_WIDTH: u8 = 16;
+
+/// Position of the reads of an operation among its events.
+const READS: u32 = 0;
+/// … of its writes (of the reads of its updates, with the writes right after).
+const WRITES: u32 = 1;
+/// … of the signal that it is done.
+const DONE: u32 = 3;
+
+/// What the current thread has started that completes by groups.
+#[derive(Default)]
+pub struct AsyncLog {
+    started: Vec<Started>,
+    commits: Vec<Commit>,
+    /// Responses of `try_cancel` in the whole launch.
+    responses: Vec<cancel::Response>,
+}
+
+/// An operation that completes by groups.
+struct Started {
+    group: AsyncGroup,
+    /// Groups committed before it, of all kinds.
+    n_commits: usize,
+    /// What it does; whether each is a read.
+    events: Vec<(EventId, bool)>,
+}
+
+struct Commit {
+    group: AsyncGroup,
+    guard: TermRef,
+}
+
+impl AsyncLog {
+    /// Forgets the thread before; groups are each thread's own (AS-21).
+    pub fn start_thread(&mut self) {
+        self.started.clear();
+        self.commits.clear();
+    }
+}
+
+/// An asynchronous operation under construction.
+#[derive(Clone, Copy)]
+struct Operation {
+    agent: AgentId,
+    issue: EventId,
+    site: SiteId,
+    guard: TermRef,
+    /// Where in its thread it was started.
+    position: u32,
+}
+
+impl Unroller<'_> {
+    /// Runs an instruction that starts an asynchronous operation or waits for some.
+    pub(super) fn asynchronous(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        operation: &AsyncOp,
+    ) -> Result<(), UnrollError> {
+        match operation {
+            AsyncOp::Copy(copy) => self.async_copy(state, frame, site, copy),
+            AsyncOp::CopyArrive { mbarrier, increments } => {
+                self.copy_arrive(state, frame, site, mbarrier, *increments)
+            }
+            AsyncOp::Bulk(copy) => self.bulk_copy(state, frame, site, copy),
+            AsyncOp::Prefetch { source } => self.prefetch(state, frame, site, source),
+            AsyncOp::Commit(group) => {
+                self.asynchronous.commits.push(Commit { group: *group, guard: state.live });
+                Ok(())
+            }
+            AsyncOp::Wait { group, pending, reads_only } => {
+                self.wait_for_groups(state, site, *group, *pending, *reads_only)
+            }
+            AsyncOp::Store(store) => self.async_store(state, frame, site, store),
+            AsyncOp::TryCancel { response, mbarrier, multicast } => {
+                self.try_cancel(state, frame, site, (response, mbarrier), *multicast)
+            }
+            AsyncOp::QueryCancel { destination, query, response } => {
+                self.query_cancel(state, frame, *destination, *query, response)
+            }
+            AsyncOp::TensormapReplace { map } => self.replace_tensormap(state, frame, site, map),
+        }
+    }
+
+    /// `cp.async`: generic and weak (AS-10).
+    fn async_copy(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        copy: &AsyncCopy,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.run_of_bytes(state, frame, &copy.destination, copy.bytes)? else { return Ok(()) };
+        let Some(from) = self.run_of_bytes(state, frame, &copy.source, copy.bytes)? else { return Ok(()) };
+        let copied = match &copy.source_bytes {
+            Some(bytes) => self.known_number(state, frame, bytes, "number of source bytes")?,
+            None => copy.bytes,
+        };
+        if copied > copy.bytes {
+            let what = format!("copies {copied} bytes of source into {} bytes", copy.bytes);
+            self.misuse(
+                state,
+                "async::bad-size",
+                "UB-A1",
+                what,
+                "src-size is at most cp-size",
+                copy.source.span,
+            );
+            return Ok(());
+        }
+        let ignored = match &copy.ignore_source {
+            Some(ignore) => self.evaluate(&state.env, frame, ignore)?,
+            None => TermPool::FALSE,
+        };
+        let operation = self.start(state, site, "cp.async", Sem::Weak, Scope::Cta)?;
+        let strength = weak();
+        let transfer = transfer::Transfer { from, to, bytes: copy.bytes, proxy: Proxy::Generic, strength };
+        let events = self.transfer(operation, &transfer, copied, ignored)?;
+        self.note_started(AsyncGroup::Copy, events);
+        Ok(())
+    }
+
+    fn note_started(&mut self, group: AsyncGroup, events: Vec<(EventId, bool)>) {
+        let n_commits = self.asynchronous.commits.len();
+        self.asynchronous.started.push(Started { group, n_commits, events });
+    }
+
+    /// A new agent, and the event by which its thread starts it.
+    fn start(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        name: &str,
+        sem: Sem,
+        scope: Scope,
+    ) -> Result<Operation, UnrollError> {
+        let position = self.next_position();
+        let issue = self.emit(state.live, position, EventKind::Issue { sem, scope }, site)?;
+        Ok(self.operation_of(issue, state.live, name))
+    }
+
+    /// A new agent for what an issued instruction does if `guard`.
+    fn operation_of(&mut self, issue: EventId, guard: TermRef, name: &str) -> Operation {
+        let agent = self.graph.hierarchy.add_operation(self.agent, name);
+        let event = &self.graph.events[issue];
+        let (position, site) = (event.position, event.site);
+        let site = site.expect("an issue belongs to an instruction");
+        Operation { agent, issue, site, guard, position }
+    }
+
+    /// An event of an operation.
+    fn emit_in(
+        &mut self,
+        operation: Operation,
+        guard: TermRef,
+        position: u32,
+        kind: EventKind,
+    ) -> Result<EventId, UnrollError> {
+        let event = self.emit_for(operation.agent, guard, position, kind, operation.site)?;
+        let condition = TermPool::TRUE;
+        self.graph.issue_edges.push(BarrierEdge { from: operation.issue, wait: event, condition });
+        Ok(event)
+    }
+
+    fn wait_for_groups(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        group: AsyncGroup,
+        pending: u32,
+        reads_only: bool,
+    ) -> Result<(), UnrollError> {
+        let position = self.next_position();
+        let wait = self.emit(state.live, position, EventKind::AsyncWait, site)?;
+        let mut edges = Vec::new();
+        let started = std::mem::take(&mut self.asynchronous.started);
+        for operation in started.iter().filter(|operation| operation.group == group) {
+            let condition = self.is_out_of_pending(state.live, group, operation.n_commits, pending);
+            if condition == TermPool::FALSE {
+                continue;
+            }
+            let events = operation.events.iter().filter(|(_, is_read)| *is_read || !reads_only);
+            edges.extend(events.map(|&(from, _)| BarrierEdge { from, wait, condition }));
+        }
+        self.asynchronous.started = started;
+        self.graph.completion_edges.extend(edges);
+        Ok(())
+    }
+
+    /// Whether more than `pending` groups were committed after the first `n_before`.
+    fn is_out_of_pending(
+        &mut self,
+        live: TermRef,
+        group: AsyncGroup,
+        n_before: usize,
+        pending: u32,
+    ) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let (mut n_certain, mut open) = (0, Vec::new());
+        for commit in self.asynchronous.commits[n_before..].iter().filter(|commit| commit.group == group) {
+            if terms.implies_syntactically(live, commit.guard) {
+                n_certain += 1;
+            } else if !terms.excludes_syntactically(live, commit.guard) {
+                open.push(commit.guard);
+            }
+        }
+        let missing = (pending + 1).saturating_sub(n_certain);
+        if missing == 0 {
+            return TermPool::TRUE;
+        }
+        if (missing as usize) > open.len() {
+            return TermPool::FALSE;
+        }
+        let mut sum = terms.constant(0, COUNT_WIDTH);
+        for guard in open {
+            let one = terms.resize(guard, COUNT_WIDTH);
+            sum = terms.binary(BinaryOp::Add, sum, one);
+        }
+        let missing = terms.constant(u128::from(missing), COUNT_WIDTH);
+        let too_few = terms.less(sum, missing);
+        terms.not(too_few)
+    }
+
+    /// A number that an instruction needs to be known.
+    fn known_number(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        operand: &Expression,
+        what: &str,
+    ) -> Result<u32, UnrollError> {
+        let value = self.evaluate(&state.env, frame, operand)?;
+        match self.graph.terms.constant_value(value) {
+            Some(value) => Ok(u32::try_from(value).unwrap_or(u32::MAX)),
+            None => Err(UnrollError::unsupported(
+                "unsupported::async-operand",
+                format!("the {what} of an asynchronous operation must be known before the kernel runs"),
+                operand.span,
+                "not a constant here",
+            )),
+        }
+    }
+
+    /// A rule is broken whenever the path gets here; the path ends.
+    fn misuse(
+        &mut self,
+        state: &mut State,
+        code: &'static str,
+        rule: &'static str,
+        what: String,
+        help: &'static str,
+        span: Span,
+    ) {
+        self.never(state, Misuse { code, rule, what, help }, span);
+    }
+
+    /// A rule is broken where the condition does not hold; the path goes on where it does.
+    fn require(&mut self, state: &mut State, condition: TermRef, misuse: Misuse, span: Span) {
+        if condition == TermPool::TRUE {
+            return;
+        }
+        self.oblige(ObligationKind::Discipline(misuse), state.live, condition, span);
+        state.live = self.graph.terms.and(state.live, condition);
+    }
+}
+
+/// How a weak access that is no part of an atomic synchronizes: not at all.
+fn weak() -> Strength {
+    Strength::new(Sem::Weak, Scope::Cta, AtomicClass::None)
+}

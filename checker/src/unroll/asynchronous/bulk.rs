@@ -1,0 +1,505 @@
+//! Bulk copies and reductions, plain and by tensor map: through the async proxy (§5.3, §5.4, §5.9).
+
+use super::super::access::Strength;
+use super::super::expression::{Frame, Place};
+use super::super::{State, UnrollError, Unroller};
+use super::transfer::{Piece, Run, Transfer};
+use super::{DONE, Operation, READS, WRITES};
+use crate::event::{
+    AtomicClass, EventId, EventKind, MbarrierId, Misuse, RestrictedFence, SiteId, TermPool, TermRef,
+};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{
+    Address, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Object, TensorBox,
+};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
+
+/// Bulk copies are of so many bytes and start at multiples of them (AS-12).
+const GRANULE_BYTES: u32 = 16;
+
+/// An end of a copy, with everything known of it.
+#[derive(Clone)]
+enum End {
+    Bytes { run: Run, span: Span },
+    Tensor(Boxed),
+}
+
+/// A box of a tensor.
+#[derive(Clone)]
+struct Boxed {
+    map: Place,
+    tensor: Place,
+    /// Per element, in order: where in the tensor, and whether it is inside.
+    elements: Vec<(TermRef, TermRef)>,
+    width_bytes: u32,
+}
+
+impl Unroller<'_> {
+    pub(super) fn bulk_copy(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        copy: &BulkCopy,
+    ) -> Result<(), UnrollError> {
+        let Some(bytes) = self.copied_bytes(state, frame, copy)? else { return Ok(()) };
+        let Some(from) = self.bulk_end(state, frame, &copy.source, bytes)? else { return Ok(()) };
+        let Some(to) = self.bulk_end(state, frame, &copy.destination, bytes)? else { return Ok(()) };
+        let strength = Strength::new(copy.sem, copy.scope, AtomicClass::None);
+        let ends = Ends { from, to, bytes, strength };
+        match &copy.completion {
+            BulkCompletion::Group => {
+                let operation = self.start(state, site, noun(copy), Sem::Weak, Scope::Cta)?;
+                let events = self.move_between(operation, &ends, copy)?;
+                self.note_started(AsyncGroup::Bulk, events);
+                Ok(())
+            }
+            BulkCompletion::Mbarrier(mbarrier) => {
+                self.copy_with_signal(state, frame, site, copy, &ends, mbarrier)
+            }
+        }
+    }
+
+    /// A copy into shared memory, one operation for each CTA that it goes to.
+    fn copy_with_signal(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        copy: &BulkCopy,
+        ends: &Ends,
+        mbarrier: &Address,
+    ) -> Result<(), UnrollError> {
+        let End::Bytes { run: destination, span } = ends.to else { return Ok(()) };
+        let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let own = self.graph.hierarchy.threads[self.agent].cta;
+        let (rank, signal_rank) = (destination.rank.unwrap_or(own), signal.rank.unwrap_or(own));
+        if rank != signal_rank {
+            let what = format!("copies into cta rank {rank} and signals an mbarrier of rank {signal_rank}");
+            let help = "name an mbarrier in the CTA that the data goes to";
+            self.misuse(state, "async::mbarrier-elsewhere", "UB-A3", what, help, mbarrier.span);
+            return Ok(());
+        }
+        let mut targets = vec![(None, TermPool::TRUE)];
+        if let Some(mask) = &copy.multicast {
+            let mask_span = mask.span;
+            let mask = self.evaluate(&state.env, frame, mask)?;
+            targets = self.multicast_targets(state, mask, mask_span);
+        }
+        let position = self.next_position();
+        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
+        let issue = self.emit(state.live, position, kind, site)?;
+        for (rank, chosen) in targets {
+            let guard = self.graph.terms.and(state.live, chosen);
+            if guard == TermPool::FALSE {
+                continue;
+            }
+            let run = Place { rank: rank.or(destination.rank), ..destination };
+            let signal = Place { rank: rank.or(signal.rank), ..signal };
+            let ends = Ends { to: End::Bytes { run, span }, ..ends.clone() };
+            let operation = self.operation_of(issue, guard, noun(copy));
+            self.move_between(operation, &ends, copy)?;
+            let object = self.mbarrier_at(signal, mbarrier.span)?;
+            self.complete_tx(operation, object, ends.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The CTAs whose bits are set, with the condition for each.
+    fn multicast_targets(
+        &mut self,
+        state: &mut State,
+        mask: TermRef,
+        span: Span,
+    ) -> Vec<(Option<u32>, TermRef)> {
+        let n_ctas = self.graph.hierarchy.launch.ctas;
+        let width = self.graph.terms.width(mask);
+        if n_ctas < u32::from(width) {
+            let terms = &mut self.graph.terms;
+            let outside = terms.constant(!((1u128 << n_ctas) - 1) & ((1u128 << width) - 1), width);
+            let strangers = terms.binary(BinaryOp::And, mask, outside);
+            let zero = terms.constant(0, width);
+            let fine = terms.equal(strangers, zero);
+            let misuse = Misuse {
+                code: "async::bad-multicast",
+                rule: "AS-14",
+                what: format!("multicasts to a CTA that its cluster of {n_ctas} does not have"),
+                help: "set only bits of ranks below `cluster_nctarank`",
+            };
+            self.require(state, fine, misuse, span);
+        }
+        (0..n_ctas.min(u32::from(width)))
+            .map(|rank| {
+                let bit = self.graph.terms.extract(mask, u8::try_from(rank).unwrap_or(0), 1);
+                (Some(rank), bit)
+            })
+            .collect()
+    }
+
+    /// The complete-tx at the end of an operation: releases what the operation itself did, to the cluster (MB-24).
+    pub(super) fn complete_tx(
+        &mut self,
+        operation: Operation,
+        object: MbarrierId,
+        bytes: u32,
+    ) -> Result<(), UnrollError> {
+        let event = self.signal_in(operation, object)?;
+        self.log_completion(operation.agent, object, event, bytes, (self.agent, operation.position));
+        Ok(())
+    }
+
+    fn signal_in(&mut self, operation: Operation, object: MbarrierId) -> Result<EventId, UnrollError> {
+        let kind = EventKind::Mbarrier(crate::event::MbarrierEvent {
+            object,
+            role: crate::event::MbarrierRole::Complete,
+            sem: Sem::Release,
+            scope: Scope::Cluster,
+        });
+        self.emit_in(operation, operation.guard, DONE, kind)
+    }
+
+    fn copied_bytes(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        copy: &BulkCopy,
+    ) -> Result<Option<u32>, UnrollError> {
+        if let Some(bytes) = &copy.bytes {
+            let n = self.known_number(state, frame, bytes, "size")?;
+            if n % GRANULE_BYTES != 0 {
+                let what = format!("copies {n} bytes, which is no multiple of {GRANULE_BYTES}");
+                let help = "a bulk copy has a multiple of 16 bytes";
+                self.misuse(state, "async::bad-size", "UB-A2", what, help, bytes.span);
+                return Ok(None);
+            }
+            return Ok(Some(n));
+        }
+        for end in [&copy.destination, &copy.source] {
+            if let BulkEnd::Tensor(tensor) = end {
+                let map = self.place(&state.env, frame, &tensor.map)?;
+                let object = &self.kernel.objects[map.object];
+                let Some(described) = &object.tensor else { continue };
+                let n: u32 = described.box_dimensions.iter().product();
+                return Ok(Some(n * u32::from(self.kernel.objects[described.object].width / 8)));
+            }
+        }
+        Ok(Some(0))
+    }
+
+    fn bulk_end(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        end: &BulkEnd,
+        bytes: u32,
+    ) -> Result<Option<End>, UnrollError> {
+        match end {
+            BulkEnd::Memory(address) => {
+                let Some(run) = self.run_of_bytes(state, frame, address, bytes)? else { return Ok(None) };
+                self.require_alignment(state, run, address.span);
+                Ok((state.live != TermPool::FALSE).then_some(End::Bytes { run, span: address.span }))
+            }
+            BulkEnd::Tensor(tensor) => Ok(self.boxed(state, frame, tensor)?.map(End::Tensor)),
+        }
+    }
+
+    fn require_alignment(&mut self, state: &mut State, run: Run, span: Span) {
+        let first = self.first_byte(run);
+        let terms = &mut self.graph.terms;
+        let granule = terms.constant(u128::from(GRANULE_BYTES), 32);
+        let rest = terms.binary(BinaryOp::Remainder, first, granule);
+        let zero = terms.constant(0, 32);
+        let aligned = terms.equal(rest, zero);
+        let misuse = Misuse {
+            code: "async::misaligned",
+            rule: "UB-A2",
+            what: "copies in bulk from or to an address that is no multiple of 16 bytes".to_owned(),
+            help: "choose offsets that are multiples of 16 bytes",
+        };
+        self.require(state, aligned, misuse, span);
+    }
+
+    /// The elements of a box: row-major, those outside the tensor marked.
+    fn boxed(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        tensor: &TensorBox,
+    ) -> Result<Option<Boxed>, UnrollError> {
+        let Some(map) = self.resolve(state, frame, &tensor.map, 1)? else { return Ok(None) };
+        let kernel = self.kernel;
+        let Some(described) = &kernel.objects[map.object].tensor else { return Ok(None) };
+        let object: &Object = &kernel.objects[described.object];
+        let mut coordinates = Vec::new();
+        for coordinate in tensor.coordinates.iter().rev() {
+            let coordinate = self.evaluate(&state.env, frame, coordinate)?;
+            coordinates.push(self.graph.terms.resize(coordinate, 32));
+        }
+        let mut elements = Vec::new();
+        let n: u32 = described.box_dimensions.iter().product();
+        for number in 0..n {
+            let mut rest = number;
+            let mut position = vec![0; described.box_dimensions.len()];
+            for (at, &size) in described.box_dimensions.iter().enumerate().rev() {
+                position[at] = rest % size;
+                rest /= size;
+            }
+            elements.push(self.tensor_element(object, &coordinates, &position));
+        }
+        let zero = self.graph.terms.constant(0, 32);
+        let tensor = Place { object: described.object, index: zero, rank: None };
+        Ok(Some(Boxed { map, tensor, elements, width_bytes: u32::from(object.width / 8) }))
+    }
+
+    /// The flat index of an element of a box, and whether it is inside the tensor.
+    fn tensor_element(
+        &mut self,
+        object: &Object,
+        coordinates: &[TermRef],
+        position: &[u32],
+    ) -> (TermRef, TermRef) {
+        let terms = &mut self.graph.terms;
+        let (mut flat, mut inside) = (terms.constant(0, 32), TermPool::TRUE);
+        for (at, &n) in object.dimensions.iter().enumerate() {
+            let zero = terms.constant(0, 32);
+            let coordinate = coordinates.get(at).copied().unwrap_or(zero);
+            let offset = terms.constant(u128::from(position[at]), 32);
+            let index = terms.binary(BinaryOp::Add, coordinate, offset);
+            let n = terms.constant(u128::from(n), 32);
+            // A negative coordinate is a large unsigned one.
+            let below = terms.less(index, n);
+            inside = terms.and(inside, below);
+            flat = terms.binary(BinaryOp::Multiply, flat, n);
+            flat = terms.binary(BinaryOp::Add, flat, index);
+        }
+        (flat, inside)
+    }
+
+    /// What the copy reads and writes; whether each is a read.
+    fn move_between(
+        &mut self,
+        operation: Operation,
+        ends: &Ends,
+        copy: &BulkCopy,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let proxy = Proxy::Async;
+        if let (End::Bytes { run: from, .. }, End::Bytes { run: to, .. }) = (&ends.from, &ends.to) {
+            let (bytes, strength) = (ends.bytes, ends.strength);
+            let transfer = Transfer { from: *from, to: *to, bytes, proxy, strength };
+            return match copy.reduction {
+                None => self.transfer(operation, &transfer, bytes, TermPool::FALSE),
+                Some(op) => self.update_all(operation, &transfer, op),
+            };
+        }
+        match (&ends.from, &ends.to) {
+            (End::Tensor(from), End::Bytes { run, .. }) => self.load_box(operation, from, *run),
+            (End::Bytes { run, .. }, End::Tensor(to)) => self.store_box(operation, *run, to, ends, copy),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The read of a tensor map by its own proxy (AS-35); parameters of the kernel never change.
+    fn read_map(&mut self, operation: Operation, map: Place) -> Result<Option<EventId>, UnrollError> {
+        if self.kernel.objects[map.object].space == Space::Param {
+            return Ok(None);
+        }
+        let piece = Piece { run: map, offset_bytes: 0, width_bytes: 8 };
+        let how = (Proxy::Tensormap, super::weak());
+        Ok(Some(self.read_in(operation, operation.guard, READS, piece, how)?.0))
+    }
+
+    fn load_box(
+        &mut self,
+        operation: Operation,
+        from: &Boxed,
+        to: Run,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let how = (Proxy::Async, super::weak());
+        let mut events: Vec<(EventId, bool)> = Vec::new();
+        events.extend(self.read_map(operation, from.map)?.map(|read| (read, true)));
+        let piece = self.box_piece(from, to);
+        let mut values = Vec::new();
+        for &(index, inside) in &from.elements {
+            let guard = self.graph.terms.and(operation.guard, inside);
+            for offset_bytes in (0..from.width_bytes).step_by(piece as usize) {
+                let zero = self.graph.terms.constant(0, u8::try_from(piece * 8).unwrap_or(u8::MAX));
+                let mut value = zero;
+                if guard != TermPool::FALSE {
+                    let run = Place { index, ..from.tensor };
+                    let source = Piece { run, offset_bytes, width_bytes: piece };
+                    let (read, bits) = self.read_in(operation, guard, READS, source, how)?;
+                    events.push((read, true));
+                    value = self.graph.terms.if_then_else(inside, bits, zero);
+                }
+                values.push(value);
+            }
+        }
+        for (number, value) in (0u32..).zip(values) {
+            let to = Piece { run: to, offset_bytes: number * piece, width_bytes: piece };
+            let write = self.write_in(operation, operation.guard, WRITES, to, value, how)?;
+            events.push((write, false));
+        }
+        Ok(events)
+    }
+
+    fn store_box(
+        &mut self,
+        operation: Operation,
+        from: Run,
+        to: &Boxed,
+        ends: &Ends,
+        copy: &BulkCopy,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let how = (Proxy::Async, super::weak());
+        let mut events: Vec<(EventId, bool)> = Vec::new();
+        events.extend(self.read_map(operation, to.map)?.map(|read| (read, true)));
+        let piece = if copy.reduction.is_some() { to.width_bytes } else { self.box_piece(to, from) };
+        let mut stores = Vec::new();
+        for (number, &(index, inside)) in (0u32..).zip(&to.elements) {
+            let guard = self.graph.terms.and(operation.guard, inside);
+            for offset_bytes in (0..to.width_bytes).step_by(piece as usize) {
+                let source = Piece {
+                    run: from,
+                    offset_bytes: number * to.width_bytes + offset_bytes,
+                    width_bytes: piece,
+                };
+                // Elements outside are read all the same; nothing is written for them.
+                let (read, value) = self.read_in(operation, operation.guard, READS, source, how)?;
+                events.push((read, true));
+                let run = Place { index, ..to.tensor };
+                stores.push((Piece { run, offset_bytes, width_bytes: piece }, guard, value));
+            }
+        }
+        for (to, guard, value) in stores {
+            if guard == TermPool::FALSE {
+                continue;
+            }
+            match copy.reduction {
+                None => events.push((self.write_in(operation, guard, WRITES, to, value, how)?, false)),
+                Some(op) => {
+                    let inside = Operation { guard, ..operation };
+                    events.extend(self.update_in(inside, to, op, value, (Proxy::Async, ends.strength))?);
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    /// Bytes moved at once between a box and shared memory.
+    fn box_piece(&self, tensor: &Boxed, run: Run) -> u32 {
+        let of_run = u32::from(self.kernel.objects[run.object].width / 8);
+        tensor.width_bytes.min(of_run).min(8)
+    }
+
+    /// A hint: nothing but the tensor map is read for certain.
+    pub(super) fn prefetch(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        source: &BulkEnd,
+    ) -> Result<(), UnrollError> {
+        let BulkEnd::Tensor(tensor) = source else { return Ok(()) };
+        let Some(map) = self.resolve(state, frame, &tensor.map, 1)? else { return Ok(()) };
+        if self.kernel.objects[map.object].space != Space::Param {
+            let operation = self.start(state, site, "prefetch", Sem::Weak, Scope::Cta)?;
+            self.read_map(operation, map)?;
+        }
+        Ok(())
+    }
+
+    /// `tensormap.replace`: the whole map, in the generic proxy (AS-35).
+    pub(super) fn replace_tensormap(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        map: &Address,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, map, 1)? else { return Ok(()) };
+        let value = self.graph.terms.constant(1, 64);
+        self.write_map(state, site, place, value)
+    }
+
+    fn write_map(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        place: Place,
+        value: TermRef,
+    ) -> Result<(), UnrollError> {
+        let position = self.next_position();
+        let part = super::super::access::Part { low_bit: 0, width: 64 };
+        let access = self.scalar_access((place, 0), part, value, super::weak());
+        self.emit(state.live, position, EventKind::Write(access), site)?;
+        Ok(())
+    }
+
+    /// `tensormap.cp_fenceproxy`: a copy in the generic proxy, then a release to the tensormap proxy (FN-21).
+    pub(in super::super) fn copy_tensormap(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        (destination, source): (&Address, &Address),
+        scope: Scope,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
+        let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
+        let position = self.next_position();
+        let part = super::super::access::Part { low_bit: 0, width: 64 };
+        let (_, value) = self.read_event(state.live, site, position, (from, 0), part, super::weak())?;
+        self.write_map(state, site, to, value)?;
+        let position = self.next_position();
+        let fence = RestrictedFence::ReleaseTensormap(scope);
+        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        Ok(())
+    }
+
+    /// `fence.proxy.tensormap::generic.acquire`: for one tensor map.
+    pub(in super::super) fn acquire_tensormap(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        address: &Address,
+        scope: Scope,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
+        let first = self.first_byte(place);
+        let Some(offset) = self.graph.terms.constant_value(first) else {
+            return Err(UnrollError::unsupported(
+                "unsupported::tensormap-index",
+                "which tensor map this is must be known before the kernel runs",
+                address.span,
+                "this index depends on values read or on parameters",
+            ));
+        };
+        let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
+        let location = self.location(place);
+        let fence = RestrictedFence::AcquireTensormap { scope, location, offset_bytes };
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        Ok(())
+    }
+}
+
+/// Both ends of a copy.
+#[derive(Clone)]
+struct Ends {
+    from: End,
+    to: End,
+    bytes: u32,
+    strength: Strength,
+}
+
+fn noun(copy: &BulkCopy) -> &'static str {
+    let is_tensor =
+        matches!(copy.source, BulkEnd::Tensor(_)) || matches!(copy.destination, BulkEnd::Tensor(_));
+    match (copy.reduction.is_some(), is_tensor, copy.multicast.is_some()) {
+        (true, ..) => "bulk reduction",
+        (false, _, true) => "multicast copy",
+        (false, true, false) => "tensor copy",
+        (false, false, false) => "bulk copy",
+    }
+}

@@ -1,0 +1,119 @@
+//! `clusterlaunchcontrol`: asking for the work of a cluster that has not started (AS-39).
+//!
+//! Which request succeeds is left open, so every outcome is checked; successful responses name different clusters.
+//! Cannot: tell that a request after a failed one is undefined (UB-A10).
+
+use super::super::access::Strength;
+use super::super::expression::{Frame, Place};
+use super::super::{State, UnrollError, Unroller};
+use super::WRITES;
+use super::transfer::Piece;
+use crate::event::{AtomicClass, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{Address, CancelQuery, Expression, RegisterId};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+
+/// Bits of a response.
+const RESPONSE_WIDTH: u8 = 128;
+/// Where in a response the index of the first CTA stands; whether it succeeded is bit 0.
+const CTAID_AT: u8 = 32;
+/// Bytes of a response.
+const RESPONSE_BYTES: u32 = 16;
+
+/// A response, and when there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Response {
+    guard: TermRef,
+    value: TermRef,
+}
+
+impl Unroller<'_> {
+    pub(super) fn try_cancel(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        (response, mbarrier): (&Address, &Address),
+        multicast: bool,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.run_of_bytes(state, frame, response, RESPONSE_BYTES)? else { return Ok(()) };
+        let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let value = self.response(state.live);
+        let own = self.graph.hierarchy.threads[self.agent].cta;
+        let ranks = if multicast { 0..self.graph.hierarchy.launch.ctas } else { own..own + 1 };
+        let position = self.next_position();
+        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
+        let issue = self.emit(state.live, position, kind, site)?;
+        let width_bytes = u32::from(self.kernel.objects[to.object].width / 8).min(8);
+        for rank in ranks {
+            let operation = self.operation_of(issue, state.live, "try_cancel");
+            let how = (Proxy::Async, Strength::new(Sem::Weak, Scope::Cta, AtomicClass::None));
+            let run = Place { rank: Some(rank), ..to };
+            for offset_bytes in (0..RESPONSE_BYTES).step_by(width_bytes as usize) {
+                let low = u8::try_from(offset_bytes * 8).unwrap_or(0);
+                let bits = u8::try_from(width_bytes * 8).unwrap_or(u8::MAX);
+                let value = self.graph.terms.extract(value, low, bits);
+                let piece = Piece { run, offset_bytes, width_bytes };
+                self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
+            }
+            let object = self.mbarrier_at(Place { rank: Some(rank), ..signal }, mbarrier.span)?;
+            self.complete_tx(operation, object, RESPONSE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// A response that may be any, but names no cluster that another one names.
+    fn response(&mut self, guard: TermRef) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
+        let n_ctas = u128::from(self.graph.hierarchy.launch.ctas * self.graph.hierarchy.launch.clusters);
+        let (_, ctaid) = terms.fresh_in_range(32, 0, n_ctas.saturating_sub(1), UnknownKind::Response);
+        let wide = terms.resize(ctaid, RESPONSE_WIDTH);
+        let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
+        let high = terms.binary(fencepost_dsl::kernel::program::BinaryOp::ShiftLeft, wide, amount);
+        let low = terms.resize(succeeds, RESPONSE_WIDTH);
+        let value = terms.binary(fencepost_dsl::kernel::program::BinaryOp::Or, high, low);
+        for other in &self.asynchronous.responses {
+            let theirs = terms.extract(other.value, 0, 1);
+            let their_ctaid = terms.extract(other.value, CTAID_AT, 32);
+            let same = terms.equal(ctaid, their_ctaid);
+            let clash = terms.and_all(vec![guard, other.guard, succeeds, theirs, same]);
+            let term = terms.not(clash);
+            self.graph.constraints.push(Constraint { term });
+        }
+        self.asynchronous.responses.push(Response { guard, value });
+        value
+    }
+
+    pub(super) fn query_cancel(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        destination: Option<RegisterId>,
+        query: CancelQuery,
+        response: &Expression,
+    ) -> Result<(), UnrollError> {
+        let value = self.evaluate(&state.env, frame, response)?;
+        let succeeded = self.graph.terms.extract(value, 0, 1);
+        let answer = match query {
+            CancelQuery::IsCanceled => succeeded,
+            CancelQuery::FirstCtaid => {
+                let misuse = Misuse {
+                    code: "async::cancel-failed",
+                    rule: "UB-A11",
+                    what: "asks which CTA was cancelled by a response that says that none was".to_owned(),
+                    help: "ask `query_cancel.is_canceled` first, and go on only if it is true",
+                };
+                self.require(state, succeeded, misuse, response.span);
+                if state.live == TermPool::FALSE {
+                    return Ok(());
+                }
+                self.graph.terms.extract(value, CTAID_AT, 32)
+            }
+        };
+        if let Some(register) = destination {
+            let answer = self.graph.terms.resize(answer, frame.width(register));
+            state.env.set(register, answer);
+        }
+        Ok(())
+    }
+}

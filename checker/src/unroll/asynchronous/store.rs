@@ -1,0 +1,119 @@
+//! `st.async`, `red.async` and the arrival of `cp.async.mbarrier.arrive`: in the generic proxy.
+
+use super::super::access::Strength;
+use super::super::expression::{Frame, Place};
+use super::super::{State, UnrollError, Unroller};
+use super::transfer::Piece;
+use super::{AsyncGroup, DONE, WRITES};
+use crate::event::{AtomicClass, BarrierEdge, EventKind, MbarrierEvent, MbarrierRole, SiteId, TermPool};
+use fencepost_dsl::kernel::program::{Address, AsyncStore};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+
+impl Unroller<'_> {
+    pub(super) fn async_store(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        store: &AsyncStore,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(state, frame, &store.address, store.values.len())? else { return Ok(()) };
+        let mut signal = None;
+        if let Some(mbarrier) = &store.mbarrier {
+            let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+            let own = self.graph.hierarchy.threads[self.agent].cta;
+            if place.rank.unwrap_or(own) != to.rank.unwrap_or(own) {
+                let what = "stores into one CTA and signals an mbarrier of another".to_owned();
+                let help = "name an mbarrier in the CTA that the data goes to";
+                self.misuse(state, "async::mbarrier-elsewhere", "UB-A4", what, help, mbarrier.span);
+                return Ok(());
+            }
+            signal = Some((place, mbarrier.span));
+        }
+        if let Some((_, span)) = signal
+            && self.graph.hierarchy.launch.ctas == 1
+        {
+            let what = "stores asynchronously in a cluster of a single CTA".to_owned();
+            let help = "launch clusters of several CTAs, or use `st`";
+            self.misuse(state, "async::single-cta", "UB-A4", what, help, span);
+            return Ok(());
+        }
+        self.perform_store(state, frame, site, store, (to, signal))
+    }
+
+    fn perform_store(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        store: &AsyncStore,
+        (to, signal): (Place, Option<(Place, fencepost_dsl::Span)>),
+    ) -> Result<(), UnrollError> {
+        let width_bytes = u32::from(self.kernel.objects[to.object].width / 8);
+        let issue_sem = if store.sem == Sem::Release { Sem::Release } else { Sem::Weak };
+        let name = if store.reduction.is_some() { "red.async" } else { "st.async" };
+        let operation = self.start(state, site, name, issue_sem, store.scope)?;
+        let class = if store.reduction.is_some() { AtomicClass::Reduction } else { AtomicClass::None };
+        let strength = Strength::new(store.sem, store.scope, class);
+        for (number, value) in (0u32..).zip(&store.values) {
+            let value = self.evaluate(&state.env, frame, value)?;
+            let value = self.graph.terms.resize(value, self.kernel.objects[to.object].width);
+            let how = (Proxy::Generic, strength);
+            let parts = if width_bytes == 16 && store.sem == Sem::Weak { 2 } else { 1 };
+            let piece_bytes = width_bytes / parts;
+            for part in 0..parts {
+                let offset_bytes = number * width_bytes + part * piece_bytes;
+                let piece = Piece { run: to, offset_bytes, width_bytes: piece_bytes };
+                let low = u8::try_from(part * piece_bytes * 8).unwrap_or(0);
+                let bits = u8::try_from(piece_bytes * 8).unwrap_or(u8::MAX);
+                let value = self.graph.terms.extract(value, low, bits);
+                match store.reduction {
+                    None => {
+                        self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
+                    }
+                    Some(op) => {
+                        self.update_in(operation, piece, op, value, how)?;
+                    }
+                }
+            }
+        }
+        if let Some((place, span)) = signal {
+            let object = self.mbarrier_at(place, span)?;
+            let n = u32::try_from(store.values.len()).unwrap_or(u32::MAX);
+            self.complete_tx(operation, object, n * width_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// An arrival once all earlier `cp.async` of the thread are done; it releases them and nothing else (MM-29, MB-24).
+    pub(super) fn copy_arrive(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        mbarrier: &Address,
+        increments: bool,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let object = self.mbarrier_at(place, mbarrier.span)?;
+        if increments {
+            self.log_raise(state, site, object)?;
+        }
+        let operation = self.start(state, site, "cp.async arrival", Sem::Weak, Scope::Cta)?;
+        let kind = EventKind::Mbarrier(MbarrierEvent {
+            object,
+            role: MbarrierRole::Arrive,
+            sem: Sem::Release,
+            scope: Scope::Cta,
+        });
+        let event = self.emit_in(operation, operation.guard, DONE, kind)?;
+        let tracked = self.asynchronous.started.iter().filter(|started| started.group == AsyncGroup::Copy);
+        let edges: Vec<BarrierEdge> = tracked
+            .flat_map(|started| &started.events)
+            .map(|&(from, _)| BarrierEdge { from, wait: event, condition: TermPool::TRUE })
+            .collect();
+        self.graph.completion_edges.extend(edges);
+        self.log_async_arrival(operation.agent, object, event, (self.agent, operation.position));
+        Ok(())
+    }
+}

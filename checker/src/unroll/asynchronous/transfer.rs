@@ -1,0 +1,188 @@
+//! What copies have in common: bytes from one place to another, element by element.
+
+use super::super::access::{Part, Strength};
+use super::super::expression::{Frame, Place};
+use super::super::{State, UnrollError, Unroller};
+use super::{Operation, READS, WRITES};
+use crate::event::{AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, Width};
+use fencepost_dsl::vocabulary::{Proxy, Sem};
+
+/// The first element of consecutive bytes.
+pub(super) type Run = Place;
+
+/// A copy of consecutive bytes.
+pub(super) struct Transfer {
+    pub from: Run,
+    pub to: Run,
+    pub bytes: u32,
+    pub proxy: Proxy,
+    pub strength: Strength,
+}
+
+/// A piece of an element, some bytes after the first of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub run: Run,
+    pub offset_bytes: u32,
+    pub width_bytes: u32,
+}
+
+impl Unroller<'_> {
+    /// The elements that `bytes` bytes from a memory operand on are; the path goes on where they are inside the object.
+    pub(super) fn run_of_bytes(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        address: &Address,
+        bytes: u32,
+    ) -> Result<Option<Run>, UnrollError> {
+        let place = self.place(&state.env, frame, address)?;
+        let width_bytes = u32::from(self.kernel.objects[place.object].width / 8);
+        if bytes % width_bytes != 0 {
+            return Err(UnrollError::unsupported(
+                "unsupported::copy-size",
+                format!("{bytes} bytes are no whole number of elements of {width_bytes} bytes"),
+                address.span,
+                "copied in part",
+            ));
+        }
+        self.resolve(state, frame, address, (bytes / width_bytes) as usize)
+    }
+
+    /// Reads and writes of a copy; whether each is a read. Beyond `copied` bytes, and if `ignored`, zeros are written.
+    pub(super) fn transfer(
+        &mut self,
+        operation: Operation,
+        transfer: &Transfer,
+        copied: u32,
+        ignored: TermRef,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let piece = self.piece_bytes(transfer.from, transfer.to, transfer.strength);
+        let Transfer { proxy, strength, .. } = *transfer;
+        let not_ignored = self.graph.terms.not(ignored);
+        let guard = self.graph.terms.and(operation.guard, not_ignored);
+        let (mut events, mut writes) = (Vec::new(), Vec::new());
+        for offset_bytes in (0..transfer.bytes).step_by(piece as usize) {
+            let zero = self.graph.terms.constant(0, width_of(piece));
+            let mut value = zero;
+            if offset_bytes < copied && guard != TermPool::FALSE {
+                let from = Piece { run: transfer.from, offset_bytes, width_bytes: piece };
+                let (read, bits) = self.read_in(operation, guard, READS, from, (proxy, strength))?;
+                events.push((read, true));
+                value = self.graph.terms.if_then_else(ignored, zero, bits);
+            }
+            writes.push((offset_bytes, value));
+        }
+        for (offset_bytes, value) in writes {
+            let to = Piece { run: transfer.to, offset_bytes, width_bytes: piece };
+            let write = self.write_in(operation, operation.guard, WRITES, to, value, (proxy, strength))?;
+            events.push((write, false));
+        }
+        Ok(events)
+    }
+
+    /// Bytes that are moved at once: an element of the finer side; weak 16-byte cells are two halves, as anywhere.
+    fn piece_bytes(&self, from: Run, to: Run, strength: Strength) -> u32 {
+        let width = |run: Run| u32::from(self.kernel.objects[run.object].width / 8);
+        let piece = width(from).min(width(to));
+        if strength.sem == Sem::Weak { piece.min(8) } else { piece }
+    }
+
+    /// Updates of elements by others of the same type, as reductions have them.
+    pub(super) fn update_all(
+        &mut self,
+        operation: Operation,
+        transfer: &Transfer,
+        op: AtomicOp,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let width_bytes = u32::from(self.kernel.objects[transfer.to.object].width / 8);
+        let mut events = Vec::new();
+        let weak = super::weak();
+        for offset_bytes in (0..transfer.bytes).step_by(width_bytes as usize) {
+            let from = Piece { run: transfer.from, offset_bytes, width_bytes };
+            let to = Piece { run: transfer.to, offset_bytes, width_bytes };
+            let guard = operation.guard;
+            let (read, operand) = self.read_in(operation, guard, READS, from, (transfer.proxy, weak))?;
+            events.push((read, true));
+            let updated = self.update_in(operation, to, op, operand, (transfer.proxy, transfer.strength))?;
+            events.extend(updated);
+        }
+        Ok(events)
+    }
+
+    /// One atomic update by an operation.
+    pub(super) fn update_in(
+        &mut self,
+        operation: Operation,
+        to: Piece,
+        op: AtomicOp,
+        operand: TermRef,
+        (proxy, strength): (Proxy, Strength),
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        let strength = strength.with_class(AtomicClass::Reduction);
+        let guard = operation.guard;
+        let reading = strength.with_sem(Sem::Relaxed);
+        let (read, old) = self.read_in(operation, guard, WRITES, to, (proxy, reading))?;
+        let (changes, new) = self.atomic_result(op, old, &[operand]);
+        let guard = self.graph.terms.and(guard, changes);
+        let write = self.write_in(operation, guard, WRITES + 1, to, new, (proxy, strength))?;
+        self.graph.rmw.push((read, write));
+        Ok(vec![(read, true), (write, false)])
+    }
+
+    pub(super) fn read_in(
+        &mut self,
+        operation: Operation,
+        guard: TermRef,
+        position: u32,
+        piece: Piece,
+        (proxy, strength): (Proxy, Strength),
+    ) -> Result<(EventId, TermRef), UnrollError> {
+        let event = self.graph.events.next_id();
+        let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Read(event));
+        let access = self.piece_access(piece, value, (proxy, strength));
+        Ok((self.emit_in(operation, guard, position, EventKind::Read(access))?, value))
+    }
+
+    pub(super) fn write_in(
+        &mut self,
+        operation: Operation,
+        guard: TermRef,
+        position: u32,
+        piece: Piece,
+        value: TermRef,
+        (proxy, strength): (Proxy, Strength),
+    ) -> Result<EventId, UnrollError> {
+        let access = self.piece_access(piece, value, (proxy, strength));
+        self.emit_in(operation, guard, position, EventKind::Write(access))
+    }
+
+    fn piece_access(
+        &mut self,
+        piece: Piece,
+        value: TermRef,
+        (proxy, strength): (Proxy, Strength),
+    ) -> crate::event::Access {
+        let element_bytes = u32::from(self.kernel.objects[piece.run.object].width / 8);
+        let element = (piece.offset_bytes / element_bytes) as usize;
+        let low_bit = Width::try_from(piece.offset_bytes % element_bytes * 8).unwrap_or(0);
+        let part = Part { low_bit, width: width_of(piece.width_bytes) };
+        let access = self.scalar_access((piece.run, element), part, value, strength);
+        crate::event::Access { proxy, ..access }
+    }
+
+    /// Where a run of bytes starts, from the start of its storage.
+    pub(super) fn first_byte(&mut self, run: Run) -> TermRef {
+        let object = &self.kernel.objects[run.object];
+        let terms = &mut self.graph.terms;
+        let size = terms.constant(u128::from(object.width / 8), 32);
+        let base = terms.constant(u128::from(object.offset_bytes), 32);
+        let relative = terms.binary(BinaryOp::Multiply, run.index, size);
+        terms.binary(BinaryOp::Add, relative, base)
+    }
+}
+
+fn width_of(bytes: u32) -> Width {
+    Width::try_from(bytes * 8).unwrap_or(Width::MAX)
+}
