@@ -105,6 +105,27 @@ const FINDINGS: &[Code] = &[
         "race-cross-proxy",
         "ordered accesses go through different proxies without the proxy's fence"
     ),
+    finding!(
+        "race::async-source",
+        "race-async-source",
+        "memory is written while an asynchronous operation may still read it"
+    ),
+    finding!(
+        "race::async-destination",
+        "race-async-destination",
+        "memory is accessed while an asynchronous operation may still write it"
+    ),
+    finding!("race::async-writes", "race-async-writes", "two asynchronous operations write the same bytes"),
+    finding!(
+        "race::not-carried",
+        "race-not-carried",
+        "the completion of an asynchronous operation is taken for that of what its thread did before"
+    ),
+    finding!(
+        "race::tensormap-not-acquired",
+        "race-tensormap-not-acquired",
+        "a tensor map in global memory is used without having been acquired"
+    ),
     finding!("assert::violated", "assert-violated", "an `assert` fails in some execution"),
     finding!(
         "assert::final-violated",
@@ -200,6 +221,37 @@ const FINDINGS: &[Code] = &[
         "lifetime::peer-may-have-exited",
         "lifetime-peer-may-have-exited",
         "shared memory of a peer is accessed when that CTA may have ended"
+    ),
+    finding!(
+        "lifetime::operation-pending",
+        "lifetime-operation-pending",
+        "a CTA may end while an asynchronous operation still uses its shared memory"
+    ),
+    finding!("async::bad-size", "async-bad-size", "a copy has a size that PTX does not allow"),
+    finding!(
+        "async::misaligned",
+        "async-misaligned",
+        "a bulk copy starts at an address that is not 16-byte aligned"
+    ),
+    finding!(
+        "async::mbarrier-elsewhere",
+        "async-mbarrier-elsewhere",
+        "an asynchronous operation signals an mbarrier in another CTA than it writes"
+    ),
+    finding!(
+        "async::bad-multicast",
+        "async-bad-multicast",
+        "a multicast names a CTA that the cluster does not have"
+    ),
+    finding!(
+        "async::single-cta",
+        "async-single-cta",
+        "`st.async` or `red.async` in a cluster of a single CTA"
+    ),
+    finding!(
+        "async::cancel-failed",
+        "async-cancel-failed",
+        "a response that cancelled nothing is asked for a CTA"
     ),
     finding!(
         "vacuity::nothing-completes",
@@ -345,6 +397,9 @@ const INPUT: &[(&str, &str)] = &[
         "how often a thread has arrived at its cluster barrier depends on values read",
     ),
     ("unsupported::expect-tx", "bytes are announced after the last arrival of the thread"),
+    ("unsupported::async-operand", "a size or mask is not known before the kernel runs"),
+    ("unsupported::copy-size", "a copy moves a part of an element"),
+    ("unsupported::tensormap-index", "which tensor map is meant is not known before the kernel runs"),
     ("unsupported::mbarrier-index", "which mbarrier is meant is not known before the kernel runs"),
     ("unsupported::mbarrier-operand", "a count or number of bytes is not known before the kernel runs"),
     ("unsupported::mbarrier-reuse", "an mbarrier may be initialised twice"),

@@ -141,6 +141,9 @@ pub struct ReadFact {
     pub missed: Option<EventId>,
 }
 
+/// The flag for tensor maps that were not acquired.
+pub const TENSORMAP: &str = "tensormap-not-acquired";
+
 /// Reads shown that only say how a thread got to a failed condition.
 const CONTEXT_MAX: usize = 3;
 
@@ -154,6 +157,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
                 race::explain(graph, model, witness, *pair)
             } else if let Some(explanation) = lifetime::explain(graph, witness, *pair) {
                 explanation
+            } else if name == TENSORMAP {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
             } else if let Some((code, rule)) = mbarrier_flag(name) {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare(code, Property::Barrier, vec![rule], subject)

@@ -25,6 +25,10 @@ pub enum StepKind {
     Barrier,
     /// Synchronization through memory or Fence-SC order.
     Synchronizes,
+    /// From an instruction to the asynchronous operation that it starts.
+    Issue,
+    /// From an asynchronous operation to an instruction by which a thread knows that it is done.
+    Completion,
     /// A value passed on without order.
     Attempt,
 }
@@ -184,6 +188,22 @@ pub enum Reason {
         /// (2)
         later: EventId,
     },
+    /// An access of an asynchronous operation, and nothing tells whoever makes the other one that the operation is done.
+    NotCompleted {
+        /// The access of the operation.
+        event: EventId,
+        /// The other one.
+        other: EventId,
+        /// An instruction by which some thread knows that the operation is done.
+        known: Option<EventId>,
+    },
+    /// The only way from (1) to (2) leads through an asynchronous operation, which carries nothing but its own accesses.
+    NotCarried {
+        /// An access of the operation.
+        operation: EventId,
+        /// What it would have to carry.
+        access: EventId,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -208,6 +228,8 @@ impl Reason {
             Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::NotCompleted { .. } => &["AS-2"],
+            Self::NotCarried { .. } => &["MM-30"],
         }
     }
 
@@ -226,6 +248,8 @@ impl Reason {
             }
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
+            Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
+            Self::NotCarried { operation, access } => vec![operation, access],
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
             }
@@ -338,6 +362,33 @@ impl<'a> Links<'a> {
 
     /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
     pub fn chain(&self, earlier: EventId, later: EventId) -> Option<Chain> {
+        self.chain_through(earlier, later, false)
+    }
+
+    /// An asynchronous operation on the way from `earlier` to `later`, if completion carried what came before its start.
+    pub fn operation_between(&self, earlier: EventId, later: EventId) -> Option<EventId> {
+        let chain = self.chain_through(earlier, later, true)?;
+        let of_operation = |event: EventId| {
+            self.graph.events[event]
+                .agent
+                .is_some_and(|agent| self.graph.hierarchy.operation(agent).is_some())
+        };
+        let between = chain.steps.iter().map(|step| step.to).filter(|&event| event != later);
+        (chain.n_attempts() == 0).then(|| between.into_iter().find(|&event| of_operation(event))).flatten()
+    }
+
+    /// Some instruction by which a thread knows that the operation of an access is done.
+    pub fn known_by(&self, access: EventId) -> Option<EventId> {
+        let relations = &self.basis.relations;
+        let direct = relations[&BaseRelation::Completion].successors(access).next();
+        direct.or_else(|| {
+            let mut signals = relations[&BaseRelation::ProgramOrder].successors(access);
+            signals.find_map(|signal| relations[&BaseRelation::Signals].successors(signal).next())
+        })
+    }
+
+    /// A chain that may lead through asynchronous operations if `through`, else only end or start with one.
+    fn chain_through(&self, earlier: EventId, later: EventId, through: bool) -> Option<Chain> {
         let n = self.graph.events.len();
         let mut best: Vec<Option<(u32, Step)>> = vec![None; n];
         let mut heap = BinaryHeap::from([Reverse((0, earlier))]);
@@ -349,6 +400,9 @@ impl<'a> Links<'a> {
                 continue;
             }
             for (step, step_cost) in self.steps_from(at, earlier) {
+                if step.kind == StepKind::Issue && step.to != later && !through {
+                    continue;
+                }
                 let direct = step.kind == StepKind::Attempt && (step.from, step.to) == (earlier, later);
                 let total = cost + step_cost;
                 let known = best[step.to.index()].map_or(u32::MAX, |(known, _)| known);
@@ -377,6 +431,8 @@ impl<'a> Links<'a> {
             (StepKind::ProgramOrder, &relations[&BaseRelation::ProgramOrder], 1),
             (StepKind::Barrier, &relations[&BaseRelation::BarrierSynchronization], 1),
             (StepKind::Synchronizes, &self.synchronizes, 1),
+            (StepKind::Issue, &relations[&BaseRelation::Issue], 1),
+            (StepKind::Completion, &relations[&BaseRelation::Completion], 1),
             (StepKind::Attempt, &self.attempts, ATTEMPT_COST),
         ];
         let restricted = self.restricted_steps(from, start).into_iter();

@@ -19,6 +19,12 @@ pub fn explain(
         (_, &EventKind::CtaExit(owner)) => {
             let last = last_event(graph, witness, owner);
             let subject = Subject::Lifetime { access: first, owner, ended: true, last };
+            let is_operation =
+                |agent| graph.hierarchy.operation(agent).is_some() && graph.hierarchy.cta_of(agent) == owner;
+            if graph.events[first].agent.is_some_and(is_operation) {
+                let rules = vec!["LT-2", "LT-3"];
+                return Some(bare("lifetime::operation-pending", Property::Lifetime, rules, subject));
+            }
             ("lifetime::peer-may-have-exited", subject)
         }
         _ => return None,
@@ -29,7 +35,9 @@ pub fn explain(
 /// The last thing that some thread of a CTA does.
 fn last_event(graph: &EventGraph, witness: &Witness, cta: CtaId) -> Option<EventId> {
     let is_own = |event: &EventId| {
-        graph.events[*event].agent.is_some_and(|agent| graph.hierarchy.cta_of(agent) == cta)
+        graph.events[*event].agent.is_some_and(|agent| {
+            graph.hierarchy.cta_of(agent) == cta && graph.hierarchy.operation(agent).is_none()
+        })
     };
     let executed = witness.execution.executed.iter().filter(is_own);
     executed.max_by_key(|&event| graph.events[event].position)

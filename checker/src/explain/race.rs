@@ -26,13 +26,29 @@ pub fn explain(
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
-    let reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
+    let mut reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
+    if !refined("race.mixed-size") && !refined("race.scope-too-narrow") {
+        let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
+        if let Some(reason) = of_operations {
+            reasons
+                .retain(|reason| !matches!(reason, Reason::NothingObserved { .. } | Reason::WeakEnd { .. }));
+            reasons.push(reason);
+        }
+    }
     let (code, rule) = if refined("race.mixed-size") {
         ("race::mixed-size", "MM-20")
     } else if refined("race.alias") {
         ("race::alias", "MM-41")
     } else if refined("race.scope-too-narrow") {
         ("race::scope-too-narrow", "MM-18")
+    } else if refined("race.not-carried") {
+        ("race::not-carried", "MM-30")
+    } else if refined("race.async-writes") {
+        ("race::async-writes", "AS-2")
+    } else if refined("race.async-source") {
+        ("race::async-source", "AS-2")
+    } else if refined("race.async-destination") {
+        ("race::async-destination", "AS-2")
     } else {
         ("race::uniform", "MM-19")
     };
@@ -46,6 +62,24 @@ pub fn explain(
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
+}
+
+/// Why an asynchronous operation is not ordered with the other access, or does not order the two.
+fn operation_reason(
+    graph: &EventGraph,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    for (access, other) in [(earlier, later), (later, earlier)] {
+        if let Some(operation) = links.operation_between(access, other) {
+            return Some(Reason::NotCarried { operation, access });
+        }
+    }
+    let of_operation = |event: EventId| {
+        graph.events[event].agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some())
+    };
+    let (event, other) = if of_operation(earlier) { (earlier, later) } else { (later, earlier) };
+    of_operation(event).then(|| Reason::NotCompleted { event, other, known: links.known_by(event) })
 }
 
 /// A race that only different proxies make.

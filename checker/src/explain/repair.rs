@@ -1,15 +1,18 @@
 //! Changes that might take a race (or a failed assertion) away, each tried by a check of the changed graph; the first that holds is kept.
 //!
-//! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`: moving or
-//! adding instructions is beyond this pass.
+//! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`; what is added
+//! is a proxy fence where only that is missing ([`insert`]). Moving instructions is beyond this pass.
+
+pub mod insert;
 
 use super::chain::{Chain, scope_of};
 use super::{Explanation, Reason, Subject};
 use crate::check::{CheckError, Config, recheck_graph};
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
+use crate::event::{AtomicClass, Event, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
 use crate::verdict::{Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+use insert::Insertion;
 use std::collections::BTreeMap;
 
 /// Most changes tried per finding.
@@ -31,6 +34,8 @@ pub struct Change {
 pub struct Repair {
     /// What to change.
     pub changes: Vec<Change>,
+    /// What to add.
+    pub insertion: Option<Insertion>,
     /// What was checked of the result.
     pub checked: Vec<Property>,
     /// Only for executions within the loop bound.
@@ -80,11 +85,18 @@ pub fn find(
     properties.extend(config.properties.iter().filter(|&&property| property == Property::Assert));
     let start = (config.clock)();
     let time_left = config.deadline_us.saturating_sub(start);
-    let mut tried: Vec<Vec<Change>> = Vec::new();
-    for edits in candidates(graph, explanation, ends) {
+    let mut tried: Vec<(Vec<Change>, Option<Insertion>)> = Vec::new();
+    let insertions =
+        insert::candidates(graph, explanation).into_iter().map(|added| (Vec::new(), Some(added)));
+    let edits = candidates(graph, explanation, ends).into_iter().map(|edits| (edits, None));
+    for (edits, insertion) in insertions.chain(edits) {
         let mut changed = graph.clone();
         let changes = apply(&mut changed, &edits);
-        if changes.is_empty() || tried.contains(&changes) {
+        if let Some(insertion) = &insertion {
+            insert::insert(&mut changed, insertion);
+        }
+        let attempt = (changes, insertion);
+        if (attempt.0.is_empty() && attempt.1.is_none()) || tried.contains(&attempt) {
             continue;
         }
         let now = (config.clock)();
@@ -99,10 +111,13 @@ pub fn find(
         let verdict = recheck_graph(changed, model, &config)?;
         if matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound) {
             let within_bound = verdict == Verdict::ProvedUpToBound;
-            let only_strengthens_ends = ends.is_some_and(|ends| only_strengthens(graph, &changes, ends));
-            return Ok(Some(Repair { changes, checked: properties, within_bound, only_strengthens_ends }));
+            let (changes, insertion) = attempt;
+            let only_strengthens_ends =
+                insertion.is_none() && ends.is_some_and(|ends| only_strengthens(graph, &changes, ends));
+            let checked = properties;
+            return Ok(Some(Repair { changes, insertion, checked, within_bound, only_strengthens_ends }));
         }
-        tried.push(changes);
+        tried.push(attempt);
     }
     Ok(None)
 }
@@ -179,7 +194,11 @@ fn link_candidates(graph: &EventGraph, chain: &Chain) -> Vec<Vec<Edit>> {
 fn apply(graph: &mut EventGraph, edits: &[Edit]) -> Vec<Change> {
     let mut changes: BTreeMap<SiteId, Change> = BTreeMap::new();
     for edit in edits {
-        let Some(site) = graph.events[edit.event].site else { continue };
+        let Event { site: Some(site), agent, .. } = graph.events[edit.event] else { continue };
+        if agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some()) {
+            // The sems of asynchronous operations are not the programmer's to choose.
+            continue;
+        }
         let before =
             changes.get(&site).map_or_else(|| graph.sites[site].text.clone(), |change| change.after.clone());
         let Some(after) = edited_text(graph, &before, edit) else { continue };

@@ -3,7 +3,7 @@
 use super::Case;
 use crate::encode::goal::MBARRIER;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, RestrictedFence, UnknownKind};
-use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject};
+use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSORMAP};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -155,6 +155,11 @@ impl Words<'_> {
             Subject::Flag { name, pair: (a, b) } if name.starts_with(MBARRIER) => {
                 self.mbarrier_flag(name, *a, *b)
             }
+            Subject::Flag { name, pair: (read, _) } if name == TENSORMAP => format!(
+                "{} uses {} without having acquired it",
+                self.thread(*read),
+                self.object_instance(*read).unwrap_or_default()
+            ),
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
             }
@@ -363,6 +368,14 @@ impl Words<'_> {
                      between them in the CTA of {end}{elsewhere}"
                 )
             }
+            Reason::NotCompleted { event, other, known } => self.not_completed(*event, *other, *known, explanation),
+            Reason::NotCarried { operation, access } => format!(
+                "the only way between the two leads through {} (started by {}): whoever waits for it knows that its own \
+                 accesses are over, and nothing of what {} did before it",
+                self.thread(*operation),
+                self.quoted(*operation),
+                self.thread(*access),
+            ),
             Reason::ProxyFencesOutOfOrder { .. } => {
                 "(1) comes before (2), and the fences of both proxies lie between them, but the fence of the proxy of (1) \
                  must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
@@ -380,6 +393,39 @@ impl Words<'_> {
                     .to_owned()
             }
         }
+    }
+
+    /// That nothing says that an operation is done, and what would.
+    fn not_completed(
+        &self,
+        event: EventId,
+        other: EventId,
+        known: Option<EventId>,
+        explanation: &Explanation,
+    ) -> String {
+        let graph = self.graph();
+        let agent = graph.events[event].agent;
+        let signal = graph.mbarriers.iter().find_map(|mbarrier| {
+            let own = mbarrier.operations.iter().any(|operation| {
+                graph.events[operation.event].agent == agent && agent.is_some() && operation.event != event
+            });
+            own.then(|| mbarrier.name.clone())
+        });
+        let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
+        let over = match signal {
+            Some(name) => format!("it is over once a wait for {name} has seen its complete-tx"),
+            None => "it is over once the thread that started it has waited for its group".to_owned(),
+        };
+        let end = self.end(other, explanation);
+        let gap = match known {
+            Some(wait) => format!(
+                "{} of {} knows it, but nothing leads from there to {end}",
+                self.quoted(wait),
+                self.thread(wait)
+            ),
+            None => format!("nobody waits for it, so nothing orders it before {end}"),
+        };
+        format!("{what}: {over}; {gap}, and nothing orders {end} before its start")
     }
 
     /// What a restricted fence is about, and where an access is instead.
@@ -483,8 +529,9 @@ impl Words<'_> {
 
     /// The help line of a repair that an earlier finding has told already.
     pub fn repair_again(&self, repair: &Repair) -> String {
-        let lines: Vec<String> =
-            repair.changes.iter().map(|change| self.line(self.graph().sites[change.site].span)).collect();
+        let sites = repair.changes.iter().map(|change| change.site);
+        let sites = sites.chain(repair.insertion.iter().map(|insertion| insertion.site));
+        let lines: Vec<String> = sites.map(|site| self.line(self.graph().sites[site].span)).collect();
         format!("the change to {} that is given above mends this too", lines.join(" and "))
     }
 
@@ -498,6 +545,12 @@ impl Words<'_> {
                 format!("`{}` on {} into `{}`", change.before, self.line(span), change.after)
             })
             .collect();
+        let added = repair.insertion.as_ref().map(|insertion| {
+            let place = if insertion.is_after { "after" } else { "before" };
+            let site = &self.graph().sites[insertion.site];
+            format!("add `{}` right {place} `{}` on {}", insertion.text, site.text, self.line(site.span))
+        });
+        let todo = added.unwrap_or_else(|| format!("change {}", changes.join(" and ")));
         let assertions =
             if repair.checked.contains(&Property::Assert) { " and no failed assertion" } else { "" };
         let bound = if repair.within_bound { " within the loop bound" } else { "" };
@@ -506,10 +559,7 @@ impl Words<'_> {
         } else {
             ""
         };
-        format!(
-            "change {} (checked: with this change no race{assertions} is left{bound}{caveat})",
-            changes.join(" and ")
-        )
+        format!("{todo} (checked: with this change no race{assertions} is left{bound}{caveat})")
     }
 }
 
