@@ -115,6 +115,11 @@ const FINDINGS: &[Code] = &[
         "race-async-destination",
         "memory is accessed while an asynchronous operation may still write it"
     ),
+    finding!(
+        "race::matrix-register",
+        "race-matrix-register",
+        "registers of a matrix operation are accessed while it may still use them"
+    ),
     finding!("race::async-writes", "race-async-writes", "two asynchronous operations write the same bytes"),
     finding!(
         "race::not-carried",
@@ -247,6 +252,11 @@ const FINDINGS: &[Code] = &[
         "async::single-cta",
         "async-single-cta",
         "`st.async` or `red.async` in a cluster of a single CTA"
+    ),
+    finding!(
+        "async::no-matrix-fence",
+        "async-no-matrix-fence",
+        "a matrix operation is started without a `wgmma.fence` before it"
     ),
     finding!(
         "async::cancel-failed",

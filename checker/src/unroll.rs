@@ -234,16 +234,27 @@ impl<'a> Unroller<'a> {
         for (id, storage) in self.kernel.storages.iter_enumerated() {
             let object = self.kernel.objects.iter().find(|object| object.storage == id);
             let name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
-            let instances = if storage.space == Space::Shared { n_ctas } else { 1 };
+            let n_threads = u32::try_from(self.graph.hierarchy.n_threads()).unwrap_or(u32::MAX);
+            let instances = match storage.space {
+                Space::Shared => n_ctas,
+                Space::Register => n_threads,
+                Space::Global | Space::Param => 1,
+            };
             for instance in 0..instances {
                 let name = if instances > 1 {
-                    format!("{name} of {}", self.cta_name(CtaId(instance)))
+                    match storage.space {
+                        Space::Register => {
+                            format!("{name} of {}", self.graph.hierarchy.describe(AgentId(instance)))
+                        }
+                        _ => format!("{name} of {}", self.cta_name(CtaId(instance))),
+                    }
                 } else {
                     name.clone()
                 };
                 let location = self.graph.locations.push(Location {
                     storage: id,
                     name,
+                    is_register: storage.space == Space::Register,
                     size_bytes: storage.size_bytes,
                     initial: storage.initial.clone(),
                     cta: (storage.space == Space::Shared).then_some(CtaId(instance)),

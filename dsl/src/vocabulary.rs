@@ -122,6 +122,8 @@ pub enum Space {
     Global,
     /// One instance per CTA.
     Shared,
+    /// One instance per thread: registers that asynchronous matrix operations access.
+    Register,
     /// Kernel parameters (`__grid_constant__`), read-only; tensor maps only.
     Param,
 }
@@ -131,6 +133,7 @@ impl fmt::Display for Space {
         f.write_str(match self {
             Self::Global => "global",
             Self::Shared => "shared",
+            Self::Register => "register",
             Self::Param => "param",
         })
     }

@@ -291,6 +291,7 @@ impl Encoder<'_> {
             | BaseRelation::ExitRelease
             | BaseRelation::Signals
             | BaseRelation::Issue
+            | BaseRelation::Start
             | BaseRelation::Completion
             | BaseRelation::PhaseOrder
             | BaseRelation::InPhaseOrder => {

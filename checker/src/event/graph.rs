@@ -51,6 +51,8 @@ pub struct EventGraph {
     pub signal_edges: Vec<BarrierEdge>,
     /// From the instruction that starts an asynchronous operation to the events of that operation.
     pub issue_edges: Vec<BarrierEdge>,
+    /// From the instruction up to which program order counts for an asynchronous operation to the events of that operation.
+    pub start_edges: Vec<BarrierEdge>,
     /// From what an asynchronous operation does to the instruction by which a thread knows that it is done (AS-7, AS-20).
     pub completion_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to those that happen in a later phase of it.
@@ -94,6 +96,7 @@ impl EventGraph {
             barrier_edges: Vec::new(),
             signal_edges: Vec::new(),
             issue_edges: Vec::new(),
+            start_edges: Vec::new(),
             completion_edges: Vec::new(),
             phase_edges: Vec::new(),
             moment_edges: Vec::new(),
@@ -108,12 +111,13 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 7] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 8] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
             (BaseRelation::Signals, &self.signal_edges),
             (BaseRelation::Issue, &self.issue_edges),
+            (BaseRelation::Start, &self.start_edges),
             (BaseRelation::Completion, &self.completion_edges),
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
@@ -195,6 +199,8 @@ pub struct Location {
     pub storage: StorageId,
     /// Name of the first object declared over it, for messages (`flag`, `tile of cta 1`).
     pub name: String,
+    /// Whether it is registers of one thread.
+    pub is_register: bool,
     /// Its size.
     pub size_bytes: u32,
     /// Its initial contents.
@@ -276,6 +282,8 @@ pub enum EventKind {
         /// Scope, if it releases.
         scope: Scope,
     },
+    /// `wgmma.fence`.
+    MatrixFence,
     /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
     AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.

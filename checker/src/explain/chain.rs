@@ -614,6 +614,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
+        | EventKind::MatrixFence
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::CtaStart(_)

@@ -43,6 +43,8 @@ pub fn explain(
         ("race::scope-too-narrow", "MM-18")
     } else if refined("race.not-carried") {
         ("race::not-carried", "MM-30")
+    } else if refined("race.register") {
+        ("race::matrix-register", "AS-26")
     } else if refined("race.async-writes") {
         ("race::async-writes", "AS-2")
     } else if refined("race.async-source") {

@@ -308,6 +308,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
+        | EventKind::MatrixFence
         | EventKind::Issue { .. }
         | EventKind::RestrictedFence(_)
         | EventKind::BarrierArrive

@@ -298,7 +298,7 @@ fn base_sets(graph: &EventGraph) -> BTreeMap<BaseSet, EventSet> {
     let n = graph.events.len();
     BaseSet::ALL
         .iter()
-        .map(|&(base, _)| (base, EventSet::from_fn(n, |event| in_set(&graph.events[event], base))))
+        .map(|&(base, _)| (base, EventSet::from_fn(n, |event| in_set(graph, &graph.events[event], base))))
         .collect()
 }
 
@@ -307,7 +307,7 @@ fn is_strong(access: &Access) -> bool {
 }
 
 /// Whether an event belongs to a base set.
-pub fn in_set(event: &Event, base: BaseSet) -> bool {
+pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
     let access = event.kind.access();
     let fence = match event.kind {
         EventKind::Fence { sem, scope } => Some((sem, scope)),
@@ -406,6 +406,7 @@ pub fn in_set(event: &Event, base: BaseSet) -> bool {
         BaseSet::Surface => proxy == Some(Proxy::Surface),
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),
+        BaseSet::Register => access.is_some_and(|access| graph.locations[access.location].is_register),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),

@@ -35,10 +35,14 @@ impl Words<'_> {
     pub fn advice(&self, subject: &Subject) -> Option<&'static str> {
         match subject {
             Subject::Misuse { help, .. } => Some(help),
-            Subject::Lifetime { access, owner, ended: true, .. } if self.is_own_operation(*access, *owner) => Some(
-                "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
+            Subject::Lifetime { access, owner, ended: true, .. }
+                if self.is_own_operation(*access, *owner) =>
+            {
+                Some(
+                    "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
                  copy from shared memory; for one into it, wait for the phase of its mbarrier",
-            ),
+                )
+            }
             Subject::Lifetime { ended: true, .. } => Some(
                 "let every thread of the cluster pass a cluster barrier after the last access of a peer's memory: \
                  `barrier.cluster.arrive; barrier.cluster.wait;` before the kernel ends",

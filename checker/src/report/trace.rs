@@ -148,6 +148,7 @@ fn relevant(
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
             | EventKind::AsyncWait
+            | EventKind::MatrixFence
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
@@ -255,6 +256,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         | EventKind::Fence { .. }
         | EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
+        | EventKind::MatrixFence
         | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
         | EventKind::CtaExit(_) => instruction,

@@ -125,6 +125,7 @@ impl Words<'_> {
             EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
+            | EventKind::MatrixFence
             | EventKind::RestrictedFence(_) => "fence",
             EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
             EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => "passes",
@@ -482,6 +483,7 @@ impl Words<'_> {
             | EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
+            | EventKind::MatrixFence
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }

@@ -15,6 +15,7 @@
 
 mod bulk;
 mod cancel;
+mod matrix;
 mod store;
 mod transfer;
 
@@ -43,6 +44,10 @@ const DONE: u32 = 3;
 pub struct AsyncLog {
     started: Vec<Started>,
     commits: Vec<Commit>,
+    /// `wgmma.fence`s of the thread, with their guards.
+    fences: Vec<(EventId, TermRef)>,
+    /// Matrix operations of the thread, by accumulator.
+    matrices: Vec<matrix::Started>,
     /// Responses of `try_cancel` in the whole launch.
     responses: Vec<cancel::Response>,
 }
@@ -66,6 +71,8 @@ impl AsyncLog {
     pub fn start_thread(&mut self) {
         self.started.clear();
         self.commits.clear();
+        self.fences.clear();
+        self.matrices.clear();
     }
 }
 
@@ -78,6 +85,8 @@ struct Operation {
     guard: TermRef,
     /// Where in its thread it was started.
     position: u32,
+    /// Whether it comes after what is before the thread's last `wgmma.fence` only.
+    starts_at_fence: bool,
 }
 
 impl Unroller<'_> {
@@ -110,6 +119,8 @@ impl Unroller<'_> {
             AsyncOp::QueryCancel { destination, query, response } => {
                 self.query_cancel(state, frame, *destination, *query, response)
             }
+            AsyncOp::Matrix(matrix) => self.matrix(state, frame, site, matrix),
+            AsyncOp::MatrixFence => self.matrix_fence(state, site),
             AsyncOp::TensormapReplace { map } => self.replace_tensormap(state, frame, site, map),
         }
     }
@@ -177,7 +188,7 @@ impl Unroller<'_> {
         let event = &self.graph.events[issue];
         let (position, site) = (event.position, event.site);
         let site = site.expect("an issue belongs to an instruction");
-        Operation { agent, issue, site, guard, position }
+        Operation { agent, issue, site, guard, position, starts_at_fence: false }
     }
 
     /// An event of an operation.
@@ -189,8 +200,16 @@ impl Unroller<'_> {
         kind: EventKind,
     ) -> Result<EventId, UnrollError> {
         let event = self.emit_for(operation.agent, guard, position, kind, operation.site)?;
-        let condition = TermPool::TRUE;
-        self.graph.issue_edges.push(BarrierEdge { from: operation.issue, wait: event, condition });
+        let edge = |from| BarrierEdge { from, wait: event, condition: TermPool::TRUE };
+        self.graph.issue_edges.push(edge(operation.issue));
+        if operation.starts_at_fence {
+            // all that comes before a `wgmma.fence` of the thread, and no more.
+            let fences: Vec<BarrierEdge> =
+                self.asynchronous.fences.iter().map(|&(fence, _)| edge(fence)).collect();
+            self.graph.start_edges.extend(fences);
+        } else {
+            self.graph.start_edges.push(edge(operation.issue));
+        }
         Ok(event)
     }
 

@@ -133,6 +133,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
         | EventKind::RestrictedFence(_) => "F",
         EventKind::Issue { .. } => "issue",
         EventKind::AsyncWait => "async-wait",
+        EventKind::MatrixFence => "wgmma-fence",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",

@@ -293,6 +293,7 @@ impl Unroller<'_> {
         let hierarchy = &self.graph.hierarchy;
         let instance = match (object.space, place.rank) {
             (Space::Global | Space::Param, _) => 0,
+            (Space::Register, _) => self.agent.0,
             (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
@@ -407,6 +408,9 @@ fn async_address(operation: &AsyncOp) -> Option<&Address> {
         AsyncOp::Store(store) => Some(&store.address),
         AsyncOp::TryCancel { response, .. } => Some(response),
         AsyncOp::TensormapReplace { map } => Some(map),
-        AsyncOp::Commit(_) | AsyncOp::Wait { .. } | AsyncOp::QueryCancel { .. } => None,
+        AsyncOp::Matrix(matrix) => Some(&matrix.accumulator),
+        AsyncOp::MatrixFence | AsyncOp::Commit(_) | AsyncOp::Wait { .. } | AsyncOp::QueryCancel { .. } => {
+            None
+        }
     }
 }

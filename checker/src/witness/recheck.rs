@@ -250,7 +250,7 @@ fn exact_basis(
         .iter()
         .map(|&(base, _)| {
             let set = EventSet::from_fn(n, |event| {
-                executed.contains(event) && base::in_set(&graph.events[event], base)
+                executed.contains(event) && base::in_set(graph, &graph.events[event], base)
             });
             (base, set)
         })

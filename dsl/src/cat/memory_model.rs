@@ -193,6 +193,8 @@ base_names! {
         Constant = "CON",
         /// Accesses through the async proxy, and `fence.proxy.async`.
         Async = "ASYNC",
+        /// Accesses of registers that matrix operations access, too.
+        Register = "REGISTER",
         /// Accesses through the tensormap proxy.
         Tensormap = "TMAP",
         /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`.
@@ -258,6 +260,9 @@ base_names! {
         SameHome = "home",
         /// From the instruction that starts an asynchronous operation to the events of that operation.
         Issue = "issue",
+        /// From the instruction up to which its thread's program order counts for an asynchronous operation to the events of
+        /// that operation: the one that starts it, or `wgmma.fence` for `wgmma.mma_async`.
+        Start = "start",
         /// From what an asynchronous operation does to the instruction by which a thread knows that it is done.
         Completion = "completion",
         /// From an arrival to a passage of the same barrier instance (MM-34, MM-37).

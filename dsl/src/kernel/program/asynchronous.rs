@@ -56,6 +56,10 @@ pub enum AsyncOp {
         /// The response, 128 bits.
         response: Expression,
     },
+    /// `wgmma.mma_async`: `accumulator += a * b`, of which only what is read and written counts (AS-24).
+    Matrix(MatrixOp),
+    /// `wgmma.fence`: orders register accesses before and after it with matrix operations (AS-25).
+    MatrixFence,
     /// `tensormap.replace`: a weak generic write of the whole tensor map (AS-35).
     TensormapReplace {
         /// In global memory or the own CTA.
@@ -70,6 +74,21 @@ pub enum AsyncGroup {
     Copy,
     /// Of bulk copies that complete by `.bulk_group`.
     Bulk,
+    /// Of `wgmma.mma_async`.
+    Matrix,
+}
+
+/// The operands of `wgmma.mma_async`: each one run of elements, which is read or written as a whole.
+#[derive(Clone, Debug)]
+pub struct MatrixOp {
+    /// Registers: of [`Space::Register`](crate::vocabulary::Space).
+    pub accumulator: Address,
+    /// `scale-d`: whether the old accumulator is added; if not, it is not read.
+    pub accumulates: bool,
+    /// Registers, or shared memory of the own CTA.
+    pub a: Address,
+    /// Shared memory of the own CTA.
+    pub b: Address,
 }
 
 /// The operands of `cp.async`: a generic, weak copy from global memory to the own CTA's shared memory.
