@@ -360,6 +360,7 @@ impl Unroller<'_> {
                 None => return String::new(),
             },
             InstructionKind::Async(_)
+            | InstructionKind::SetMaxRegisters { .. }
             | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence

@@ -205,7 +205,8 @@ impl Unroller<'_> {
                 ProxyFenceKind::TensormapRelease { .. } | ProxyFenceKind::TensormapAcquire { .. },
             )
             | InstructionKind::TensormapCopyFence { .. }
-            | InstructionKind::Async(_) => Err(not_modelled(instruction)),
+            | InstructionKind::Async(_)
+            | InstructionKind::SetMaxRegisters { .. } => Err(not_modelled(instruction)),
         }
     }
 

@@ -4,8 +4,8 @@ use super::super::ast::{Name, Operand};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
-    Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, ElementKind, Expression, Instruction,
+    InstructionKind, Register, RegisterId, StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -88,6 +88,8 @@ impl Body<'_> {
             Operation::ElectSync => self.resolve_elect(&site)?,
             Operation::GetCtaRank { is_generic } => self.resolve_cta_rank(&site, is_generic)?,
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
+            Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
+            Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
         let opcode_span = site.opcode.span;
         self.push(span, StatementKind::Instruction(Instruction { text, opcode_span, kind }));
@@ -149,6 +151,7 @@ impl Body<'_> {
             ));
         };
         let (address, width) = self.resolve_address(memory)?;
+        self.reject_map(&address, site.opcode.text)?;
         self.check_proxy(&site.opcode, &address, access, &memory.name)?;
         self.check_space(&address, access, &memory.name)?;
         if let (Some(window), Some((_, span))) = (access.window, access.space) {
@@ -169,6 +172,20 @@ impl Body<'_> {
             return Err(self.report(error));
         }
         Ok((address, width))
+    }
+
+    /// A tensor map is opaque: its instructions read and write it.
+    pub(super) fn reject_map(&mut self, address: &Address, opcode: &str) -> Resolved<()> {
+        if self.element_of(address.base) != ElementKind::Tensormap {
+            return Ok(());
+        }
+        let message = format!("`{opcode}` cannot access a tensor map");
+        let error = Diagnostic::new("validate::tensormap-access", message, address.span, "128 opaque bytes");
+        Err(self.report(
+            error
+                .with_help("write it with `tensormap.replace` or `tensormap.cp_fenceproxy`")
+                .with_rule("AS-35"),
+        ))
     }
 
     fn check_space(&mut self, address: &Address, access: &Access, name: &Name) -> Resolved<()> {
@@ -413,7 +430,7 @@ impl Body<'_> {
     }
 
     /// A vector is at most 16 bytes (32 on newer targets), aligned as a whole, and within the innermost dimension.
-    fn check_vector(&mut self, address: &Address, width: Width, access: &Access) -> Resolved<()> {
+    pub(super) fn check_vector(&mut self, address: &Address, width: Width, access: &Access) -> Resolved<()> {
         let n = u32::from(access.elements);
         if n == 1 {
             return Ok(());
@@ -584,6 +601,7 @@ pub(super) fn operand_span(operand: &Operand, fallback: Span) -> Span {
     match operand {
         Operand::Memory(memory) => memory.place.0,
         Operand::Vector(elements) => elements.first().map_or(fallback, |element| element.place.0),
+        Operand::Tensor(tensor) => tensor.place.0,
         Operand::Sink(place) => place.0,
         Operand::Expr(expr) => expr.place.0,
     }
