@@ -269,7 +269,7 @@ fn unmet(function: &str, argument: &Argument, demand: Demand, use_of: Locality) 
         Demand::Rank(n) if argument.rank.is_some_and(|rank| rank != usize::from(n)) => (
             "validate::tensor-rank",
             format!("`{function}` uses this tensor map with {n} coordinates"),
-            format!("{} dimensions", argument.rank.unwrap_or_default()),
+            format!("its tensor has {}", argument.rank.unwrap_or_default()),
             "give it as many coordinates as the tensor has dimensions",
         ),
         Demand::OwnCta | Demand::NotShared | Demand::NotParam | Demand::Rank(_) => return None,

@@ -221,7 +221,8 @@ impl Body<'_> {
                     address.span,
                     format!("in {found} memory"),
                 )
-                .with_label(self.objects[object].span, "declared here");
+                .with_label(self.objects[object].span, "declared here")
+                .with_help(format!("name an object that is declared `{space}`"));
                 Err(self.report(error.with_rule(rule)))
             }
         }

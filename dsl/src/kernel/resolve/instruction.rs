@@ -4,8 +4,8 @@ use super::super::ast::{Name, Operand};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, ElementKind, Expression, Instruction,
-    InstructionKind, Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
+    Register, RegisterId, StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -172,20 +172,6 @@ impl Body<'_> {
             return Err(self.report(error));
         }
         Ok((address, width))
-    }
-
-    /// A tensor map is opaque: its instructions read and write it.
-    pub(super) fn reject_map(&mut self, address: &Address, opcode: &str) -> Resolved<()> {
-        if self.element_of(address.base) != ElementKind::Tensormap {
-            return Ok(());
-        }
-        let message = format!("`{opcode}` cannot access a tensor map");
-        let error = Diagnostic::new("validate::tensormap-access", message, address.span, "128 opaque bytes");
-        Err(self.report(
-            error
-                .with_help("write it with `tensormap.replace` or `tensormap.cp_fenceproxy`")
-                .with_rule("AS-35"),
-        ))
     }
 
     fn check_space(&mut self, address: &Address, access: &Access, name: &Name) -> Resolved<()> {

@@ -234,6 +234,7 @@ impl Body<'_> {
         let Some(rmw) = opcode.reduction else { return Err(super::Reported) };
         let kind = match rmw.op {
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => 'b',
+            _ if width == 128 => 'b',
             _ => 'u',
         };
         let (ty, span) = opcode.ty.unwrap_or((PtxType { kind, width }, rmw.span));

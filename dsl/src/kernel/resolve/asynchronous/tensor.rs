@@ -138,10 +138,10 @@ impl Body<'_> {
         if let Some(described) = self.tensor_of(&map)
             && described.box_dimensions.len() != usize::from(n)
         {
-            let message = format!("the tensor has {} dimensions, not {n}", described.box_dimensions.len());
+            let message = format!("the tensor has {}, not {n}", dimensions(described.box_dimensions.len()));
             let declared = self.objects[described.object].span;
             let error =
-                Diagnostic::new("validate::tensor-rank", message, rank_span, format!("{n} dimensions"))
+                Diagnostic::new("validate::tensor-rank", message, rank_span, dimensions(usize::from(n)))
                     .with_label(map.span, "this tensor map")
                     .with_label(declared, "the tensor")
                     .with_help(format!("write `.{}d`", described.box_dimensions.len()));
@@ -177,6 +177,20 @@ impl Body<'_> {
         let error = Diagnostic::new("validate::not-tensormap", message, map.span, "not a tensor map")
             .with_help(format!("declare it as one: `param {name}: tensormap of src[4];`"));
         Err(self.report(error.with_rule("AS-35")))
+    }
+
+    /// A tensor map is opaque: its instructions read and write it.
+    pub(in crate::kernel::resolve) fn reject_map(&mut self, address: &Address, opcode: &str) -> Resolved<()> {
+        if self.element_of(address.base) != ElementKind::Tensormap {
+            return Ok(());
+        }
+        let message = format!("`{opcode}` cannot access a tensor map");
+        let error = Diagnostic::new("validate::tensormap-access", message, address.span, "128 opaque bytes");
+        Err(self.report(
+            error
+                .with_help("write it with `tensormap.replace` or `tensormap.cp_fenceproxy`")
+                .with_rule("AS-35"),
+        ))
     }
 
     /// What a map describes; unknown for a reference.
@@ -337,4 +351,8 @@ impl Body<'_> {
             None => error.with_help("leave the instruction out, or write it where the map is named"),
         }))
     }
+}
+
+fn dimensions(n: usize) -> String {
+    format!("{n} dimension{}", if n == 1 { "" } else { "s" })
 }
