@@ -87,7 +87,7 @@ fn names_and_types() {
         ("final { assert [x] == tid; }", "resolve::final-register", "gone"),
         ("nothing(1);", "resolve::unknown-function", "nothing"),
         ("let m: mbarrier = 1;", "resolve::unknown-type", "shared bar: mbarrier;"),
-        ("global m: tensormap;", "unsupported::tensormap", "not checked"),
+        ("global m: tensormap;", "validate::tensormap", "tensormap of src[4]"),
         ("shared m: tmem;", "unsupported::tmem", "not checked"),
     ] {
         check_body(body, code, part);
@@ -243,8 +243,8 @@ fn fence_and_barrier_legality() {
         ("bar.popc.u32 0;", "validate::barrier-form", "bar.red.popc.u32"),
         ("bar.sync;", "validate::operand-count", "a barrier"),
         ("bar.warp.sync 0;", "validate::warp-mask", "0xffffffff"),
-        ("cp.async.bulk.commit_group;", "unsupported::instruction", "not checked"),
-        ("st.async.u32 [x], 1;", "unsupported::instruction", "not checked"),
+        ("griddepcontrol.wait;", "unsupported::instruction", "one by one"),
+        ("st.async.u32 [x], 1;", "validate::operand-count", "an mbarrier"),
         ("fense.gpu;", "resolve::unknown-instruction", "did you mean `fence`?"),
         ("let v = add.u32 1;", "resolve::unknown-instruction", "expressions"),
         ("await (bar.red.and.pred 0, true);", "validate::await-side-effect", "reads, atomics"),

@@ -365,7 +365,8 @@ impl Unroller<'_> {
                 Some(address) => address,
                 None => return String::new(),
             },
-            InstructionKind::Barrier { .. }
+            InstructionKind::SetMaxRegisters { .. }
+            | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence

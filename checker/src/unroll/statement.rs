@@ -210,6 +210,12 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
+            InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
+                "unsupported::instruction",
+                format!("`{}` is not checked by this version", instruction.text),
+                instruction.opcode_span,
+                "read, not checked here",
+            )),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Depth is computed as nodes are built, so that no later pass (nor the destructor) can overflow the stack.
 
 use crate::span::Span;
-use crate::vocabulary::Proxy;
+use crate::vocabulary::{Proxy, Space};
 
 /// The deepest nesting of expressions, statements or brackets that is accepted.
 pub const MAX_DEPTH: u32 = 256;
@@ -196,7 +196,7 @@ pub enum StatementKind {
         /// Dimensions.
         fields: Vec<(Name, Expr)>,
     },
-    /// `global` / `shared`
+    /// `global` / `shared` / `param`
     Object(Object),
     /// `view`
     View(View),
@@ -297,8 +297,8 @@ pub enum Pattern {
 /// `global a[3]: u32 = …;`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Object {
-    /// `shared` rather than `global`.
-    pub shared: bool,
+    /// The state space.
+    pub space: Space,
     /// How it is accessed: `texture`, `surface` and `constant` instead of `global`.
     pub proxy: Proxy,
     /// The name.
@@ -311,6 +311,17 @@ pub struct Object {
     pub initial: Option<Initial>,
     /// The object it is another address of.
     pub alias: Option<Name>,
+    /// What a tensor map describes.
+    pub tensor: Option<Tensor>,
+}
+
+/// `of src[4, 8]`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tensor {
+    /// The object.
+    pub of: Name,
+    /// The sizes of a box, outermost first.
+    pub box_dimensions: Vec<Expr>,
 }
 
 /// `view a[2]: u16 of x + 4;`
@@ -363,6 +374,7 @@ impl Expr {
                 .map(|operand| match operand {
                     Operand::Memory(memory) => memory.depth(),
                     Operand::Vector(elements) => deepest(elements),
+                    Operand::Tensor(tensor) => tensor.map.depth().max(deepest(&tensor.coordinates)),
                     Operand::Expr(expr) => expr.depth,
                     Operand::Sink(_) => 0,
                 })
@@ -426,10 +438,23 @@ pub enum Operand {
     Memory(Memory),
     /// `{a, b}`
     Vector(Vec<Expr>),
+    /// `[map, {x, y}]`
+    Tensor(TensorOperand),
     /// `_`
     Sink(Place),
     /// A value.
     Expr(Expr),
+}
+
+/// A tensor map with the coordinates of a box.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorOperand {
+    /// With its brackets.
+    pub place: Place,
+    /// The map.
+    pub map: Memory,
+    /// Innermost dimension first.
+    pub coordinates: Vec<Expr>,
 }
 
 /// A name with indices.

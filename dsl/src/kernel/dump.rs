@@ -1,9 +1,9 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, BarrierKind, ElementKind, Expression, ExpressionKind, Instruction, InstructionKind,
-    Kernel, MbarrierOp, MbarrierPhase, Object, Program, ProxyFenceKind, Register, RegisterId, Statement,
-    StatementKind, Width,
+    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Expression,
+    ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object, Program,
+    ProxyFenceKind, Register, RegisterId, Statement, StatementKind, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -68,9 +68,12 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             Proxy::Generic => String::new(),
             proxy => format!(" {proxy}"),
         };
+        let tensor = object.tensor.as_ref().map_or(String::new(), |tensor| {
+            format!(" of {}{:?}", kernel.objects[tensor.object].name, tensor.box_dimensions)
+        });
         let _ = writeln!(
             out,
-            "  {} {}{dimensions}: {} storage {} byte {} mapping {}{proxy}",
+            "  {} {}{dimensions}: {}{tensor} storage {} byte {} mapping {}{proxy}",
             object.space,
             object.name,
             type_name(object.element, object.width),
@@ -224,7 +227,8 @@ impl Names<'_> {
                 text
             }
             InstructionKind::WarpSync { mask } => self.expression(mask),
-            InstructionKind::Async(_) => String::new(),
+            InstructionKind::Async(op) => self.asynchronous(op),
+            InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }
@@ -251,6 +255,79 @@ impl Names<'_> {
             }
             MbarrierOp::PendingCount { destination, state } => {
                 format!("{} <- {}", result(destination), self.expression(state))
+            }
+        }
+    }
+
+    fn asynchronous(&self, op: &AsyncOp) -> String {
+        match op {
+            AsyncOp::Copy(copy) => {
+                let (destination, source) = (self.address(&copy.destination), self.address(&copy.source));
+                let mut text = format!("{destination} <- {source}, {} bytes", copy.bytes);
+                for (name, value) in [("read", &copy.source_bytes), ("ignore", &copy.ignore_source)] {
+                    if let Some(value) = value {
+                        text += &format!(", {name} {}", self.expression(value));
+                    }
+                }
+                text
+            }
+            AsyncOp::CopyArrive { mbarrier, .. } => self.address(mbarrier),
+            AsyncOp::Bulk(copy) => self.bulk_copy(copy),
+            AsyncOp::Prefetch { source } => self.bulk_end(source),
+            AsyncOp::Commit(_) => String::new(),
+            AsyncOp::Wait { pending, .. } => pending.to_string(),
+            AsyncOp::Store(store) => {
+                let values: Vec<String> = store.values.iter().map(|value| self.expression(value)).collect();
+                let mut text = format!("{} <- {}", self.address(&store.address), values.join(", "));
+                if let Some(op) = store.reduction {
+                    text += &format!(" by {op:?}");
+                }
+                if let Some(mbarrier) = &store.mbarrier {
+                    text += &format!(", signal {}", self.address(mbarrier));
+                }
+                text
+            }
+            AsyncOp::TryCancel { response, mbarrier, .. } => {
+                format!("{}, signal {}", self.address(response), self.address(mbarrier))
+            }
+            AsyncOp::QueryCancel { destination, response, .. } => {
+                let destination = destination.map_or("_".to_owned(), |register| self.register(register));
+                format!("{destination} <- {}", self.expression(response))
+            }
+            AsyncOp::TensormapReplace { map } => self.address(map),
+            AsyncOp::Matrix(matrix) => {
+                let sign = if matrix.accumulates { "+=" } else { "=" };
+                let (a, b) = (self.address(&matrix.a), self.address(&matrix.b));
+                format!("{} {sign} {a} * {b}", self.address(&matrix.accumulator))
+            }
+            AsyncOp::MatrixFence => String::new(),
+        }
+    }
+
+    fn bulk_copy(&self, copy: &BulkCopy) -> String {
+        let mut text = format!("{} <- {}", self.bulk_end(&copy.destination), self.bulk_end(&copy.source));
+        if let Some(bytes) = &copy.bytes {
+            text += &format!(", bytes {}", self.expression(bytes));
+        }
+        if let Some(op) = copy.reduction {
+            text += &format!(" by {op:?}.{}.{}", copy.sem, copy.scope);
+        }
+        if let BulkCompletion::Mbarrier(mbarrier) = &copy.completion {
+            text += &format!(", signal {}", self.address(mbarrier));
+        }
+        if let Some(mask) = &copy.multicast {
+            text += &format!(", to {}", self.expression(mask));
+        }
+        text
+    }
+
+    fn bulk_end(&self, end: &BulkEnd) -> String {
+        match end {
+            BulkEnd::Memory(address) => self.address(address),
+            BulkEnd::Tensor(tensor) => {
+                let coordinates: Vec<String> =
+                    tensor.coordinates.iter().map(|coordinate| self.expression(coordinate)).collect();
+                format!("{} {{{}}}", self.address(&tensor.map), coordinates.join(", "))
             }
         }
     }

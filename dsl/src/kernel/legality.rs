@@ -12,9 +12,14 @@ use crate::span::Span;
 use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
+pub use asynchronous::{
+    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
+    check_reduction_type,
+};
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 
 mod access;
+mod asynchronous;
 mod barrier;
 mod cluster;
 mod fence;
@@ -85,6 +90,13 @@ pub enum Operation {
     },
     /// `mbarrier`
     Mbarrier(MbarrierOpcode),
+    /// `cp.async`, `st.async` and so on.
+    Async(AsyncOpcode),
+    /// `setmaxnreg`
+    SetMaxRegisters {
+        /// `.inc`
+        increase: bool,
+    },
 }
 
 /// A proxy fence before its operands are looked at.
@@ -154,6 +166,11 @@ pub struct Rmw {
 /// Checks an opcode against PTX's rules and the target's floors.
 pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     match opcode.mnemonic {
+        "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
+        "cp" => asynchronous::check_copy(opcode, target),
+        "clusterlaunchcontrol" => asynchronous::check_launch_control(opcode, target),
+        "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
+        "griddepcontrol" => Err(asynchronous::check_dependent_launch(opcode)),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
@@ -162,6 +179,9 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "mbarrier" => mbarrier::check(opcode, target),
         "elect" => cluster::check_elect(opcode, target),
         "getctarank" => cluster::check_rank(opcode, target),
+        "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
+            asynchronous::check_replace(opcode, target)
+        }
         "tensormap" => proxy::check_tensormap(opcode, target),
         _ => Err(unknown(opcode)),
     }

@@ -160,16 +160,18 @@ impl Printer<'_> {
             }
             StatementKind::Object(object) => {
                 let space = match object.proxy {
-                    Proxy::Generic if object.shared => "shared",
-                    Proxy::Generic => "global",
-                    proxy => proxy.name(),
+                    Proxy::Generic => object.space.to_string(),
+                    proxy => proxy.name().to_owned(),
                 };
                 let initial =
                     object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
                 let alias = object.alias.as_ref().map_or(String::new(), |of| format!(" alias {}", of.text));
+                let tensor = object.tensor.as_ref().map_or(String::new(), |tensor| {
+                    format!(" of {}[{}]", tensor.of.text, list(&tensor.box_dimensions))
+                });
                 let dimensions = indices(&object.dimensions);
                 self.line(&format!(
-                    "{space} {}{dimensions}: {}{initial}{alias};",
+                    "{space} {}{dimensions}: {}{initial}{alias}{tensor};",
                     object.name.text, object.ty.text
                 ));
             }
@@ -286,12 +288,15 @@ fn top(value: &Expr) -> String {
 fn operand(operand: &Operand) -> String {
     match operand {
         Operand::Memory(place) => format!("[{}]", memory(place)),
-        Operand::Vector(elements) => {
-            format!("{{{}}}", elements.iter().map(expr).collect::<Vec<_>>().join(", "))
-        }
+        Operand::Vector(elements) => format!("{{{}}}", list(elements)),
+        Operand::Tensor(tensor) => format!("[{}, {{{}}}]", memory(&tensor.map), list(&tensor.coordinates)),
         Operand::Sink(_) => "_".to_owned(),
         Operand::Expr(value) => expr(value),
     }
+}
+
+fn list(values: &[Expr]) -> String {
+    values.iter().map(expr).collect::<Vec<_>>().join(", ")
 }
 
 fn expr(value: &Expr) -> String {
@@ -319,7 +324,7 @@ fn expr_in(value: &Expr, at_least: u8) -> String {
         ExprKind::Reference(place) => format!("&{}", memory(place)),
         ExprKind::Final(place) => format!("[{}]", memory(place)),
         ExprKind::Call { function, arguments } => {
-            format!("{}({})", function.text, arguments.iter().map(expr).collect::<Vec<_>>().join(", "))
+            format!("{}({})", function.text, list(arguments))
         }
         ExprKind::Instruction { operands, .. } if matches!(operands.as_slice(), [Operand::Memory(_)]) => {
             top(value)

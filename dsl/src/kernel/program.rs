@@ -622,6 +622,13 @@ pub enum InstructionKind {
     },
     /// An asynchronous operation, or a wait for some (§5).
     Async(AsyncOp),
+    /// `setmaxnreg`: no memory effect; an increase may wait for registers that other warps give back (AS-41).
+    SetMaxRegisters {
+        /// `.inc` rather than `.dec`.
+        increase: bool,
+        /// Registers per thread: 24 to 256, a multiple of 8.
+        count: u32,
+    },
 }
 
 /// Which form of `bar`.

@@ -12,6 +12,7 @@ use crate::span::Span;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
+mod asynchronous;
 mod body;
 mod calls;
 mod cluster;
@@ -177,6 +178,7 @@ impl Checker {
     fn parse_element(&mut self, ty: &ast::Name) -> Resolved<(Width, ElementKind)> {
         match ty.text.as_str() {
             "mbarrier" => Ok((64, ElementKind::Mbarrier)),
+            "tensormap" => Ok((64, ElementKind::Tensormap)),
             _ => Ok((self.parse_type(ty, true)?, ElementKind::Data)),
         }
     }
@@ -200,10 +202,15 @@ impl Checker {
                     Diagnostic::new("resolve::unknown-type", message, span, "not a type of values").with_help(
                         "declare `shared bar: mbarrier;`; a parameter takes its address: `bar: &mbarrier`",
                     )
+                } else if other == "tensormap" {
+                    let message = "a tensor map is memory, not a value";
+                    Diagnostic::new("resolve::unknown-type", message, span, "not a type of values").with_help(
+                        "declare `param map: tensormap of src[4];`; a parameter takes its address: `map: &tensormap`",
+                    )
                 } else {
                     let message = format!("there is no type `{other}`");
                     Diagnostic::new("resolve::unknown-type", message, span, "unknown type")
-                        .with_help("types are `u8`, `u16`, `u32`, `u64` and `b128`, and of memory `mbarrier`")
+                        .with_help("types are `u8`, `u16`, `u32`, `u64` and `b128`, and of memory `mbarrier` and `tensormap`")
                 };
                 return Err(self.report(error));
             }
@@ -214,7 +221,6 @@ impl Checker {
 
 fn unsupported_type(name: &str) -> Option<&'static str> {
     match name {
-        "tensormap" => Some("unsupported::tensormap"),
         "tmem" => Some("unsupported::tmem"),
         _ => None,
     }

@@ -101,6 +101,8 @@ pub enum Token<'t> {
     Global,
     #[token("shared")]
     Shared,
+    #[token("param")]
+    Param,
     #[token("texture")]
     Texture,
     #[token("surface")]

@@ -3,7 +3,7 @@
 use super::{
     Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, Proxy, PtxType, Rmw, Scope, Sem, Span, Target,
     Window, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier,
-    unsupported, unsupported_modifier,
+    unsupported_modifier,
 };
 
 const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"];
@@ -12,7 +12,8 @@ const KNOWN: &[&str] = &[
     "global", "shared", "v2", "v4", "u8", "u16", "u32", "u64", "b8", "b16", "b32", "b64", "b128", "s8",
     "s16", "s32", "s64", "ca", "cg", "cs", "cv", "lu", "wb", "wt",
 ];
-const OPERATIONS: &[(&str, AtomicOp)] = &[
+/// Operations of `atom` and `red` by name.
+pub(super) const OPERATIONS: &[(&str, AtomicOp)] = &[
     ("add", AtomicOp::Add),
     ("inc", AtomicOp::Inc),
     ("dec", AtomicOp::Dec),
@@ -68,8 +69,6 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
                 return Err(constant_is_read_only(modifier.span));
             }
             set_once(&mut parts.constant, (), modifier)?;
-        } else if text == "async" {
-            return Err(unsupported(opcode));
         } else if is_float(text)
             || text.starts_with("param")
             || text.starts_with("proxy::")

@@ -1,7 +1,8 @@
 //! What only the whole call graph shows: recursion, state spaces of reference arguments, calls inside `await`.
 
 use super::super::program::{
-    AddressBase, Function, FunctionId, InstructionKind, MbarrierOp, ReferenceId, Statement, StatementKind,
+    AddressBase, AsyncOp, Function, FunctionId, InstructionKind, MbarrierOp, ReferenceId, Statement,
+    StatementKind,
 };
 use super::Checker;
 use crate::diagnostic::Diagnostic;
@@ -20,8 +21,8 @@ pub(super) struct CallGraph {
     pub(super) sites: Vec<CallSite>,
     /// (function, reference parameter) to the state space its uses demand, and such a use.
     pub(super) spaces: BTreeMap<(usize, usize), (Space, Span)>,
-    /// (function, reference parameter) to a use that needs memory of the own CTA.
-    locals: BTreeMap<(usize, usize), Locality>,
+    /// (function, reference parameter, what it must stand for) to a use that needs it.
+    demands: BTreeMap<(usize, usize, Demand), Locality>,
     /// Calls inside an `await`.
     pub(super) awaited: Vec<(FunctionId, Span)>,
 }
@@ -41,10 +42,25 @@ pub(super) struct Argument {
     pub(super) space: Option<Space>,
     /// Whether `mapa` gives it.
     pub(super) is_peer: bool,
+    /// Dimensions of the tensor that a tensor map describes.
+    pub(super) rank: Option<usize>,
     pub(super) span: Span,
 }
 
-/// A use of a reference parameter that needs memory of the own CTA.
+/// What a reference parameter must stand for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Demand {
+    /// Memory of the own CTA.
+    OwnCta,
+    /// A tensor map that may be used: not one in shared memory.
+    NotShared,
+    /// A tensor map that may be written.
+    NotParam,
+    /// A tensor map of so many dimensions.
+    Rank(u8),
+}
+
+/// A use of a reference parameter that demands something of it.
 #[derive(Clone, Copy)]
 pub(super) struct Locality {
     pub(super) span: Span,
@@ -55,8 +71,22 @@ pub(super) struct Locality {
 
 impl CallGraph {
     /// Remembers the first such use of a parameter.
-    pub(super) fn note_local(&mut self, function: FunctionId, reference: ReferenceId, locality: Locality) {
-        self.locals.entry((function.index(), reference.index())).or_insert(locality);
+    pub(super) fn note(
+        &mut self,
+        function: FunctionId,
+        reference: ReferenceId,
+        demand: Demand,
+        use_of: Locality,
+    ) {
+        self.demands.entry((function.index(), reference.index(), demand)).or_insert(use_of);
+    }
+
+    /// What the callee of a site demands of one of its references.
+    fn demands_of(&self, site: &CallSite, position: usize) -> Vec<(Demand, Locality)> {
+        let function = site.callee.index();
+        let first = (function, position, Demand::OwnCta);
+        let last = (function, position, Demand::Rank(u8::MAX));
+        self.demands.range(first..=last).map(|(&(_, _, demand), &use_of)| (demand, use_of)).collect()
     }
 }
 
@@ -65,7 +95,7 @@ impl Checker {
     pub(super) fn check_calls(&mut self, functions: &IndexVec<FunctionId, Function>) {
         if self.check_recursion(functions.len()) {
             self.check_spaces();
-            self.check_peers();
+            self.check_demands();
             self.check_awaited(functions);
         }
     }
@@ -167,39 +197,31 @@ impl Checker {
         self.diagnostics.extend(errors);
     }
 
-    /// A parameter that must be in the own CTA gets no address of a peer, through however many calls.
-    fn check_peers(&mut self) {
+    /// What a use of a parameter demands holds for the arguments, through however many calls.
+    fn check_demands(&mut self) {
         loop {
-            let mut grew = false;
+            let mut found = Vec::new();
             for site in &self.calls.sites {
-                for (position, argument) in site.references.iter().enumerate() {
-                    let demand = self.calls.locals.get(&(site.callee.index(), position)).copied();
-                    if let (Some(demand), AddressBase::Reference(reference), Some(owner), false) =
-                        (demand, argument.base, site.owner, argument.is_peer)
-                        && let Entry::Vacant(free) =
-                            self.calls.locals.entry((owner.index(), reference.index()))
-                    {
-                        free.insert(demand);
-                        grew = true;
+                for (position, argument) in site.references.iter().enumerate().filter(|(_, a)| !a.is_peer) {
+                    if let (AddressBase::Reference(reference), Some(owner)) = (argument.base, site.owner) {
+                        let demands = self.calls.demands_of(site, position).into_iter();
+                        found.extend(demands.map(|(demand, use_of)| (owner, reference, demand, use_of)));
                     }
                 }
             }
-            if !grew {
+            let before = self.calls.demands.len();
+            for (owner, reference, demand, use_of) in found {
+                self.calls.note(owner, reference, demand, use_of);
+            }
+            if self.calls.demands.len() == before {
                 break;
             }
         }
         let mut errors = Vec::new();
         for site in &self.calls.sites {
-            for (position, argument) in site.references.iter().enumerate().filter(|(_, a)| a.is_peer) {
-                if let Some(demand) = self.calls.locals.get(&(site.callee.index(), position)) {
-                    let name = &self.signatures[site.callee].name;
-                    let message = format!("`{name}` needs an address in the own CTA; this one is in a peer");
-                    errors.push(
-                        Diagnostic::new("validate::peer-address", message, argument.span, "in a peer CTA")
-                            .with_label(demand.span, demand.why)
-                            .with_help("let a thread of the peer CTA do it, on its own memory")
-                            .with_rule(demand.rule),
-                    );
+            for (position, argument) in site.references.iter().enumerate() {
+                for (demand, use_of) in self.calls.demands_of(site, position) {
+                    errors.extend(unmet(&self.signatures[site.callee].name, argument, demand, use_of));
                 }
             }
         }
@@ -223,6 +245,39 @@ impl Checker {
     }
 }
 
+/// The error for an argument that is not what its function demands.
+fn unmet(function: &str, argument: &Argument, demand: Demand, use_of: Locality) -> Option<Diagnostic> {
+    let (code, message, label, help) = match demand {
+        Demand::OwnCta if argument.is_peer => (
+            "validate::peer-address",
+            format!("`{function}` needs an address in the own CTA; this one is in a peer"),
+            "in a peer CTA".to_owned(),
+            "let a thread of the peer CTA do it, on its own memory",
+        ),
+        Demand::NotShared if argument.space == Some(Space::Shared) => (
+            "validate::tensormap-space",
+            format!("`{function}` uses this tensor map, which is in shared memory"),
+            "in shared memory".to_owned(),
+            "copy it to a global tensor map with `tensormap.cp_fenceproxy`, and use that one",
+        ),
+        Demand::NotParam if argument.space == Some(Space::Param) => (
+            "validate::tensormap-space",
+            format!("`{function}` writes this tensor map, which is a parameter of the kernel"),
+            "read-only".to_owned(),
+            "declare it `global`",
+        ),
+        Demand::Rank(n) if argument.rank.is_some_and(|rank| rank != usize::from(n)) => (
+            "validate::tensor-rank",
+            format!("`{function}` uses this tensor map with {n} coordinates"),
+            format!("its tensor has {}", argument.rank.unwrap_or_default()),
+            "give it as many coordinates as the tensor has dimensions",
+        ),
+        Demand::OwnCta | Demand::NotShared | Demand::NotParam | Demand::Rank(_) => return None,
+    };
+    let error = Diagnostic::new(code, message, argument.span, label);
+    Some(error.with_label(use_of.span, use_of.why).with_help(help).with_rule(use_of.rule))
+}
+
 /// Whether a function only reads and does atomics. Recursion was ruled out before.
 fn is_quiet(functions: &IndexVec<FunctionId, Function>, id: FunctionId, known: &mut [Option<bool>]) -> bool {
     if let Some(answer) = known[id.index()] {
@@ -242,6 +297,7 @@ pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
             InstructionKind::Load { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::GetCtaRank { .. }
+            | InstructionKind::Async(AsyncOp::QueryCancel { .. })
             | InstructionKind::Mbarrier(MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. }) => None,
             _ => Some(statement),
         },

@@ -2,8 +2,9 @@
 
 use super::super::ast::{ExprKind, Operand};
 use super::super::legality::ProxyFenceOpcode;
-use super::super::program::{Address, AddressBase, InstructionKind, ProxyFenceKind, Width};
+use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, ProxyFenceKind, Width};
 use super::Resolved;
+use super::asynchronous::described;
 use super::body::Body;
 use super::constant::parse_literal;
 use super::expression::constant_value;
@@ -56,7 +57,7 @@ impl Body<'_> {
         let memory = match operand {
             Operand::Memory(memory) => Some(memory.clone()),
             Operand::Expr(expr) => Self::as_memory(expr),
-            Operand::Vector(_) | Operand::Sink(_) => None,
+            Operand::Vector(_) | Operand::Tensor(_) | Operand::Sink(_) => None,
         };
         let Some(memory) = memory else {
             return Err(self.wrong_operand(site, operand_span(operand, site.span), "an address, `[x]`,"));
@@ -101,12 +102,41 @@ impl Body<'_> {
                 let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
                 self.expect_map_size(site, &site.operands[2], "UB-F2")?;
                 self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
+                self.check_map_copy(&destination, &source)?;
                 let kind = InstructionKind::TensormapCopyFence { destination, source, scope };
                 return Ok((text, kind, Vec::new()));
             }
         };
         self.expect_operands(site, 0, 0, "no operands")?;
         Ok((text, plain, Vec::new()))
+    }
+
+    /// A tensor map stays the description of what it is declared to describe.
+    fn check_map_copy(&mut self, destination: &Address, source: &Address) -> Resolved<()> {
+        let elements = (self.element_of(destination.base), self.element_of(source.base));
+        if (elements.0 == ElementKind::Tensormap) != (elements.1 == ElementKind::Tensormap) {
+            let message = "one end is a tensor map, the other is not";
+            let error =
+                Diagnostic::new("validate::not-tensormap", message, source.span, described(elements.1))
+                    .with_label(destination.span, described(elements.0))
+                    .with_help("declare both as `tensormap of` the same object");
+            return Err(self.report(error.with_rule("UB-F2")));
+        }
+        if let (Some(to), Some(from)) = (self.tensor_of(destination), self.tensor_of(source))
+            && to != from
+        {
+            let message = "a tensor map describes one object for good in this version";
+            let error = Diagnostic::new(
+                "unsupported::tensormap-address",
+                message,
+                source.span,
+                "describes another box",
+            )
+            .with_label(destination.span, "copied here")
+            .with_help("declare both as `tensormap of` the same object, with the same box");
+            return Err(self.report(error));
+        }
+        Ok(())
     }
 
     /// 128 bytes of one state space, in the own CTA.
@@ -141,6 +171,9 @@ impl Body<'_> {
     ) -> Resolved<()> {
         let AddressBase::Object(object) = address.base else { return Ok(()) };
         let object = &self.objects[object];
+        if object.element == ElementKind::Tensormap {
+            return Ok(());
+        }
         let bytes = u128::from(object.n_elements()) * u128::from(width / 8);
         if bytes >= TENSORMAP_BYTES {
             return Ok(());
@@ -166,7 +199,7 @@ impl Body<'_> {
     }
 
     /// Checks the state space of an object; for a reference, its callers are checked.
-    fn expect_space(
+    pub(super) fn expect_space(
         &mut self,
         site: &Site<'_>,
         address: &Address,
@@ -188,7 +221,8 @@ impl Body<'_> {
                     address.span,
                     format!("in {found} memory"),
                 )
-                .with_label(self.objects[object].span, "declared here");
+                .with_label(self.objects[object].span, "declared here")
+                .with_help(format!("name an object that is declared `{space}`"));
                 Err(self.report(error.with_rule(rule)))
             }
         }

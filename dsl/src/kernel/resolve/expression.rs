@@ -96,6 +96,7 @@ impl Body<'_> {
             }
             ExprKind::Final(memory) => {
                 let (address, width) = self.resolve_address(memory)?;
+                self.reject_map(&address, "final")?;
                 Ok(Expression { span, width, kind: ExpressionKind::FinalValue(Box::new(address)) })
             }
             ExprKind::Element(memory) => {
@@ -222,6 +223,7 @@ impl Body<'_> {
         match parts.mnemonic {
             "elect" => return Some(1),
             "getctarank" => return Some(32),
+            "clusterlaunchcontrol" => return Some(if parts.has("is_canceled") { 1 } else { 32 }),
             "mbarrier" if parts.has("pending_count") => return Some(32),
             "mbarrier" if parts.has("test_wait") || parts.has("try_wait") => return Some(1),
             _ => {}

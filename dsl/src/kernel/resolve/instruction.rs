@@ -88,6 +88,8 @@ impl Body<'_> {
             Operation::ElectSync => self.resolve_elect(&site)?,
             Operation::GetCtaRank { is_generic } => self.resolve_cta_rank(&site, is_generic)?,
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
+            Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
+            Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
         let opcode_span = site.opcode.span;
         self.push(span, StatementKind::Instruction(Instruction { text, opcode_span, kind }));
@@ -149,6 +151,7 @@ impl Body<'_> {
             ));
         };
         let (address, width) = self.resolve_address(memory)?;
+        self.reject_map(&address, site.opcode.text)?;
         self.check_proxy(&site.opcode, &address, access, &memory.name)?;
         self.check_space(&address, access, &memory.name)?;
         if let (Some(window), Some((_, span))) = (access.window, access.space) {
@@ -413,7 +416,7 @@ impl Body<'_> {
     }
 
     /// A vector is at most 16 bytes (32 on newer targets), aligned as a whole, and within the innermost dimension.
-    fn check_vector(&mut self, address: &Address, width: Width, access: &Access) -> Resolved<()> {
+    pub(super) fn check_vector(&mut self, address: &Address, width: Width, access: &Access) -> Resolved<()> {
         let n = u32::from(access.elements);
         if n == 1 {
             return Ok(());
@@ -584,6 +587,7 @@ pub(super) fn operand_span(operand: &Operand, fallback: Span) -> Span {
     match operand {
         Operand::Memory(memory) => memory.place.0,
         Operand::Vector(elements) => elements.first().map_or(fallback, |element| element.place.0),
+        Operand::Tensor(tensor) => tensor.place.0,
         Operand::Sink(place) => place.0,
         Operand::Expr(expr) => expr.place.0,
     }

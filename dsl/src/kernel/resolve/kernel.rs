@@ -2,7 +2,8 @@
 
 use super::super::ast::{self, Initial, StatementKind as Ast};
 use super::super::program::{
-    ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Width,
+    ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Tensor,
+    Width,
 };
 use super::body::{Binding, Body, Mutability};
 use super::{Checker, Reported, Resolved};
@@ -228,11 +229,12 @@ impl Body<'_> {
         span: Span,
         n_aliases: &mut BTreeMap<super::super::program::StorageId, u32>,
     ) -> Resolved<()> {
-        let space = if object.shared { Space::Shared } else { Space::Global };
+        let space = object.space;
         let (width, element) = self.checker.parse_element(&object.ty)?;
         if element == ElementKind::Mbarrier {
             self.check_mbarrier_object(object, space)?;
         }
+        let tensor = self.check_tensormap_object(object, element)?;
         let (dimensions, bytes) = self.resolve_dimensions(&object.name, &object.dimensions, width)?;
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
@@ -260,6 +262,8 @@ impl Body<'_> {
                     return Err(self.report(error));
                 }
                 let initial = match &object.initial {
+                    // Initialised by the host; what it is, its declaration says.
+                    None if space == Space::Param => InitialBytes::Known(vec![0; bytes as usize]),
                     None => InitialBytes::Unknown,
                     Some(initial) => InitialBytes::Known(self.resolve_initial(
                         initial,
@@ -283,7 +287,7 @@ impl Body<'_> {
             offset_bytes,
             mapping,
             proxy,
-            tensor: None,
+            tensor,
             span,
         };
         let id = self.objects.push(resolved);
@@ -305,6 +309,47 @@ impl Body<'_> {
             return Err(self.report(error.with_help(help).with_rule("MB-1")));
         }
         Ok(())
+    }
+
+    /// Only tensor maps are described, opaque, and kernel parameters.
+    fn check_tensormap_object(
+        &mut self,
+        object: &ast::Object,
+        element: ElementKind,
+    ) -> Resolved<Option<Tensor>> {
+        let name = &object.name;
+        let illegal = |message: String, label: &str, help: String| {
+            Diagnostic::new("validate::tensormap", message, name.place.0, label)
+                .with_help(help)
+                .with_rule("AS-35")
+        };
+        if element != ElementKind::Tensormap {
+            let error = if object.tensor.is_some() {
+                let message = format!("`{}` is no tensor map, so it describes nothing", name.text);
+                illegal(
+                    message,
+                    "`of` here",
+                    format!("write `{}: tensormap of …;`, or `view {}…`", name.text, name.text),
+                )
+            } else if object.space == Space::Param {
+                let message =
+                    format!("`{}` is a memory parameter, and only tensor maps can be one", name.text);
+                illegal(
+                    message,
+                    "not a tensor map",
+                    "declare it `global`, or as a parameter: `kernel k(N in 0..=3)`".to_owned(),
+                )
+            } else {
+                return Ok(None);
+            };
+            return Err(self.report(error));
+        }
+        if object.initial.is_some() || object.alias.is_some() {
+            let message = format!("`{}` is a tensor map: it has no initial value and is no alias", name.text);
+            let help = format!("write `{}: tensormap of src[4];`", name.text);
+            return Err(self.report(illegal(message, "declared here", help)));
+        }
+        self.resolve_tensor(object).map(Some)
     }
 
     fn mbarrier_space(&mut self, name: &str, span: Span) -> Reported {
@@ -336,6 +381,7 @@ impl Body<'_> {
         name: &ast::Name,
     ) -> Resolved<Object> {
         let object = self.find_object(of)?;
+        self.reject_opaque(&object, of.place.0)?;
         let object_bytes = object.n_elements() * u64::from(object.width / 8);
         if object.space != space || object_bytes != u64::from(bytes) {
             let message = format!(
@@ -349,10 +395,29 @@ impl Body<'_> {
         Ok(object)
     }
 
+    /// The bytes of a tensor map have no other name.
+    fn reject_opaque(&mut self, object: &Object, span: Span) -> Resolved<()> {
+        if object.element != ElementKind::Tensormap {
+            return Ok(());
+        }
+        let message = format!("`{}` is a tensor map; its bytes have no other name", object.name);
+        let error = Diagnostic::new("validate::tensormap", message, span, "a tensor map")
+            .with_label(object.span, "declared here")
+            .with_help("declare a second tensor map");
+        Err(self.report(error.with_rule("AS-35")))
+    }
+
     fn resolve_view(&mut self, view: &ast::View, span: Span) -> Resolved<()> {
         let (width, element) = self.checker.parse_element(&view.ty)?;
         let (dimensions, bytes) = self.resolve_dimensions(&view.name, &view.dimensions, width)?;
         let object = self.find_object(&view.of)?;
+        self.reject_opaque(&object, view.of.place.0)?;
+        if element == ElementKind::Tensormap {
+            let message = format!("`{}` cannot be a tensor map over other bytes", view.name.text);
+            let error = Diagnostic::new("validate::tensormap", message, view.ty.place.0, "not in a view")
+                .with_help(format!("write `global {}: tensormap of src[4];`", view.name.text));
+            return Err(self.report(error.with_rule("AS-35")));
+        }
         if element == ElementKind::Mbarrier && object.space != Space::Shared {
             return Err(self.mbarrier_space(&object.name, view.of.place.0));
         }

@@ -8,7 +8,7 @@ use super::super::program::{
     MbarrierPhase, MbarrierWait, RegisterId, Width,
 };
 use super::body::Body;
-use super::calls::Locality;
+use super::calls::{Demand, Locality};
 use super::expression::constant_value;
 use super::instruction::{Parts, Results, Site, operand_span};
 use super::{Reported, Resolved};
@@ -276,7 +276,8 @@ impl Body<'_> {
         if let (AddressBase::Reference(reference), Some(function), None) =
             (address.base, self.owner, &address.rank)
         {
-            self.checker.calls.note_local(function, reference, Locality { span: address.span, rule, why });
+            let use_of = Locality { span: address.span, rule, why };
+            self.checker.calls.note(function, reference, Demand::OwnCta, use_of);
         }
     }
 

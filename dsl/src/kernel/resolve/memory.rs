@@ -3,6 +3,7 @@
 use super::super::ast::{Expr, ExprKind, Memory, Name};
 use super::super::program::{Address, AddressBase, ElementKind, Expression, ReferenceId, Width};
 use super::super::program::{FunctionId, RegisterId, StatementKind};
+use super::asynchronous::described;
 use super::body::{Binding, Body};
 use super::calls::{Argument, CallSite};
 use super::{ParameterKind, Reported, Resolved};
@@ -169,6 +170,7 @@ impl Body<'_> {
             base: address.base,
             space: self.space_of(address),
             is_peer: address.rank.is_some(),
+            rank: self.tensor_of(address).map(|tensor| tensor.box_dimensions.len()),
             span: address.span,
         });
         let references = arguments.collect();
@@ -237,14 +239,18 @@ impl Body<'_> {
         let (address, found) = self.resolve_place(&memory, true)?;
         let holds = self.element_of(address.base);
         if holds != element {
-            let what = |element| if element == ElementKind::Mbarrier { "an mbarrier" } else { "data" };
             let message = format!(
                 "`{function}` takes the address of {}; `{}` holds {}",
-                what(element),
+                described(element),
                 memory.name.text,
-                what(holds)
+                described(holds)
             );
-            let error = Diagnostic::new("resolve::argument-kind", message, address.span, what(holds));
+            let error = Diagnostic::new("resolve::argument-kind", message, address.span, described(holds));
+            if element == ElementKind::Tensormap || holds == ElementKind::Tensormap {
+                let help =
+                    "a tensor map is declared as one and passed as one: `param map: tensormap of src[4];`";
+                return Err(self.report(error.with_help(help).with_rule("AS-35")));
+            }
             let ty =
                 if element == ElementKind::Mbarrier { "mbarrier".to_owned() } else { format!("u{width}") };
             return Err(self.report(
