@@ -127,6 +127,11 @@ const FINDINGS: &[Code] = &[
         "the completion of an asynchronous operation is taken for that of what its thread did before"
     ),
     finding!(
+        "race::tensormap",
+        "race-tensormap",
+        "a tensor map is written while a tensor copy may read it, or without the fences of its proxy"
+    ),
+    finding!(
         "race::tensormap-not-acquired",
         "race-tensormap-not-acquired",
         "a tensor map in global memory is used without having been acquired"

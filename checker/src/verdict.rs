@@ -187,9 +187,10 @@ pub struct Outcome {
     pub statistics: Statistics,
 }
 
-/// The proxies that a graph's accesses go through.
+/// The proxies of the formal model that a graph's accesses go through.
 pub fn proxies(graph: &EventGraph) -> BTreeSet<Proxy> {
-    graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy).collect()
+    let used = graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy);
+    used.filter(|proxy| Proxy::FORMAL.contains(proxy)).collect()
 }
 
 /// What the graph has and the model's text never mentions: to such a model it would be nothing at all, and what it lets
@@ -197,12 +198,15 @@ pub fn proxies(graph: &EventGraph) -> BTreeSet<Proxy> {
 pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagnostic> {
     let has = |kind: &TermKind| model.terms.iter().any(|term| term.kind == *kind);
     let has_set = |set: BaseSet| has(&TermKind::Set(SetKind::Base(set)));
-    let counts = has(&TermKind::Relation(RelationKind::Base(BaseRelation::Signals)));
+    let has_relation = |base| has(&TermKind::Relation(RelationKind::Base(base)));
+    let counts = has_relation(BaseRelation::Signals);
+    let starts = has_relation(BaseRelation::Start);
     let (site, name) = graph.events.iter().find_map(|event| {
         let (is_known, name) = match &event.kind {
             EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_) => {
                 (counts, BaseRelation::Signals.name())
             }
+            EventKind::Issue { .. } => (starts, BaseRelation::Start.name()),
             EventKind::RestrictedFence(fence) => (has_set(fence.set()), fence.set().name()),
             _ => return None,
         };

@@ -204,6 +204,17 @@ pub enum Reason {
         /// What it would have to carry.
         access: EventId,
     },
+    /// A tensor map is written in the generic proxy and read by a tensor copy, and the halves of its fence do not meet.
+    TensormapNotPublished {
+        /// The write.
+        write: EventId,
+        /// The read.
+        read: EventId,
+        /// Whether the writing thread releases it afterwards.
+        is_released: bool,
+        /// Whether the copying thread acquires it before.
+        is_acquired: bool,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -230,6 +241,7 @@ impl Reason {
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
             Self::NotCompleted { .. } => &["AS-2"],
             Self::NotCarried { .. } => &["MM-30"],
+            Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
         }
     }
 
@@ -239,7 +251,9 @@ impl Reason {
             Self::WeakLink { event, other }
             | Self::OutOfScope { event, other, .. }
             | Self::WeakEnd { event, other } => vec![event, other],
-            Self::PartialLink { write, read } => vec![write, read],
+            Self::PartialLink { write, read } | Self::TensormapNotPublished { write, read, .. } => {
+                vec![write, read]
+            }
             Self::NoRelease { write, after, nearby } => {
                 [write, after].into_iter().chain(nearby.map(Nearby::event)).collect()
             }

@@ -7,7 +7,7 @@ use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
 
 /// The order of the two accesses, generic accesses assumed, and what keeps it from counting.
@@ -26,7 +26,8 @@ pub fn explain(
     let mut reasons = Vec::new();
     for (event, other) in [(earlier, later), (later, earlier)] {
         let proxy = graph.events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy);
-        if proxy == Proxy::Generic {
+        if proxy == Proxy::Generic || (is_asynchronous(proxy) && event == earlier) {
+            // Completion stands for a fence right after an asynchronous access (AS-19).
             continue;
         }
         let fences: Vec<EventId> = witness
@@ -36,8 +37,22 @@ pub fn explain(
             .filter(|&fence| is_fence_of(graph, fence, proxy))
             .filter(|&fence| is_before(earlier, fence) && is_before(fence, later))
             .collect();
-        if !fences.iter().any(|&fence| is_same_cta(graph, fence, event)) {
-            let elsewhere = fences.first().copied();
+        let relations = &witness.basis.relations;
+        let counts = |fence: EventId| {
+            if is_asynchronous(proxy) {
+                relations[&BaseRelation::SameHome].contains(fence, event)
+            } else {
+                is_same_cta(graph, fence, event)
+            }
+        };
+        let is_about = |fence: EventId| {
+            !is_asynchronous(proxy) || relations[&BaseRelation::Window].contains(event, fence)
+        };
+        if let Some(&fence) = fences.iter().find(|&&fence| counts(fence) && !is_about(fence)) {
+            reasons.push(Reason::NotCovered { fence, access: event });
+        }
+        if !fences.iter().any(|&fence| counts(fence) && is_about(fence)) {
+            let elsewhere = fences.iter().copied().find(|&fence| !counts(fence));
             reasons.push(Reason::MissingProxyFence { event, other, proxy, elsewhere });
         }
     }
@@ -56,7 +71,15 @@ fn base_causality(model: &MemoryModel, witness: &Witness) -> Option<BitMatrix> {
 }
 
 fn is_fence_of(graph: &EventGraph, event: EventId, proxy: Proxy) -> bool {
-    matches!(graph.events[event].kind, EventKind::ProxyFence(fence) if fence == ProxyFence::With(proxy))
+    match graph.events[event].kind {
+        EventKind::ProxyFence(fence) => fence == ProxyFence::With(proxy),
+        EventKind::AsyncFence(_) => proxy == Proxy::Async,
+        _ => false,
+    }
+}
+
+fn is_asynchronous(proxy: Proxy) -> bool {
+    matches!(proxy, Proxy::Async | Proxy::Tensormap)
 }
 
 fn is_same_cta(graph: &EventGraph, a: EventId, b: EventId) -> bool {

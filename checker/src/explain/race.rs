@@ -2,11 +2,11 @@
 
 use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
 use super::{Explanation, Subject, bare, proxy};
-use crate::event::{Access, EventGraph, EventId, EventKind, Role};
+use crate::event::{Access, EventGraph, EventId, EventKind, RestrictedFence, Role};
 use crate::verdict::Property;
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::vocabulary::Sem;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::vocabulary::{Proxy, Sem};
 
 /// The facts of a race.
 pub fn explain(
@@ -20,6 +20,9 @@ pub fn explain(
     if refined("race.cross-proxy") && !refined("race.mixed-size") {
         return across_proxies(graph, model, witness, pair);
     }
+    if refined("race.tensormap") {
+        return of_tensormap(graph, witness, pair);
+    }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
@@ -27,7 +30,8 @@ pub fn explain(
         _ => None,
     };
     let mut reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
-    if !refined("race.mixed-size") && !refined("race.scope-too-narrow") {
+    let has_broken_chain = chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0);
+    if !refined("race.mixed-size") && (refined("race.not-carried") || !has_broken_chain) {
         let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
         if let Some(reason) = of_operations {
             reasons
@@ -66,6 +70,35 @@ pub fn explain(
     explanation
 }
 
+/// A tensor map that is written and read without the fences of its proxy, or while a copy may use it.
+fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
+    let is_map = |event: EventId| {
+        graph.events[event].kind.access().is_some_and(|access| access.proxy == Proxy::Tensormap)
+    };
+    let (write, read) = if is_map(a) { (b, a) } else { (a, b) };
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let starts = &witness.basis.relations[&BaseRelation::Start];
+    let window = &witness.basis.relations[&BaseRelation::Window];
+    let fences = |wanted: fn(RestrictedFence) -> bool| {
+        let executed = witness.execution.executed.iter();
+        executed.filter(move |&event| {
+            matches!(graph.events[event].kind, EventKind::RestrictedFence(fence) if wanted(fence))
+        })
+    };
+    let is_released = fences(|fence| matches!(fence, RestrictedFence::ReleaseTensormap(_)))
+        .any(|fence| order.contains(write, fence));
+    let is_acquired =
+        fences(|fence| matches!(fence, RestrictedFence::AcquireTensormap { .. })).any(|fence| {
+            let started = order.successors(fence).any(|issue| starts.contains(issue, read));
+            started && window.contains(read, fence)
+        });
+    let subject = Subject::Race { earlier: write, later: read };
+    let rules = vec!["FN-13", "FN-14", "AS-36", "AS-38"];
+    let mut explanation = bare("race::tensormap", Property::Race, rules, subject);
+    explanation.reasons = vec![Reason::TensormapNotPublished { write, read, is_released, is_acquired }];
+    explanation
+}
+
 /// Why an asynchronous operation is not ordered with the other access, or does not order the two.
 fn operation_reason(
     graph: &EventGraph,
@@ -93,7 +126,15 @@ fn across_proxies(
 ) -> Explanation {
     let (earlier, later, reasons) = proxy::explain(graph, model, witness, pair);
     let mut rules: Vec<&'static str> = Vec::new();
-    for &rule in reasons.iter().flat_map(Reason::rules).chain(&["MM-19", "MM-2"]) {
+    let is_formal = [pair.0, pair.1].iter().any(|&event| {
+        graph.events[event]
+            .kind
+            .access()
+            .is_some_and(|access| !matches!(access.proxy, Proxy::Generic | Proxy::Async | Proxy::Tensormap))
+    });
+    // The formal model's proxies are not the ISA's; those of asynchronous operations are, with fences of their own.
+    let basis: &[&'static str] = if is_formal { &["MM-19", "MM-2"] } else { &["MM-19", "FN-12"] };
+    for &rule in reasons.iter().flat_map(Reason::rules).chain(basis) {
         if !rules.contains(&rule) {
             rules.push(rule);
         }

@@ -147,8 +147,11 @@ impl Words<'_> {
             Subject::Race { earlier, later } => {
                 let object = self.object_instance(*earlier).unwrap_or_default();
                 let (first, second) = (self.thread(*earlier), self.thread(*later));
-                if first == second {
+                let agents = [*earlier, *later].map(|event| self.graph().events[event].agent);
+                if agents[0] == agents[1] {
                     format!("data race on {object} within {first}")
+                } else if first == second {
+                    format!("data race on {object} between {first} and another one")
                 } else {
                     format!("data race on {object} between {first} and {second}")
                 }
@@ -377,6 +380,22 @@ impl Words<'_> {
                 self.quoted(*operation),
                 self.thread(*access),
             ),
+            Reason::TensormapNotPublished { write, read, is_released, is_acquired } => {
+                let missing = match (is_released, is_acquired) {
+                    (false, false) => "neither is there",
+                    (false, true) => "the release is missing",
+                    (true, false) => "the acquire is missing",
+                    (true, true) => "both are there, but nothing leads from the release to the acquire, or (1) comes later",
+                };
+                format!(
+                    "{} reads the tensor map through a proxy of its own: {} must execute \
+                     `fence.proxy.tensormap::generic.release` after (1), and then the thread that starts the copy \
+                     `fence.proxy.tensormap::generic.acquire` before (2): {missing}; and the map must stay as it is until \
+                     the copy is done",
+                    self.thread(*read),
+                    self.thread(*write),
+                )
+            }
             Reason::ProxyFencesOutOfOrder { .. } => {
                 "(1) comes before (2), and the fences of both proxies lie between them, but the fence of the proxy of (1) \
                  must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
@@ -431,7 +450,19 @@ impl Words<'_> {
 
     /// What a restricted fence is about, and where an access is instead.
     fn not_covered(&self, fence: EventId, access: EventId, explanation: &Explanation) -> String {
-        let EventKind::RestrictedFence(kind) = self.graph().events[fence].kind else { return String::new() };
+        let kind = match self.graph().events[fence].kind {
+            EventKind::RestrictedFence(kind) => kind,
+            EventKind::AsyncFence(space) => {
+                return format!(
+                    "{} of {} is about `{}` memory only: it orders nothing for {}",
+                    self.quoted(fence),
+                    self.thread(fence),
+                    space.suffix(),
+                    self.end(access, explanation)
+                );
+            }
+            _ => return String::new(),
+        };
         let about = match kind {
             RestrictedFence::ReleaseShared => "releases only accesses of its own CTA's shared memory",
             RestrictedFence::AcquireShared => "acquires only for accesses of its cluster's shared memory",
