@@ -17,11 +17,11 @@ pub fn explain(
 ) -> Explanation {
     let links = Links::new(graph, model, witness);
     let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
-    if refined("race.cross-proxy") && !refined("race.mixed-size") {
-        return across_proxies(graph, model, witness, pair);
-    }
     if refined("race.tensormap") {
         return of_tensormap(graph, witness, pair);
+    }
+    if refined("race.cross-proxy") && !refined("race.mixed-size") {
+        return across_proxies(graph, model, witness, pair);
     }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;

@@ -90,6 +90,8 @@ pub enum Operation {
     },
     /// `mbarrier`
     Mbarrier(MbarrierOpcode),
+    /// `mov`, of registers that are objects
+    Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
     /// `setmaxnreg`
@@ -169,6 +171,8 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
         "clusterlaunchcontrol" => asynchronous::check_launch_control(opcode, target),
+        "wgmma" => asynchronous::check_matrix(opcode, target),
+        "mov" => asynchronous::check_move(opcode),
         "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
         "griddepcontrol" => Err(asynchronous::check_dependent_launch(opcode)),
         "ld" | "st" => access::check_load_store(opcode, target),

@@ -127,6 +127,7 @@ const CHECKED: &[&str] = &[
     "getctarank",
     "mbarrier",
     "setmaxnreg",
+    "wgmma",
     "suld",
     "sured",
     "sust",
@@ -157,15 +158,14 @@ const UNCHECKED: &[&str] = &[
     "tcgen05",
     "tld4",
     "vote",
-    "wgmma",
     "wmma",
 ];
 
 /// Instructions of PTX that the language writes as expressions or statements.
 const EXPRESSED: &[&str] = &[
     "abs", "add", "and", "bfe", "bfi", "bra", "brev", "call", "clz", "cnot", "cvt", "cvta", "div", "exit",
-    "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rem", "ret", "selp", "set", "setp",
-    "shl", "shr", "slct", "sub", "trap", "xor",
+    "mad", "max", "min", "mul", "neg", "not", "or", "popc", "rem", "ret", "selp", "set", "setp", "shl",
+    "shr", "slct", "sub", "trap", "xor",
 ];
 
 /// The error for an opcode whose first word is not one of the checked instructions.

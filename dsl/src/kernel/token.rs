@@ -103,6 +103,8 @@ pub enum Token<'t> {
     Shared,
     #[token("param")]
     Param,
+    #[token("register")]
+    Register,
     #[token("texture")]
     Texture,
     #[token("surface")]

@@ -16,10 +16,12 @@ pub use tensormap::{ReplaceOpcode, TensorField};
 
 mod bulk;
 mod cancel;
+mod matrix;
 mod store;
 mod tensormap;
 
 pub(super) use cancel::{check_dependent_launch, check_launch_control, check_max_registers};
+pub(super) use matrix::{check_matrix, check_move};
 pub(super) use store::check as check_store;
 pub(super) use tensormap::check as check_replace;
 
@@ -63,6 +65,13 @@ pub enum AsyncOpcode {
         /// `.multicast::cluster::all`
         multicast: bool,
     },
+    /// `wgmma.mma_async`
+    Matrix {
+        /// Full spelling.
+        text: String,
+    },
+    /// `wgmma.fence`
+    MatrixFence,
     /// `clusterlaunchcontrol.query_cancel`
     QueryCancel(CancelQuery),
     /// `tensormap.replace`

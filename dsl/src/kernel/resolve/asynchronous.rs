@@ -18,6 +18,7 @@ use crate::span::Span;
 use crate::vocabulary::{Proxy, Space};
 
 mod bulk;
+mod matrix;
 mod store;
 mod tensor;
 
@@ -38,13 +39,13 @@ impl Body<'_> {
             }
             AsyncOpcode::Commit(group) => {
                 self.expect_operands(site, 0, 0, "no operands")?;
-                (format!("{}.commit_group", group_name(group)), AsyncOp::Commit(group))
+                (format!("{}.commit_group{}", group_name(group), aligned(group)), AsyncOp::Commit(group))
             }
             AsyncOpcode::Wait { group, reads_only } => {
                 self.expect_operands(site, 1, 1, "the number of groups that may still be pending")?;
                 let pending = self.pending_operand(site, &site.operands[0])?;
                 let read = if reads_only { ".read" } else { "" };
-                let text = format!("{}.wait_group{read}", group_name(group));
+                let text = format!("{}.wait_group{read}{}", group_name(group), aligned(group));
                 (text, AsyncOp::Wait { group, pending, reads_only })
             }
             AsyncOpcode::WaitAll => {
@@ -62,6 +63,11 @@ impl Body<'_> {
             AsyncOpcode::Store(opcode) => self.resolve_async_store(site, opcode)?,
             AsyncOpcode::TryCancel { multicast } => self.resolve_try_cancel(site, multicast)?,
             AsyncOpcode::Replace(opcode) => self.resolve_replace(site, opcode)?,
+            AsyncOpcode::Matrix { text } => self.resolve_matrix(site, text)?,
+            AsyncOpcode::MatrixFence => {
+                self.expect_operands(site, 0, 0, "no operands")?;
+                ("wgmma.fence.sync.aligned".to_owned(), AsyncOp::MatrixFence)
+            }
             AsyncOpcode::QueryCancel(_) => return Err(Reported),
         };
         Ok((text, InstructionKind::Async(op), Vec::new()))
@@ -372,6 +378,11 @@ impl Body<'_> {
             self.checker.calls.note(function, reference, demand, use_of);
         }
     }
+}
+
+/// What the instructions of matrix groups have behind their name.
+fn aligned(group: AsyncGroup) -> &'static str {
+    if group == AsyncGroup::Matrix { ".sync.aligned" } else { "" }
 }
 
 fn group_name(group: AsyncGroup) -> &'static str {

@@ -88,6 +88,7 @@ impl Body<'_> {
             Operation::ElectSync => self.resolve_elect(&site)?,
             Operation::GetCtaRank { is_generic } => self.resolve_cta_rank(&site, is_generic)?,
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
+            Operation::Move => self.resolve_move(&site)?,
             Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
             Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
@@ -184,6 +185,13 @@ impl Body<'_> {
             }
             (AddressBase::Object(object), written) => {
                 let space = self.objects[object].space;
+                if space == Space::Register {
+                    let message = format!("`{}` is registers, not memory", name.text);
+                    let error =
+                        Diagnostic::new("validate::register-access", message, address.span, "not memory");
+                    let help = format!("write `mov.b32 {0}, x;` or `let x = mov.b32 {0};`", name.text);
+                    return Err(self.report(error.with_help(help).with_rule("AS-26")));
+                }
                 if let Some((written, span)) = written
                     && written != space
                 {
