@@ -358,6 +358,7 @@ const ILLEGAL: &[&str] = &[
     "let m: tensormap = 1;",
     // Stores
     "st.async [s[0]], 1;",
+    "st.async [s], 1, [bar];",
     "st.async.shared::cta.u32 [s[0]], 1, [bar];",
     "st.async.relaxed.cluster.u32 [s[0]], 1, [bar];",
     "st.async.cluster.u32 [s[0]], 1, [bar];",
