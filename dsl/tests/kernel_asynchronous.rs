@@ -80,6 +80,7 @@ const FORMS: &[&str] = &[
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [s[0]], [h[0]], 16, [bar], 3, w;",
     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [mapa(s[0], 1)], [c[0]], 16, [mapa(bar, 1)];",
     "cp.async.bulk.global.shared::cta.bulk_group [h[0]], [s[0]], 64;",
+    "cp.async.bulk.global.shared::cta.bulk_group [g[1]], [s], 16;",
     "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [cells[0]], [c[0]], 16;",
     "cp.async.bulk.relaxed.cluster.shared::cta.global.mbarrier::complete_tx::bytes.b128 [c[0]], [cells[0]], 16, [bar];",
     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g[0][0]], [s[0]], 16;",
@@ -357,6 +358,7 @@ const ILLEGAL: &[&str] = &[
     "let m: tensormap = 1;",
     // Stores
     "st.async [s[0]], 1;",
+    "st.async [s], 1, [bar];",
     "st.async.shared::cta.u32 [s[0]], 1, [bar];",
     "st.async.relaxed.cluster.u32 [s[0]], 1, [bar];",
     "st.async.cluster.u32 [s[0]], 1, [bar];",

@@ -210,6 +210,7 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
+            // An increase may wait for registers of other warps, which nothing here counts.
             InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
                 "unsupported::instruction",
                 format!("`{}` is not checked by this version", instruction.text),

@@ -621,7 +621,7 @@ pub enum InstructionKind {
         address: Address,
     },
     /// An asynchronous operation, or a wait for some (§5).
-    Async(AsyncOp),
+    Async(Box<AsyncOp>),
     /// `setmaxnreg`: no memory effect; an increase may wait for registers that other warps give back (AS-41).
     SetMaxRegisters {
         /// `.inc` rather than `.dec`.

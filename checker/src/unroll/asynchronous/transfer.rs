@@ -39,7 +39,7 @@ impl Unroller<'_> {
     ) -> Result<Option<Run>, UnrollError> {
         let place = self.place(&state.env, frame, address)?;
         let width_bytes = u32::from(self.kernel.objects[place.object].width / 8);
-        if bytes % width_bytes != 0 {
+        if !bytes.is_multiple_of(width_bytes) {
             return Err(UnrollError::unsupported(
                 "unsupported::copy-size",
                 format!("{bytes} bytes are no whole number of elements of {width_bytes} bytes"),

@@ -52,7 +52,7 @@ impl Body<'_> {
                 self.expect_operands(site, 0, 0, "no operands")?;
                 // It is a commit and a wait (AS-7).
                 let text = "cp.async.commit_group".to_owned();
-                let kind = InstructionKind::Async(AsyncOp::Commit(AsyncGroup::Copy));
+                let kind = InstructionKind::Async(Box::new(AsyncOp::Commit(AsyncGroup::Copy)));
                 let instruction = Instruction { text, opcode_span: site.opcode.span, kind };
                 self.push(site.span, StatementKind::Instruction(instruction));
                 let wait = AsyncOp::Wait { group: AsyncGroup::Copy, pending: 0, reads_only: false };
@@ -70,7 +70,7 @@ impl Body<'_> {
             }
             AsyncOpcode::QueryCancel(_) => return Err(Reported),
         };
-        Ok((text, InstructionKind::Async(op), Vec::new()))
+        Ok((text, InstructionKind::Async(Box::new(op)), Vec::new()))
     }
 
     /// `[dst], [src], bytes{, source bytes or whether to ignore the source}{, cache policy}`
@@ -201,7 +201,7 @@ impl Body<'_> {
         let destination = self.one_result(site, is_sink, width)?;
         let text = format!("clusterlaunchcontrol.query_cancel.{form}.b128");
         let op = AsyncOp::QueryCancel { destination, query, response };
-        Ok((text, InstructionKind::Async(op), vec![destination]))
+        Ok((text, InstructionKind::Async(Box::new(op)), vec![destination]))
     }
 
     /// `setmaxnreg`
@@ -222,7 +222,7 @@ impl Body<'_> {
         Ok((text, InstructionKind::SetMaxRegisters { increase, count }, Vec::new()))
     }
 
-    /// A run of plain data in one state space, and the width of its elements.
+    /// A run of plain data in one state space, and the width of its elements; `[tile]` is `[tile[0]]`.
     fn data_operand(
         &mut self,
         site: &Site<'_>,
@@ -234,7 +234,7 @@ impl Body<'_> {
             let span = operand_span(operand, site.span);
             return Err(self.wrong_operand(site, span, "an address in brackets, `[x]`,"));
         };
-        let (address, width) = self.resolve_address(memory)?;
+        let (address, width) = self.resolve_run(memory)?;
         let holds = self.element_of(address.base);
         if holds != ElementKind::Data {
             let name = &memory.name.text;

@@ -293,12 +293,12 @@ fn is_quiet(functions: &IndexVec<FunctionId, Function>, id: FunctionId, known: &
 pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Assign { .. } | StatementKind::Call { .. } => None,
-        StatementKind::Instruction(instruction) => match instruction.kind {
+        StatementKind::Instruction(instruction) => match &instruction.kind {
             InstructionKind::Load { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::GetCtaRank { .. }
-            | InstructionKind::Async(AsyncOp::QueryCancel { .. })
             | InstructionKind::Mbarrier(MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. }) => None,
+            InstructionKind::Async(op) if matches!(**op, AsyncOp::QueryCancel { .. }) => None,
             _ => Some(statement),
         },
         StatementKind::If { then, otherwise, .. } => {

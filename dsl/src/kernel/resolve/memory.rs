@@ -18,6 +18,11 @@ impl Body<'_> {
         self.resolve_place(memory, false)
     }
 
+    /// The start of a run of elements: trailing indices may be left out, and are then 0.
+    pub(super) fn resolve_run(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
+        self.resolve_place(memory, true)
+    }
+
     /// As [`resolve_address`](Self::resolve_address); an argument may leave out trailing indices, which are then 0.
     fn resolve_place(&mut self, memory: &Memory, is_argument: bool) -> Resolved<(Address, Width)> {
         let name = &memory.name;

@@ -24,6 +24,11 @@ impl Body<'_> {
         self.expect_operands(site, n, n, form)?;
         let space = if opcode.is_global { Space::Global } else { Space::Shared };
         let (address, width) = self.data_operand(site, &site.operands[0], space, "AS-23")?;
+        if let Operand::Memory(memory) = &site.operands[0]
+            && memory.indices.len() < address.indices.len()
+        {
+            return Err(self.wrong_operand(site, address.span, "one element, `[x[i]]`,"));
+        }
         if opcode.needs_peer && matches!(address.base, AddressBase::Object(_)) && address.rank.is_none() {
             let message = format!("`{}` goes to another CTA", site.opcode.text);
             let error = Diagnostic::new("validate::own-cta", message, address.span, "in the own CTA")
