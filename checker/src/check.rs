@@ -118,6 +118,7 @@ pub fn check(
             bound: n_iterations,
             max_events: config.limits.events_max,
             hangs: config.properties.contains(&Property::Deadlock),
+            mbarrier_encoding: config.treatment.mbarrier_encoding,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
             ..UnrollOptions::default()
         };

@@ -215,6 +215,34 @@ const FINDINGS: &[Code] = &[
         "mbarrier-count-out-of-range",
         "an mbarrier is initialised with a count that it cannot hold"
     ),
+    finding!(
+        "mbarrier::no-complete-completes",
+        "mbarrier-no-complete-completes",
+        "an arrival with `.noComplete` completes its phase"
+    ),
+    finding!(
+        "mbarrier::no-pending-count",
+        "mbarrier-no-pending-count",
+        "the pending count of a state that does not hold it"
+    ),
+    finding!("mbarrier::stale-state", "mbarrier-stale-state", "a wait with a state that is two phases old"),
+    finding!("mbarrier::foreign-state", "mbarrier-foreign-state", "a wait with a state of another mbarrier"),
+    finding!(
+        "mbarrier::phase-run-ahead",
+        "mbarrier-phase-run-ahead",
+        "a wait by parity is let through by a later phase than it waits for"
+    ),
+    finding!("mbarrier::tx-out-of-range", "mbarrier-tx-out-of-range", "more bytes than a tx-count can hold"),
+    finding!(
+        "mbarrier::init-of-live-object",
+        "mbarrier-init-of-live-object",
+        "an mbarrier is initialised again without having been invalidated"
+    ),
+    finding!(
+        "mbarrier::plain-access",
+        "mbarrier-plain-access",
+        "an ordinary access to the bytes of an mbarrier"
+    ),
     finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
@@ -411,17 +439,25 @@ const INPUT: &[(&str, &str)] = &[
         "unsupported::cluster-barrier",
         "how often a thread has arrived at its cluster barrier depends on values read",
     ),
-    ("unsupported::expect-tx", "bytes are announced after the last arrival of the thread"),
+    (
+        "unsupported::expect-tx",
+        "bytes are announced after the last arrival of the thread, and mbarriers are only counted",
+    ),
     ("unsupported::async-operand", "a size or mask is not known before the kernel runs"),
     ("unsupported::copy-size", "a copy moves a part of an element"),
     ("unsupported::tensormap-index", "which tensor map is meant is not known before the kernel runs"),
-    ("unsupported::mbarrier-index", "which mbarrier is meant is not known before the kernel runs"),
-    ("unsupported::mbarrier-operand", "a count or number of bytes is not known before the kernel runs"),
-    ("unsupported::mbarrier-reuse", "an mbarrier may be initialised twice"),
-    ("unsupported::no-complete", "`.noComplete` arrivals are not checked"),
+    (
+        "unsupported::mbarrier-index",
+        "which mbarrier is meant depends on values read, or on too many parameters",
+    ),
+    (
+        "unsupported::mbarrier-operand",
+        "a count or number of bytes depends on values read, or on too many parameters",
+    ),
+    ("unsupported::mbarrier-reuse", "no barrier says to which life of an mbarrier a use belongs"),
+    ("unsupported::no-complete", "arrivals with `.noComplete`, where mbarriers are only counted"),
     ("unsupported::peer-rank", "which peer CTA is meant is not known, or there is none"),
     ("unsupported::model", "the memory model does not speak of this instruction"),
-    ("unsupported::pending-count", "`mbarrier.pending_count` is not checked"),
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),
     ("cat::include-cycle", "a model includes itself"),

@@ -14,6 +14,7 @@ use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;
 use crate::event::{BarrierEdge, EventGraph, EventId, EventKind, TermPool, TermRef};
 use crate::relation::RelationTable;
+use crate::unroll::MbarrierEncoding;
 use closure::ClosureTable;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, TermId, TermKind};
@@ -36,6 +37,8 @@ pub struct Treatment {
     pub prune_spins: bool,
     /// Whether anything completes is first tried by running the threads in turns ([`crate::witness::interleaving`]).
     pub interleave: bool,
+    /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
+    pub mbarrier_encoding: MbarrierEncoding,
 }
 
 impl Treatment {
@@ -47,6 +50,7 @@ impl Treatment {
         known_values: true,
         prune_spins: true,
         interleave: true,
+        mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// All on but one, by name, for the suite that compares them.
     pub const ONE_OFF: &'static [(&'static str, Self)] = &[
@@ -56,6 +60,7 @@ impl Treatment {
         ("no-known-values", Self { known_values: false, ..Self::DEFAULT }),
         ("no-prune-spins", Self { prune_spins: false, ..Self::DEFAULT }),
         ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
+        ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 }
 

@@ -56,6 +56,20 @@ pub struct UnrollOptions {
     pub hangs: bool,
     /// Whether some clusters may not have started ([`EventGraph::starts`]).
     pub starts: bool,
+    /// How the phases of mbarriers are found.
+    pub mbarrier_encoding: MbarrierEncoding,
+}
+
+/// How the phases of mbarriers are found; both ways agree where both work.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum MbarrierEncoding {
+    /// By counting where that is exact, else from an order.
+    #[default]
+    Auto,
+    /// By counting, also where that admits executions that there are not.
+    Count,
+    /// From an order of each object's operations, without what counting finds out.
+    Order,
 }
 
 impl Default for UnrollOptions {
@@ -67,6 +81,7 @@ impl Default for UnrollOptions {
             failed_cas_writes: false,
             hangs: false,
             starts: false,
+            mbarrier_encoding: MbarrierEncoding::Auto,
         }
     }
 }

@@ -558,6 +558,8 @@ pub enum Wait {
         completed: TermRef,
         /// When the try gets there.
         guard: TermRef,
+        /// By parity: the phase that is waited for, the earliest of that parity that the thread cannot know of.
+        meant: Option<u32>,
     },
     /// For others to arrive at a barrier.
     Barrier {

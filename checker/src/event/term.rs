@@ -113,8 +113,10 @@ pub enum UnknownKind {
     FinalPhase,
     /// Whether an mbarrier wait returned true.
     WaitResult,
-    /// Whether an arrival exceeds what its phase expects.
+    /// Whether an arrival exceeds what its phase expects, or what comes first at an mbarrier.
     Excess,
+    /// How many arrivals at an mbarrier are pending when an operation comes.
+    PendingCount,
     /// Whether a cluster has started.
     Starts(u32),
     /// What `clusterlaunchcontrol.try_cancel` answers.
@@ -380,6 +382,10 @@ impl TermPool {
         match *self.kind(a) {
             TermKind::Constant(value) => self.constant(value, width),
             TermKind::Resize(inner) if self.width(inner) <= own.min(width) => self.resize(inner, width),
+            TermKind::BitOr(..) | TermKind::ShiftLeft(..) if width < own => match self.field(a, 0, width) {
+                Some(field) => field,
+                None => self.intern(width, TermKind::Resize(a)),
+            },
             _ => self.intern(width, TermKind::Resize(a)),
         }
     }
@@ -391,7 +397,35 @@ impl TermPool {
         }
         match *self.kind(a) {
             TermKind::Constant(value) => self.constant(value >> low, width),
-            _ => self.intern(width, TermKind::Extract(a, low)),
+            _ => match self.field(a, low, width) {
+                Some(field) => field,
+                None => self.intern(width, TermKind::Extract(a, low)),
+            },
+        }
+    }
+
+    /// Bits of a word that was put together from fields, where they are just one field.
+    fn field(&mut self, a: TermRef, low: Width, width: Width) -> Option<TermRef> {
+        match *self.kind(a) {
+            TermKind::BitOr(x, y) => {
+                let (x, y) = (self.extract(x, low, width), self.extract(y, low, width));
+                match (self.constant_value(x), self.constant_value(y)) {
+                    (Some(x), Some(y)) => Some(self.constant(x | y, width)),
+                    (Some(0), None) => Some(y),
+                    (None, Some(0)) => Some(x),
+                    _ => None,
+                }
+            }
+            TermKind::ShiftLeft(x, amount) => {
+                let amount = self.constant_value(amount)?;
+                if amount >= u128::from(low) + u128::from(width) {
+                    return Some(self.constant(0, width));
+                }
+                let amount = u8::try_from(amount).ok()?;
+                (amount <= low).then(|| self.extract(x, low - amount, width))
+            }
+            TermKind::Resize(x) if low >= self.width(x) => Some(self.constant(0, width)),
+            _ => None,
         }
     }
 

@@ -38,6 +38,8 @@ pub enum WaitFact {
         completed: u128,
         /// Arrivals in the phase that is not complete: thread, instruction, how often.
         arrived: Vec<(AgentId, Span)>,
+        /// The phase that a wait by parity waits for, if that one and the next are over.
+        overtaken: Option<u32>,
     },
     /// For threads to arrive at a barrier.
     Barrier {
@@ -111,7 +113,9 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     } else if is_spin {
         ("deadlock::spin-never-ends", vec!["LT-8"])
     } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Phase { .. })) {
-        ("deadlock::phase-never-completes", vec!["MB-4"])
+        let is_overtaken = |role: &Role| matches!(role.wait, WaitFact::Phase { overtaken: Some(_), .. });
+        let rule = if roles.iter().any(is_overtaken) { "UB-M11" } else { "MB-4" };
+        ("deadlock::phase-never-completes", vec![rule])
     } else {
         ("deadlock::barrier-never-completes", vec!["BR-2", "BR-7"])
     };
@@ -150,8 +154,9 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             }
             WaitFact::Memory(facts)
         }
-        Wait::Phase { site, object, completed, .. } => {
+        Wait::Phase { site, object, completed, meant, .. } => {
             let completed = witness.values[*completed];
+            let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
             let arrived = graph
                 .events
                 .iter_enumerated()
@@ -168,6 +173,7 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
                 text: format!("{} {}", site.text, site.operand),
                 completed,
                 arrived,
+                overtaken,
             }
         }
         Wait::Barrier { name, awaited, .. } => {

@@ -100,7 +100,14 @@ impl Words<'_> {
                     looks.join(", ")
                 )
             }
-            WaitFact::Phase { object, text, completed, arrived } => {
+            WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
+                "`{text}` of {who} says no in the end: {who} waits for phase {meant} of {object}, counted from 0, which \
+                 is complete, but so is phase {}; a wait by parity cannot tell it from one that is to come, {} phases \
+                 are complete in all",
+                meant + 1,
+                completed
+            ),
+            WaitFact::Phase { object, text, completed, arrived, .. } => {
                 let s = if *completed == 1 { "" } else { "s" };
                 let mut by: Vec<AgentId> = arrived.iter().map(|&(agent, _)| agent).collect();
                 by.dedup();

@@ -5,15 +5,18 @@
 //! expects and its bytes balance. `phase` narrows the phase of each operation as far as counting does; `completion`
 //! states the rest as constraints, and which arrivals each wait has seen.
 //!
-//! Counting is exact if no operation of a phase can come after its completion without being an arrival of the next one,
-//! that is, if bytes are only announced by an arrival of the same phase or before one of the same thread. Where that is
-//! not so (`expect_tx` without a later arrival of its thread in the kernel), the kernel is refused.
+//! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
+//! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
 //!
-//! Cannot: objects whose index, counts or byte numbers are not known before the kernel runs; objects that are
-//! initialised at several places (reuse after `inval`); `pending_count`. A wait may say no at any time.
+//! Cannot: objects whose index, counts or byte numbers depend on values read. A wait may say no at any time.
 
+mod cases;
 mod completion;
+mod exact;
+mod lives;
+mod order;
 mod phase;
+mod token;
 
 use super::expression::{Frame, Place};
 use super::{State, UnrollError, Unroller};
@@ -21,19 +24,24 @@ use crate::event::{
     AgentId, EventId, EventKind, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
     ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
 };
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, BinaryOp, Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait,
+    BinaryOp, Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait,
 };
 use fencepost_dsl::vocabulary::{Scope, Sem};
-use fencepost_dsl::{Diagnostic, Span};
 use std::collections::BTreeMap;
+use token::Token;
 
 /// Bits of a phase number.
 const PHASE_WIDTH: u8 = 8;
 /// Phases that are told apart.
 const PHASES_MAX: u32 = 250;
-/// Bits of the tx-count.
+/// Bits in which counts and bytes are summed up.
 const TX_WIDTH: u8 = 32;
+/// Most that the tx-count can be, and the least with its sign changed (§4.1).
+const TX_MAX: i64 = (1 << 20) - 1;
+/// Bits of a pending count.
+const PENDING_WIDTH: u8 = 20;
 
 /// One dynamic instance of an operation.
 #[derive(Clone, Debug)]
@@ -79,7 +87,12 @@ enum OperationKind {
         count: u32,
         expects: u32,
         drops: bool,
+        /// 1 iff its phase has fewer arrivals pending than it brings.
         excess: Option<TermRef>,
+        /// It must not complete the phase.
+        no_complete: bool,
+        /// The pending count that it finds, [`PENDING_WIDTH`] bits, where somebody asks.
+        pending: Option<TermRef>,
     },
     /// Through phases of the other parity, 1 bit.
     WaitParity {
@@ -98,8 +111,32 @@ impl OperationKind {
             _ => 0,
         }
     }
+    /// What it adds to the pending count.
+    fn pending(self) -> i64 {
+        match self {
+            Self::Arrive { count, .. } => -i64::from(count),
+            Self::Raise => 1,
+            _ => 0,
+        }
+    }
+    /// What it adds to the tx-count.
+    fn bytes(self) -> i64 {
+        match self {
+            Self::Arrive { expects: bytes, .. } | Self::Expect { bytes } => i64::from(bytes),
+            Self::Complete { bytes } => -i64::from(bytes),
+            _ => 0,
+        }
+    }
     fn is_wait(self) -> bool {
         matches!(self, Self::WaitParity { .. } | Self::WaitState { .. })
+    }
+    /// Whether it begins or ends the object's life.
+    fn is_life(self) -> bool {
+        matches!(self, Self::Init { .. } | Self::Inval)
+    }
+    /// Whether the object is another one after it.
+    fn changes(self) -> bool {
+        !self.is_wait() && !self.is_life()
     }
 }
 
@@ -108,7 +145,20 @@ impl OperationKind {
 pub struct MbarrierLog {
     operations: Vec<Operation>,
     object_of: BTreeMap<(LocationId, u32), MbarrierId>,
-    final_phases: BTreeMap<MbarrierId, TermRef>,
+    final_phases: Vec<FinalPhase>,
+}
+
+/// What a try on final memory asks of an object.
+#[derive(Clone, Copy)]
+struct FinalPhase {
+    agent: AgentId,
+    position: u32,
+    guard: TermRef,
+    span: Span,
+    object: MbarrierId,
+    kind: OperationKind,
+    /// How many phases the object completes.
+    completed: TermRef,
 }
 
 /// How far the log had got.
@@ -125,12 +175,12 @@ impl MbarrierLog {
     /// Forgets the operations logged since; objects stay.
     pub fn take_back(&mut self, mark: MbarrierMark, terms: &TermPool) {
         self.operations.truncate(mark.n_operations);
-        self.final_phases.retain(|_, term| terms.contains(*term));
+        self.final_phases.retain(|last| terms.contains(last.completed));
     }
 }
 
 impl Unroller<'_> {
-    /// Runs an mbarrier instruction.
+    /// Runs an mbarrier instruction: once per object it may be on, and per number it may be about.
     pub(super) fn mbarrier(
         &mut self,
         state: &mut State,
@@ -138,52 +188,121 @@ impl Unroller<'_> {
         site: SiteId,
         operation: &MbarrierOp,
     ) -> Result<(), UnrollError> {
+        let Some(address) = operation.address() else {
+            return self.mbarrier_pending_count(state, frame, operation);
+        };
+        let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
+        let index = ("unsupported::mbarrier-index", "the index of an mbarrier", address.span);
+        let mut sides = Vec::new();
+        for (side, index) in self.cases(state.clone(), place.index, index)? {
+            let object = self.mbarrier_object(place, index);
+            let Some((operand, what)) = number(operation) else {
+                sides.push((side, object, 0));
+                continue;
+            };
+            let value = self.evaluate(&side.env, frame, operand)?;
+            let about = ("unsupported::mbarrier-operand", what, operand.span);
+            let cases = self.cases(side, value, about)?;
+            sides.extend(cases.into_iter().map(|(side, number)| (side, object, number)));
+        }
+        let mut ended = Vec::new();
+        for (mut side, object, number) in sides {
+            self.mbarrier_on(&mut side, frame, site, operation, (object, number))?;
+            ended.push(side);
+        }
+        *state = match <[State; 1]>::try_from(ended) {
+            Ok([only]) => only,
+            Err(ended) => self.join_all(ended),
+        };
+        Ok(())
+    }
+
+    fn mbarrier_on(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        operation: &MbarrierOp,
+        (object, number): (MbarrierId, u32),
+    ) -> Result<(), UnrollError> {
+        if let Some(misuse) = self.out_of_range(operation, object, number) {
+            let span = operation.address().map_or(self.graph.sites[site].span, |address| address.span);
+            self.never(state, misuse, span);
+            return Ok(());
+        }
+        let weak = (Sem::Weak, Scope::Cta);
         match operation {
-            MbarrierOp::Init { address, count } => {
-                let count = self.known_operand(state, frame, count, "arrival count")?;
-                if !(1..1 << 20).contains(&count) {
-                    let what = format!("initialises an mbarrier with {count} arrivals");
-                    let misuse = Misuse {
-                        code: "mbarrier::count-out-of-range",
-                        rule: "UB-M5",
-                        what,
-                        help: "a count lies between 1 and 1048575",
-                    };
-                    self.never(state, misuse, address.span);
-                    return Ok(());
-                }
-                let Some(object) = self.mbarrier_object(state, frame, address)? else { return Ok(()) };
-                self.check_expiry(object, state, address.span)?;
-                let weak = (Sem::Weak, Scope::Cta);
-                self.log(state, site, object, MbarrierRole::Init, weak, OperationKind::Init { count })?;
+            MbarrierOp::Init { .. } => {
+                let kind = OperationKind::Init { count: number };
+                self.log(state, site, object, MbarrierRole::Init, weak, kind)?;
             }
-            MbarrierOp::Inval { address } => {
-                let Some(object) = self.mbarrier_object(state, frame, address)? else { return Ok(()) };
-                let weak = (Sem::Weak, Scope::Cta);
+            MbarrierOp::Inval { .. } => {
                 self.log(state, site, object, MbarrierRole::Inval, weak, OperationKind::Inval)?;
             }
-            MbarrierOp::ExpectTx { address, tx, scope } => {
-                let bytes = self.known_operand(state, frame, tx, "number of bytes")?;
-                let Some(object) = self.mbarrier_object(state, frame, address)? else { return Ok(()) };
-                let kind = OperationKind::Expect { bytes };
+            MbarrierOp::ExpectTx { scope, .. } => {
+                let kind = OperationKind::Expect { bytes: number };
                 self.log(state, site, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
             }
-            MbarrierOp::CompleteTx { address, tx, scope } => {
-                let bytes = self.known_operand(state, frame, tx, "number of bytes")?;
-                let Some(object) = self.mbarrier_object(state, frame, address)? else { return Ok(()) };
-                let kind = OperationKind::Complete { bytes };
+            MbarrierOp::CompleteTx { scope, .. } => {
+                let kind = OperationKind::Complete { bytes: number };
                 self.log(state, site, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
             }
-            MbarrierOp::Arrive(arrive) => self.mbarrier_arrive(state, frame, site, arrive)?,
-            MbarrierOp::Wait(wait) => self.mbarrier_wait(state, frame, site, wait)?,
-            MbarrierOp::PendingCount { state: token, .. } => {
-                return Err(UnrollError::unsupported(
-                    "unsupported::pending-count",
-                    "`mbarrier.pending_count` is not checked by this version",
-                    token.span,
-                    "of this state",
-                ));
+            MbarrierOp::Arrive(arrive) => {
+                self.mbarrier_arrive(state, frame, site, arrive, (object, number))?
             }
+            MbarrierOp::Wait(wait) => self.mbarrier_wait(state, frame, site, wait, object)?,
+            MbarrierOp::PendingCount { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the number of an instruction.
+    fn out_of_range(&self, operation: &MbarrierOp, object: MbarrierId, number: u32) -> Option<Misuse> {
+        let name = &self.graph.mbarriers[object].name;
+        let is_count = (1..1 << 20).contains(&number);
+        let (code, rule, what, help) = match operation {
+            MbarrierOp::Init { .. } if !is_count => (
+                "mbarrier::count-out-of-range",
+                "UB-M5",
+                format!("initialises {name} with {number} arrivals"),
+                "a count lies between 1 and 1048575",
+            ),
+            MbarrierOp::Arrive(MbarrierArrive { expect_tx: None, .. }) if !is_count => (
+                "mbarrier::count-out-of-range",
+                "UB-M6",
+                format!("arrives {number} times at {name}"),
+                "a count lies between 1 and what is pending",
+            ),
+            MbarrierOp::ExpectTx { .. }
+            | MbarrierOp::CompleteTx { .. }
+            | MbarrierOp::Arrive(MbarrierArrive { expect_tx: Some(_), .. })
+                if i64::from(number) > TX_MAX =>
+            {
+                (
+                    "mbarrier::tx-out-of-range",
+                    "UB-M7",
+                    format!("counts {number} bytes at {name}"),
+                    "a tx-count lies between -1048575 and 1048575: split the transfer",
+                )
+            }
+            _ => return None,
+        };
+        Some(Misuse { code, rule, what, help })
+    }
+
+    fn mbarrier_pending_count(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        operation: &MbarrierOp,
+    ) -> Result<(), UnrollError> {
+        let MbarrierOp::PendingCount { destination, state: token } = operation else { return Ok(()) };
+        let span = token.span;
+        let token = self.evaluate(&state.env, frame, token)?;
+        let pending = self.pending_count(state, token, span);
+        if let Some(register) = *destination {
+            let pending = self.graph.terms.resize(pending, frame.width(register));
+            state.env.set(register, pending);
         }
         Ok(())
     }
@@ -194,24 +313,21 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         site: SiteId,
         arrive: &MbarrierArrive,
+        (object, number): (MbarrierId, u32),
     ) -> Result<(), UnrollError> {
-        if arrive.no_complete {
-            return Err(UnrollError::unsupported(
-                "unsupported::no-complete",
-                "`.noComplete` arrivals are not checked by this version",
-                arrive.address.span,
-                "arrives here",
-            ));
-        }
-        let count = self.known_operand(state, frame, &arrive.count, "arrival count")?;
-        let expects = match &arrive.expect_tx {
-            Some(bytes) => self.known_operand(state, frame, bytes, "number of bytes")?,
-            None => 0,
-        };
-        let Some(object) = self.mbarrier_object(state, frame, &arrive.address)? else { return Ok(()) };
+        let (count, expects) = if arrive.expect_tx.is_some() { (1, number) } else { (number, 0) };
         let guard = state.live;
         let excess = self.excess(guard, object, arrive.address.span);
-        let kind = OperationKind::Arrive { count, expects, drops: arrive.drop, excess };
+        let pending =
+            arrive.no_complete.then(|| self.graph.terms.fresh(PENDING_WIDTH, UnknownKind::PendingCount).1);
+        let kind = OperationKind::Arrive {
+            count,
+            expects,
+            drops: arrive.drop,
+            excess,
+            no_complete: arrive.no_complete,
+            pending,
+        };
         let strength = (arrive.sem, arrive.scope);
         // The arrival that is one too many is an event, too: what it comes after decides in which phase it can be.
         let index = self.log(state, site, object, MbarrierRole::Arrive, strength, kind)?;
@@ -221,7 +337,8 @@ impl Unroller<'_> {
         }
         if let (Some(register), Some(index)) = (arrive.destination, index) {
             let phase = self.mbarriers.operations[index].phase;
-            let token = self.graph.terms.resize(phase, frame.width(register));
+            let token = self.token(Token { object, phase, pending });
+            let token = self.graph.terms.resize(token, frame.width(register));
             state.env.set(register, token);
         } else if let Some(register) = arrive.destination {
             let nothing = self.graph.terms.constant(0, frame.width(register));
@@ -236,8 +353,8 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         site: SiteId,
         wait: &MbarrierWait,
+        object: MbarrierId,
     ) -> Result<(), UnrollError> {
-        let Some(object) = self.mbarrier_object(state, frame, &wait.address)? else { return Ok(()) };
         let kind = match &wait.phase {
             MbarrierPhase::Parity(parity) => {
                 let parity = self.evaluate(&state.env, frame, parity)?;
@@ -245,11 +362,12 @@ impl Unroller<'_> {
             }
             MbarrierPhase::State(token) => {
                 let token = self.evaluate(&state.env, frame, token)?;
+                self.check_token(state, token, object, wait.address.span);
                 OperationKind::WaitState { state: self.graph.terms.resize(token, PHASE_WIDTH) }
             }
         };
         let result = if self.last_try.is_some() {
-            let completed = self.final_phase(object);
+            let completed = self.final_phase(state.live, object, kind, wait.address.span);
             self.look_at_phase(state.live, site, object, completed);
             self.passes_in(kind, completed)
         } else {
@@ -289,13 +407,18 @@ impl Unroller<'_> {
     }
 
     /// How many phases the object completes in the whole execution.
-    fn final_phase(&mut self, object: MbarrierId) -> TermRef {
-        if let Some(&known) = self.mbarriers.final_phases.get(&object) {
-            return known;
-        }
-        let (_, term) = self.graph.terms.fresh(PHASE_WIDTH, UnknownKind::FinalPhase);
-        self.mbarriers.final_phases.insert(object, term);
-        term
+    fn final_phase(
+        &mut self,
+        guard: TermRef,
+        object: MbarrierId,
+        kind: OperationKind,
+        span: Span,
+    ) -> TermRef {
+        let (_, completed) = self.graph.terms.fresh(PHASE_WIDTH, UnknownKind::FinalPhase);
+        let (agent, position) = (self.agent, self.position);
+        let last = FinalPhase { agent, position, guard, span, object, kind, completed };
+        self.mbarriers.final_phases.push(last);
+        completed
     }
 
     /// Records an operation; `None` while a try is run on final memory.
@@ -353,7 +476,14 @@ impl Unroller<'_> {
     ) {
         let span = self.event_span(event);
         let excess = self.excess(self.graph.events[event].guard, object, span);
-        let kind = OperationKind::Arrive { count: 1, expects: 0, drops: false, excess };
+        let kind = OperationKind::Arrive {
+            count: 1,
+            expects: 0,
+            drops: false,
+            excess,
+            no_complete: false,
+            pending: None,
+        };
         self.log_asynchronous(agent, object, event, kind, issued);
     }
 
@@ -418,17 +548,6 @@ impl Unroller<'_> {
         });
     }
 
-    /// The object that a memory operand names; `None` if the path ends at its index.
-    fn mbarrier_object(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        address: &Address,
-    ) -> Result<Option<MbarrierId>, UnrollError> {
-        let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
-        self.mbarrier_at(place, address.span).map(Some)
-    }
-
     /// The object at a place.
     pub(super) fn mbarrier_at(&mut self, place: Place, span: Span) -> Result<MbarrierId, UnrollError> {
         let Some(index) = self.graph.terms.constant_value(place.index) else {
@@ -439,13 +558,18 @@ impl Unroller<'_> {
                 "this index depends on values read or on parameters",
             ));
         };
+        Ok(self.mbarrier_object(place, u32::try_from(index).unwrap_or(u32::MAX)))
+    }
+
+    /// The object at an index of what a memory operand names.
+    fn mbarrier_object(&mut self, place: Place, index: u32) -> MbarrierId {
         let object = &self.kernel.objects[place.object];
         let size = u64::from(object.width / 8);
-        let offset = u64::from(object.offset_bytes) + u64::try_from(index).unwrap_or(u64::MAX) * size;
+        let offset = u64::from(object.offset_bytes) + u64::from(index) * size;
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
         if let Some(&known) = self.mbarriers.object_of.get(&(location, offset_bytes)) {
-            return Ok(known);
+            return known;
         }
         let base = &self.graph.locations[location].name;
         let (stem, instance) = match base.find(" of ") {
@@ -465,26 +589,7 @@ impl Unroller<'_> {
             phases: Vec::new(),
         });
         self.mbarriers.object_of.insert((location, offset_bytes), id);
-        Ok(id)
-    }
-
-    fn known_operand(
-        &mut self,
-        state: &State,
-        frame: &Frame<'_>,
-        operand: &Expression,
-        what: &str,
-    ) -> Result<u32, UnrollError> {
-        let value = self.evaluate(&state.env, frame, operand)?;
-        match self.graph.terms.constant_value(value) {
-            Some(value) => Ok(u32::try_from(value).unwrap_or(u32::MAX)),
-            None => Err(UnrollError::unsupported(
-                "unsupported::mbarrier-operand",
-                format!("the {what} of an mbarrier instruction must be known before the kernel runs"),
-                operand.span,
-                "not a constant here",
-            )),
-        }
+        id
     }
 
     /// A rule is broken whenever the path gets here; the path ends.
@@ -498,32 +603,10 @@ impl Unroller<'_> {
         *self.counts_bytes.get_or_insert_with(|| completion::counts_bytes(self.program, self.kernel))
     }
 
-    /// Refuses a second initialisation of an object on a path that may have had the first.
-    fn check_expiry(&mut self, object: MbarrierId, state: &State, span: Span) -> Result<(), UnrollError> {
-        let terms = &mut self.graph.terms;
-        let earlier = self.mbarriers.operations.iter().find(|operation| {
-            operation.object == object
-                && matches!(operation.kind, OperationKind::Init { .. })
-                && !terms.excludes_syntactically(operation.guard, state.live)
-        });
-        let Some(earlier) = earlier else { return Ok(()) };
-        let name = &self.graph.mbarriers[object].name;
-        let diagnostic = Diagnostic::new(
-            "unsupported::mbarrier-reuse",
-            format!("{name} may be initialised twice, which is not checked by this version"),
-            span,
-            "again here",
-        );
-        let help = "initialise each mbarrier once, by one thread; use another object for another purpose";
-        Err(UnrollError::Unsupported(
-            diagnostic.with_label(earlier.span, "first here").with_help(help).with_rule("UB-M2"),
-        ))
-    }
-
     /// Notes what a wait of a try on final memory looks at.
     fn look_at_phase(&mut self, guard: TermRef, site: SiteId, object: MbarrierId, completed: TermRef) {
         if let Some(last) = &mut self.last_try {
-            last.note_phase(crate::event::Wait::Phase { site, object, completed, guard });
+            last.note_phase(crate::event::Wait::Phase { site, object, completed, guard, meant: None });
         }
     }
 
@@ -533,5 +616,19 @@ impl Unroller<'_> {
 
     fn add(&mut self, a: TermRef, b: TermRef) -> TermRef {
         self.graph.terms.binary(BinaryOp::Add, a, b)
+    }
+}
+
+/// The number that an instruction is about, and what it is.
+fn number(operation: &MbarrierOp) -> Option<(&Expression, &'static str)> {
+    match operation {
+        MbarrierOp::Init { count, .. } => Some((count, "the arrival count of an mbarrier instruction")),
+        MbarrierOp::ExpectTx { tx, .. }
+        | MbarrierOp::CompleteTx { tx, .. }
+        | MbarrierOp::Arrive(MbarrierArrive { expect_tx: Some(tx), .. }) => {
+            Some((tx, "the number of bytes of an mbarrier instruction"))
+        }
+        MbarrierOp::Arrive(arrive) => Some((&arrive.count, "the arrival count of an mbarrier instruction")),
+        MbarrierOp::Inval { .. } | MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. } => None,
     }
 }

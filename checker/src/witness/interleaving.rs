@@ -74,6 +74,7 @@ impl<'a> Machine<'a> {
             UnknownKind::Read(_)
             | UnknownKind::FinalValue { .. }
             | UnknownKind::Phase
+            | UnknownKind::PendingCount
             | UnknownKind::FinalPhase => None,
             UnknownKind::Passes
             | UnknownKind::TakesPart

@@ -18,8 +18,8 @@ pub struct SyncSketch {
     pub is_remote: [bool; 2],
     /// How many arrivals each object expects.
     pub counts: [Count; 2],
-    /// Whether thread 0 invalidates the objects in the end, after a barrier.
-    pub invalidates: bool,
+    /// What becomes of the first object in the end, after a barrier.
+    pub ending: Ending,
     /// What the threads do.
     pub threads: Vec<Vec<SyncStep>>,
 }
@@ -50,6 +50,19 @@ pub enum Publication {
     Nothing,
 }
 
+/// What becomes of an object in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Nothing.
+    Stays,
+    /// It is invalidated.
+    Ends,
+    /// And, within a CTA, initialised again, for all threads to meet at it.
+    BeginsAgain,
+    /// That without having been invalidated.
+    BeginsTwice,
+}
+
 /// How many arrivals an object expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Count {
@@ -74,6 +87,10 @@ pub enum Arrival {
     Drops,
     /// And waits for the phase by its state, in an `await`.
     Waits,
+    /// And waits by its state further on, after another such arrival.
+    WaitsLate,
+    /// Without completing the phase, and stores the pending count that it found.
+    NoComplete,
 }
 
 /// A step of a thread.
@@ -102,6 +119,10 @@ pub enum SyncStep {
         is_wide: bool,
     },
     Complete {
+        object: usize,
+    },
+    /// Announces 16 bytes, and nothing else.
+    Announce {
         object: usize,
     },
     /// Waits for the thread's next phase of the object, or (`flips`) the one before.
@@ -160,12 +181,24 @@ impl SyncSketch {
             printer.steps(thread, steps);
             printer.body.push_str("    }\n");
         }
-        if self.invalidates && uses(0) {
+        if self.ending != Ending::Stays && uses(0) {
             let condition = self.condition(2 * usize::from(self.home(0)));
-            let _ = writeln!(
-                printer.body,
-                "    bar.sync 1;\n    if {condition} {{\n        mbarrier.inval.shared::cta.b64 [m0];\n    }}"
-            );
+            let _ = writeln!(printer.body, "    bar.sync 1;\n    if {condition} {{");
+            if self.ending != Ending::BeginsTwice {
+                printer.body.push_str("        mbarrier.inval.shared::cta.b64 [m0];\n");
+            }
+            let again = self.shape == Shape::Cta && self.ending != Ending::Ends;
+            let count = self.threads.len();
+            if again {
+                let _ = writeln!(printer.body, "        mbarrier.init.shared::cta.b64 [m0], {count};");
+            }
+            printer.body.push_str("    }\n");
+            if again {
+                printer.body.push_str(
+                    "    bar.sync 3;\n    mbarrier.arrive.release.cta.shared::cta.b64 _, [m0];\n    \
+                     await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [m0], 0;\n",
+                );
+            }
         }
         let launch = match self.shape {
             Shape::Cta => format!("warps: {}", self.threads.len()),
@@ -219,7 +252,11 @@ impl SyncSketch {
 
     fn count(&self, object: usize) -> usize {
         let arrivals = self.threads.iter().flatten().map(|step| match step {
-            SyncStep::Arrive { object: own, kind: Arrival::Twice, .. } if *own == object => 2,
+            SyncStep::Arrive { object: own, kind: Arrival::Twice | Arrival::WaitsLate, .. }
+                if *own == object =>
+            {
+                2
+            }
             SyncStep::Arrive { object: own, .. } if *own == object => 1,
             _ => 0,
         });
@@ -242,6 +279,7 @@ impl SyncStep {
         match self {
             Self::Arrive { object, .. }
             | Self::Complete { object }
+            | Self::Announce { object }
             | Self::Await { object, .. }
             | Self::Test { object, .. } => Some(*object),
             _ => None,
@@ -316,13 +354,33 @@ impl Printer<'_> {
                              await mbarrier.test_wait.acquire.{scope}.shared::cta.b64 [m{object}], {register};"
                         ));
                     }
-                    Arrival::Waits => ("arrive", ""),
+                    Arrival::WaitsLate if is_own(*object) => {
+                        let (early, late) = (self.register(), self.register());
+                        return Some(format!(
+                            "let {early} = mbarrier.arrive.{sem}.{scope}.{space}.b64 [m{object}];\n        \
+                             let {late} = mbarrier.arrive.{sem}.{scope}.{space}.b64 [m{object}];\n        \
+                             await mbarrier.test_wait.acquire.{scope}.shared::cta.b64 [m{object}], {early};"
+                        ));
+                    }
+                    Arrival::NoComplete if is_own(*object) => {
+                        let (state, pending) = (self.register(), self.register());
+                        reads.push((pending.clone(), ""));
+                        return Some(format!(
+                            "let {state} = mbarrier.arrive.noComplete.release.cta.shared::cta.b64 [m{object}], 1;\n        \
+                             let {pending} = mbarrier.pending_count.b64 {state};"
+                        ));
+                    }
+                    Arrival::Waits | Arrival::WaitsLate | Arrival::NoComplete => ("arrive", ""),
                 };
                 format!("mbarrier.{opcode}.{sem}.{scope}.{space}.b64 _, {address}{operand};")
             }
             SyncStep::Complete { object } => {
                 let (space, address) = self.object(rank, *object);
                 format!("mbarrier.complete_tx.relaxed.cluster.{space}.b64 {address}, 16;")
+            }
+            SyncStep::Announce { object } => {
+                let (space, address) = self.object(rank, *object);
+                format!("mbarrier.expect_tx.relaxed.cluster.{space}.b64 {address}, 16;")
             }
             SyncStep::Await { object, flips, is_relaxed, is_wide } => {
                 if !is_own(*object) {
@@ -403,7 +461,8 @@ fn phrase() -> BoxedStrategy<Vec<SyncStep>> {
     let fence = || (0usize..4, scope()).prop_map(|(sem, scope)| SyncStep::Fence { sem, scope });
     let kind = prop_oneof![
         8 => Just(Arrival::Plain), 1 => Just(Arrival::Twice), 2 => Just(Arrival::Expects),
-        1 => Just(Arrival::Drops), 2 => Just(Arrival::Waits),
+        1 => Just(Arrival::Drops), 2 => Just(Arrival::Waits), 1 => Just(Arrival::WaitsLate),
+        1 => Just(Arrival::NoComplete),
     ];
     let arrive = (object(), kind, seldom(), often()).prop_map(|(object, kind, is_relaxed, is_wide)| {
         SyncStep::Arrive { object, kind, is_relaxed, is_wide }
@@ -445,6 +504,13 @@ fn phrase() -> BoxedStrategy<Vec<SyncStep>> {
         1 => Just(vec![SyncStep::ClusterWait]),
         1 => load().prop_map(|step| vec![step]),
         1 => Just(vec![SyncStep::Bar]),
+        1 => (object(), any::<bool>()).prop_map(|(object, first)| {
+            let (announce, complete) = (SyncStep::Announce { object }, SyncStep::Complete { object });
+            if first { vec![announce, complete] } else { vec![complete, announce] }
+        }),
+        1 => (object(), any::<bool>()).prop_map(|(object, announces)| {
+            vec![if announces { SyncStep::Announce { object } } else { SyncStep::Complete { object } }]
+        }),
         1 => (place(), sem(), scope(), 1u8..3)
             .prop_map(|(place, sem, scope, value)| vec![SyncStep::AwaitMemory { place, sem, scope, value }]),
     ]
@@ -469,11 +535,14 @@ pub fn sync_sketches(n_memory_max: usize) -> impl Strategy<Value = SyncSketch> {
     ];
     let count =
         || prop_oneof![4 => Just(Count::All), 2 => Just(Count::Half), 2 => (1u8..4).prop_map(Count::Number)];
-    let invalidates = prop_oneof![9 => Just(false), 1 => Just(true)];
-    let rest = (any::<[bool; 2]>(), [count(), count()], invalidates, any::<u64>());
+    let ending = prop_oneof![
+        16 => Just(Ending::Stays), 2 => Just(Ending::Ends), 2 => Just(Ending::BeginsAgain),
+        1 => Just(Ending::BeginsTwice),
+    ];
+    let rest = (any::<[bool; 2]>(), [count(), count()], ending, any::<u64>());
     (shaped, publication, rest).prop_filter_map(
         "small programs only",
-        move |((shape, threads), publication, (is_remote, counts, invalidates, dice))| {
+        move |((shape, threads), publication, (is_remote, counts, ending, dice))| {
             let mut threads: Vec<Vec<SyncStep>> =
                 threads.into_iter().map(|phrases| phrases.concat()).collect();
             let n_memory = threads.iter().flatten().filter(|step| step.is_memory()).count();
@@ -483,14 +552,13 @@ pub fn sync_sketches(n_memory_max: usize) -> impl Strategy<Value = SyncSketch> {
                 (Shape::Cta, Publication::ClusterBarrier) if dice % 3 != 0 => Publication::Bar,
                 (_, publication) => publication,
             };
-            let sketch = SyncSketch { shape, publication, is_remote, counts, invalidates, threads };
+            let sketch = SyncSketch { shape, publication, is_remote, counts, ending, threads };
             (n_memory <= n_memory_max).then_some(sketch)
         },
     )
 }
 
-/// Gives most announcements of bytes a completion later in the same thread. Elsewhere it might come before the
-/// announcement, perhaps in the phase before; then counting, as the checker does it, is not exact.
+/// Gives most announcements of bytes with an arrival a completion later in the same thread.
 fn pair_up(threads: &mut [Vec<SyncStep>], mut dice: u64) {
     for steps in threads {
         let mut at = 0;

@@ -51,6 +51,16 @@ pub enum Misuse {
     PhaseNotWaitedFor,
     /// UB-M1, UB-M17: an operation that is not ordered before the object's invalidation.
     UsedAfterInval,
+    /// As before, but some operation comes before the initialisation, so that nothing has a meaning.
+    UsedAfterInvalWithoutMeaning,
+    /// UB-M2: an initialisation of an object that has been initialised and not invalidated.
+    InitOfLiveObject,
+    /// UB-M9: an arrival with `.noComplete` completes the phase.
+    NoCompleteCompletes,
+    /// UB-M11: a wait with a state of neither the present phase nor the last.
+    StaleState,
+    /// MB-15: the pending count of a state that does not hold it.
+    NoPendingCount,
 }
 
 /// What an event is.

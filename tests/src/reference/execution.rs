@@ -249,7 +249,11 @@ impl Search<'_> {
         before.add(&causality.base);
         let Some(misuses) = deadlock::misuses(self.threads, combination, &before.closure()) else { return };
         self.reference.n_executions += 1;
-        self.reference.misuses.extend(mbarrier::misuses(&combination.events, &causality.base));
+        self.reference.misuses.extend(mbarrier::misuses(
+            &combination.events,
+            &causality.base,
+            &combination.phases,
+        ));
         if combination.phases.has_undefined() {
             return;
         }
@@ -259,6 +263,10 @@ impl Search<'_> {
         surely_before.add(&causality.base);
         if !combination.phases.are_waited_for(&combination.events, &surely_before) {
             self.reference.misuses.insert(Misuse::PhaseNotWaitedFor);
+        }
+        self.reference.misuses.extend(combination.phases.broken());
+        if combination.phases.has_stale_state(&combination.events) {
+            self.reference.misuses.insert(Misuse::StaleState);
         }
         self.reference.deadlocks |= deadlock::is_deadlock(self.threads, combination, rf, co);
         let races = race::races(model, &causality.cause);

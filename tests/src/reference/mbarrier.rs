@@ -4,14 +4,11 @@
 //! of an order is in which phase each operation found the object. Later, when it is known what synchronizes, some order
 //! with these phases has to fit that, too.
 //!
-//! Not decided: states older than the last phase (UB-M11), counts out of range (UB-M5, UB-M7, UB-M8).
+//! Not decided: states of another object (UB-M11), counts out of range (UB-M5, UB-M7, UB-M8).
 
 use super::event::{Event, Kind, Misuse};
 use super::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Phases that an arrive's state may name.
-pub const PHASES_MAX: usize = 4;
 
 /// Storage, CTA and first byte.
 pub type Object = (u32, u32, u32);
@@ -36,12 +33,14 @@ pub enum Action {
     Transact {
         change: i64,
     },
-    /// `state` is what it is taken to return.
+    /// `state` is what it is taken to return, with the pending count that it finds if it must not complete the phase.
     Arrive {
         count: i64,
         expects: i64,
         drops: bool,
+        no_complete: bool,
         state: Option<u64>,
+        pending: Option<i64>,
     },
     /// An arrival for which too few are pending (UB-M6).
     Exceed {
@@ -73,6 +72,9 @@ impl Action {
     }
 }
 
+/// Phases of an object's second life are counted from here, those of its third from twice as many, and so on.
+const LIFE: u64 = 1 << 16;
+
 /// A live object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct State {
@@ -94,7 +96,7 @@ impl State {
     fn says_yes(self, action: Action) -> bool {
         match action {
             Action::PassParity { parity } | Action::FailParity { parity } => self.phase % 2 != parity,
-            Action::PassState { state } | Action::FailState { state } => state < self.phase,
+            Action::PassState { state } | Action::FailState { state } => state < self.phase % LIFE,
             _ => false,
         }
     }
@@ -102,24 +104,30 @@ impl State {
 
 /// The object after an operation; `None` where the operation cannot be as it is recorded. An object without
 /// initialisation is `Some(None)` and takes everything but a wait that says yes.
-fn apply(state: Option<State>, action: Action) -> Option<Option<State>> {
+fn apply(state: Option<State>, action: Action, n_lives: u64) -> Option<Option<State>> {
+    let newborn = |count| State { phase: n_lives * LIFE, pending: count, expected: count, tx: 0 };
     let Some(mut state) = state else {
         return match action {
-            Action::Init { count } => Some(Some(State { phase: 0, pending: count, expected: count, tx: 0 })),
-            Action::Arrive { state, .. } => (state.unwrap_or(0) == 0).then_some(None),
+            Action::Init { count } => Some(Some(newborn(count))),
+            Action::Arrive { state, pending, .. } => {
+                (state.unwrap_or(0) == 0 && pending.unwrap_or(1) == 1).then_some(None)
+            }
             Action::PassParity { .. } | Action::PassState { .. } | Action::Exceed { .. } => None,
             _ => Some(None),
         };
     };
     match action {
-        Action::Init { .. } => return None,
+        // UB-M2: it is said where this is asked.
+        Action::Init { count } => state = newborn(count),
         Action::Inval => return Some(None),
         Action::Transact { change } => {
             state.tx += change;
             state = state.completed_if_possible();
         }
-        Action::Arrive { count, expects, drops, state: told } => {
-            if state.pending < count || told.is_some_and(|told| told != state.phase) {
+        Action::Arrive { count, expects, drops, state: told, pending, .. } => {
+            let as_told = told.is_none_or(|told| told == state.phase % LIFE)
+                && pending.is_none_or(|pending| pending == state.pending);
+            if state.pending < count || !as_told {
                 return None;
             }
             state.tx += expects;
@@ -145,11 +153,15 @@ fn apply(state: Option<State>, action: Action) -> Option<Option<State>> {
 /// The phase in which each operation, by event, found its object; `None` if that had no initialisation.
 type PhaseOf = BTreeMap<usize, Option<u64>>;
 
+/// Arrivals with `.noComplete` that completed a phase (UB-M9), and initialisations of live objects (UB-M2).
+type Broken = BTreeSet<(usize, Misuse)>;
+
 /// In which phase each operation found its object, and how it ends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Phases {
     /// Absent for waits that say no.
     of_event: PhaseOf,
+    broken: Broken,
     /// By object; `None` if it is not live.
     at_end: BTreeMap<Object, Option<State>>,
 }
@@ -158,6 +170,19 @@ impl Phases {
     /// Whether some operation found its object without initialisation.
     pub fn has_undefined(&self) -> bool {
         self.of_event.values().any(Option::is_none)
+    }
+    /// Rules that the order breaks.
+    pub fn broken(&self) -> impl Iterator<Item = Misuse> {
+        self.broken.iter().map(|&(_, misuse)| misuse)
+    }
+    /// UB-M11: whether a wait was let through by a state of neither the present phase nor the last.
+    pub fn has_stale_state(&self, events: &[Event]) -> bool {
+        self.of_event.iter().any(|(&wait, &found)| match (events[wait].kind, found) {
+            (Kind::Mbarrier(Operation { action: Action::PassState { state }, .. }), Some(found)) => {
+                state + 1 < found % LIFE
+            }
+            _ => false,
+        })
     }
     /// Whether a wait that said no would go on to do so.
     pub fn fails_for_ever(&self, operation: Operation) -> bool {
@@ -169,7 +194,7 @@ impl Phases {
         self.of_event.iter().all(|(&arrival, &phase)| {
             let Kind::Mbarrier(operation) = events[arrival].kind else { return true };
             let arrives = matches!(operation.action, Action::Arrive { .. } | Action::Exceed { .. });
-            if !arrives || phase.is_none_or(|phase| phase == 0) {
+            if !arrives || phase.is_none_or(|phase| phase % LIFE == 0) {
                 return true;
             }
             self.of_event.iter().any(|(&wait, &found)| {
@@ -202,6 +227,7 @@ impl Phases {
                     && is_source(source.action)
                     && wait.action.passes()
                     && phase < found
+                    && phase / LIFE == found / LIFE
                 {
                     edges.insert(from, to);
                 }
@@ -213,8 +239,8 @@ impl Phases {
     pub fn have_order(&self, events: &[Event], before: &Relation) -> bool {
         self.at_end.keys().all(|&object| {
             let mut orders = Orders::new(events, object, before);
-            orders.wanted = Some(&self.of_event);
-            orders.walk(0, None, &mut BTreeMap::new());
+            orders.wanted = Some((&self.of_event, &self.broken));
+            orders.walk(0, None, &mut (BTreeMap::new(), BTreeSet::new()));
             !orders.found.is_empty()
         })
     }
@@ -226,9 +252,9 @@ struct Orders<'a> {
     object: Object,
     operations: Vec<(usize, Action)>,
     before: &'a Relation,
-    wanted: Option<&'a PhaseOf>,
+    wanted: Option<(&'a PhaseOf, &'a Broken)>,
     /// Operations placed, the state after them, and their phases.
-    seen: BTreeSet<(u64, Option<State>, PhaseOf)>,
+    seen: BTreeSet<(u64, Option<State>, (PhaseOf, Broken))>,
     found: BTreeSet<Phases>,
 }
 
@@ -255,14 +281,15 @@ impl<'a> Orders<'a> {
         }
     }
 
-    fn walk(&mut self, placed: u64, state: Option<State>, phases: &mut PhaseOf) {
-        let key = if self.wanted.is_some() { BTreeMap::new() } else { phases.clone() };
+    fn walk(&mut self, placed: u64, state: Option<State>, phases: &mut (PhaseOf, Broken)) {
+        let key = if self.wanted.is_some() { Default::default() } else { phases.clone() };
         if !self.seen.insert((placed, state, key)) || (self.wanted.is_some() && !self.found.is_empty()) {
             return;
         }
         if placed.count_ones() as usize == self.operations.len() {
             let at_end = BTreeMap::from([(self.object, state)]);
-            self.found.insert(Phases { of_event: phases.clone(), at_end });
+            let (of_event, broken) = phases.clone();
+            self.found.insert(Phases { of_event, broken, at_end });
             return;
         }
         for at in 0..self.operations.len() {
@@ -273,17 +300,35 @@ impl<'a> Orders<'a> {
             if placed >> at & 1 == 1 || !is_ready {
                 continue;
             }
-            let phase = state.map(|state| state.phase);
-            let is_life = matches!(action, Action::Init { .. } | Action::Inval);
-            let phase = if is_life { Some(0) } else { phase };
-            if self.wanted.is_some_and(|wanted| wanted[&event] != phase) {
+            let is_init = |at: usize| matches!(self.operations[at].1, Action::Init { .. });
+            let n_lives =
+                (0..self.operations.len()).filter(|&at| placed >> at & 1 == 1 && is_init(at)).count();
+            let phase = match action {
+                Action::Init { .. } => Some(n_lives as u64 * LIFE),
+                Action::Inval => Some(state.map_or(0, |state| state.phase / LIFE * LIFE)),
+                _ => state.map(|state| state.phase),
+            };
+            if self.wanted.is_some_and(|(wanted, _)| wanted[&event] != phase) {
                 continue;
             }
-            if let Some(next) = apply(state, action) {
-                phases.insert(event, phase);
-                self.walk(placed | 1 << at, next, phases);
-                phases.remove(&event);
+            let Some(next) = apply(state, action, n_lives as u64) else { continue };
+            let completes = next.zip(state).is_some_and(|(next, state)| next.phase > state.phase);
+            let broken = match action {
+                Action::Arrive { no_complete: true, .. } if completes => {
+                    Some((event, Misuse::NoCompleteCompletes))
+                }
+                Action::Init { .. } if state.is_some() => Some((event, Misuse::InitOfLiveObject)),
+                _ => None,
+            };
+            let was_broken = |wanted: &Broken| wanted.iter().find(|&&(other, _)| other == event).copied();
+            if self.wanted.is_some_and(|(_, wanted)| was_broken(wanted) != broken) {
+                continue;
             }
+            phases.0.insert(event, phase);
+            phases.1.extend(broken);
+            self.walk(placed | 1 << at, next, phases);
+            phases.0.remove(&event);
+            phases.1.retain(|&(other, _)| other != event);
         }
         debug_assert!(self.events.len() <= 64);
     }
@@ -300,12 +345,13 @@ pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
     let mut result = vec![Phases::default()];
     for object in objects {
         let mut orders = Orders::new(events, object, po);
-        orders.walk(0, None, &mut BTreeMap::new());
+        orders.walk(0, None, &mut (BTreeMap::new(), BTreeSet::new()));
         let mut longer = Vec::new();
         for phases in &result {
             for more in &orders.found {
                 let mut phases = phases.clone();
                 phases.of_event.extend(more.of_event.clone());
+                phases.broken.extend(&more.broken);
                 phases.at_end.extend(more.at_end.clone());
                 longer.push(phases);
             }
@@ -315,8 +361,8 @@ pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
     result
 }
 
-/// Operations that no initialisation is ordered before, or that are not ordered before an invalidation.
-pub fn misuses(events: &[Event], base_causality: &Relation) -> BTreeSet<Misuse> {
+/// Operations that the initialisation of their life is not ordered before, or that are not ordered before its end.
+pub fn misuses(events: &[Event], base_causality: &Relation, phases: &Phases) -> BTreeSet<Misuse> {
     let mut misuses = BTreeSet::new();
     let operations = || {
         events.iter().enumerate().filter_map(|(position, event)| match event.kind {
@@ -324,22 +370,40 @@ pub fn misuses(events: &[Event], base_causality: &Relation) -> BTreeSet<Misuse> 
             _ => None,
         })
     };
+    let life_of =
+        |position: usize| phases.of_event.get(&position).copied().flatten().map(|phase| phase / LIFE);
     for (position, operation) in operations() {
         if matches!(operation.action, Action::Init { .. } | Action::Inval) {
             continue;
         }
         let others = || operations().filter(|(_, other)| other.object == operation.object);
-        let is_initialised = others().any(|(other, o)| {
-            matches!(o.action, Action::Init { .. }) && base_causality.contains(other, position)
-        });
-        if !is_initialised {
+        let births: Vec<usize> = others()
+            .filter(|&(other, o)| {
+                matches!(o.action, Action::Init { .. }) && base_causality.contains(other, position)
+            })
+            .map(|(other, _)| other)
+            .collect();
+        // A wait that says no has no place in the order; it is of the last life it can know of.
+        let life = match operation.action.fails() {
+            true => births.iter().filter_map(|&birth| life_of(birth)).max(),
+            false => life_of(position),
+        };
+        // What finds no life is judged by those that there are.
+        let is_own = |other: usize| life.is_none() || life_of(other) == life;
+        if !births.iter().any(|&birth| is_own(birth)) {
             misuses.insert(match operation.action.fails() {
                 true => Misuse::NotInitialisedWhenWaiting,
                 false => Misuse::NotInitialised,
             });
         }
-        if others().any(|(other, o)| o.action == Action::Inval && !base_causality.contains(position, other)) {
-            misuses.insert(Misuse::UsedAfterInval);
+        let outlives = others().any(|(other, o)| {
+            o.action == Action::Inval && is_own(other) && !base_causality.contains(position, other)
+        });
+        if outlives {
+            misuses.insert(match phases.has_undefined() {
+                true => Misuse::UsedAfterInvalWithoutMeaning,
+                false => Misuse::UsedAfterInval,
+            });
         }
     }
     misuses

@@ -1,11 +1,12 @@
 //! When the phases of an mbarrier complete, once all operations are known.
 
-use super::super::{UnrollError, Unroller};
-use super::phase::{Expected, Interval, SeenBy, narrow};
+use super::super::{MbarrierEncoding, UnrollError, Unroller};
+use super::exact::{forget_counting, is_countable};
+use super::phase::{Expected, Interval, Narrowed, SeenBy, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
 use crate::event::{
     AgentId, BarrierEdge, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, PhaseTerms, PhasedOperation,
-    TermPool, TermRef, UnknownKind,
+    TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::kernel::program::{
     BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
@@ -17,19 +18,19 @@ use std::collections::BTreeMap;
 const MAX_PAIRS: usize = 4_000_000;
 
 /// Pairs of operations on one object of which the first comes first, on a condition.
-type Moments = Vec<(EventId, EventId, TermRef)>;
+pub type Moments = Vec<(EventId, EventId, TermRef)>;
 
 /// The phases of one object.
-struct Phases {
+pub struct Phases {
     /// Per phase: 1 iff it and all before it are complete.
-    complete: Vec<TermRef>,
+    pub complete: Vec<TermRef>,
     /// Per phase.
-    counts: Vec<Counts>,
+    pub counts: Vec<Counts>,
 }
 
 /// The arrivals of a phase.
 #[derive(Clone, Copy)]
-struct Counts {
+pub struct Counts {
     /// How many there are.
     arrived: TermRef,
     /// How many it expects.
@@ -38,6 +39,13 @@ struct Counts {
     within: TermRef,
     /// Bytes announced less bytes delivered.
     bytes: TermRef,
+}
+
+impl Counts {
+    /// Those of a phase whose completion does not follow from them.
+    pub fn of_needs(needs: TermRef) -> Self {
+        Self { arrived: needs, needs, within: TermPool::TRUE, bytes: needs }
+    }
 }
 
 /// Whether something that completes the phase surely comes after the operation.
@@ -63,9 +71,10 @@ impl Unroller<'_> {
         if self.graph.mbarriers.is_empty() {
             return Ok(());
         }
-        self.check_bytes()?;
+        self.separate_lives()?;
         let expected = self.expected_counts();
-        let (intervals, seen) = narrow(self, &expected);
+        let Narrowed { intervals, seen, meant } = narrow(self, &expected);
+        self.note_meant(&meant);
         let mut of_object: IndexVec<MbarrierId, Vec<usize>> =
             IndexVec::repeat(Vec::new(), self.graph.mbarriers.len());
         for (index, operation) in self.mbarriers.operations.iter().enumerate() {
@@ -111,9 +120,17 @@ impl Unroller<'_> {
         expected
     }
 
-    /// Counting decides phases only if bytes cannot be announced after everybody has arrived.
-    fn check_bytes(&self) -> Result<(), UnrollError> {
-        for operation in &self.mbarriers.operations {
+    /// What counting cannot express at all.
+    fn check_countable(&self, object: MbarrierId) -> Result<(), UnrollError> {
+        for operation in self.mbarriers.operations.iter().filter(|operation| operation.object == object) {
+            if let OperationKind::Arrive { no_complete: true, .. } = operation.kind {
+                return Err(UnrollError::unsupported(
+                    "unsupported::no-complete",
+                    "`.noComplete` arrivals cannot be checked by counting",
+                    operation.span,
+                    "arrives here",
+                ));
+            }
             let OperationKind::Expect { .. } = operation.kind else { continue };
             let announces_first = self.mbarriers.operations.iter().any(|other| {
                 other.agent == operation.agent
@@ -145,13 +162,19 @@ impl Unroller<'_> {
         (intervals, seen): (&[Interval], &[SeenBy]),
         expected: Expected,
     ) -> Result<(), UnrollError> {
-        let seen: Vec<SeenBy> = indices.iter().map(|&index| seen[index].clone()).collect();
-        let operations: Vec<(Operation, Interval)> = indices
+        let mut seen: Vec<SeenBy> = indices.iter().map(|&index| seen[index].clone()).collect();
+        let mut operations: Vec<(Operation, Interval)> = indices
             .iter()
             .map(|&index| (self.mbarriers.operations[index].clone(), intervals[index]))
             .collect();
         self.require_init(object, &operations);
         self.limit_drops(object, &operations, expected);
+        self.limit_age(object, &operations);
+        self.limit_overtaking(object, &operations);
+        let is_ordered = expected.is_initialised && self.needs_order(object, &operations, &seen)?;
+        if is_ordered && self.options.mbarrier_encoding == MbarrierEncoding::Order {
+            forget_counting(&mut operations, &mut seen, expected);
+        }
         let n_phases = operations
             .iter()
             .filter(|(operation, interval)| operation.kind.arrivals() > 0 && !interval.is_empty())
@@ -163,16 +186,46 @@ impl Unroller<'_> {
             let value = u64::from(PHASES_MAX);
             return Err(UnrollError::TooLarge { limit: "mbarrier phases", value, span });
         }
-        let phases = self.phases(&operations, n_phases, expected);
-        let mut moments = Moments::new();
-        for (operation, interval) in &operations {
-            self.state_operation(operation, *interval, &phases);
-            self.state_excess(operation, *interval, &phases, &operations, &mut moments);
-            self.state_moment((operation, *interval), &phases, &operations, &seen, &mut moments);
-        }
+        let (phases, moments) = if is_ordered {
+            self.order_object(object, &operations, &seen, expected, n_phases)?
+        } else {
+            self.count_object(&operations, &seen, expected, n_phases)
+        };
         self.state_final_phase(object, &phases);
         self.describe(object, &operations, &phases);
         self.link_phases(&operations, moments)
+    }
+
+    /// States what counting says of the object's phases.
+    fn count_object(
+        &mut self,
+        operations: &[(Operation, Interval)],
+        seen: &[SeenBy],
+        expected: Expected,
+        n_phases: u32,
+    ) -> (Phases, Moments) {
+        let phases = self.phases(operations, n_phases, expected);
+        let mut moments = Moments::new();
+        for (operation, interval) in operations {
+            self.state_operation(operation, *interval, &phases);
+            self.state_excess(operation, *interval, &phases, operations, &mut moments);
+            self.state_moment((operation, *interval), &phases, operations, seen, &mut moments);
+        }
+        (phases, moments)
+    }
+
+    /// Whether the operations of an object have to be ordered.
+    fn needs_order(
+        &self,
+        object: MbarrierId,
+        operations: &[(Operation, Interval)],
+        seen: &[SeenBy],
+    ) -> Result<bool, UnrollError> {
+        match self.options.mbarrier_encoding {
+            MbarrierEncoding::Order => Ok(true),
+            MbarrierEncoding::Count => self.check_countable(object).map(|()| false),
+            MbarrierEncoding::Auto => Ok(!is_countable(&self.graph.terms, operations, seen)),
+        }
     }
 
     /// What reports show of the object.
@@ -279,6 +332,79 @@ impl Unroller<'_> {
         }
     }
 
+    /// A state is of the present phase or of the last (UB-M11).
+    fn limit_age(&mut self, object: MbarrierId, operations: &[(Operation, Interval)]) {
+        for (wait, interval) in operations {
+            let OperationKind::WaitState { state } = wait.kind else { continue };
+            let arrival = operations.iter().find(|(operation, _)| operation.phase == state);
+            let state = arrival.map_or(state, |(operation, interval)| self.phase_term(operation, *interval));
+            let number = self.phase_term(wait, *interval);
+            let one = self.phase_constant(1);
+            let last = self.add(state, one);
+            let older = self.graph.terms.less(last, number);
+            let fine = self.graph.terms.not(older);
+            // Of an arrival that comes after the first phases, the interval may know.
+            let is_known = arrival.is_some_and(|(_, of_arrival)| interval.last <= of_arrival.first + 1);
+            if fine == TermPool::TRUE || is_known || interval.is_empty() {
+                continue;
+            }
+            let misuse = Misuse {
+                code: "mbarrier::stale-state",
+                rule: "UB-M11",
+                what: format!(
+                    "waits on {} with a state whose phase has been over for a whole phase",
+                    self.graph.mbarriers[object].name
+                ),
+                help: "wait with each state before the next phase can complete, at the latest before arriving again",
+            };
+            self.oblige_at(wait.event, misuse, wait.guard, fine);
+        }
+    }
+
+    /// A wait by parity is let through by the phase that it means, not by one that is two or more later (UB-M11). It
+    /// means the earliest one of its parity that its thread does not surely know to be complete.
+    fn limit_overtaking(&mut self, object: MbarrierId, operations: &[(Operation, Interval)]) {
+        for (wait, interval) in operations {
+            let OperationKind::WaitParity { parity } = wait.kind else { continue };
+            let Some(parity) = self.graph.terms.constant_value(parity) else { continue };
+            let passes_first =
+                if u128::from(interval.first % 2) == parity { interval.first + 1 } else { interval.first };
+            // Odd parity lets everybody through at first (MB-8); which phase that means is not known.
+            let Some(meant) = passes_first.checked_sub(1) else { continue };
+            if interval.is_empty() || interval.last < passes_first + 2 {
+                continue;
+            }
+            let number = self.phase_term(wait, *interval);
+            let first = self.phase_constant(passes_first);
+            let overtaken = self.graph.terms.less(first, number);
+            let fine = self.graph.terms.not(overtaken);
+            let misuse = Misuse {
+                code: "mbarrier::phase-run-ahead",
+                rule: "UB-M11",
+                what: format!(
+                    "waits for phase {meant} of {} by its parity, and is let through by a later phase of that parity",
+                    self.graph.mbarriers[object].name
+                ),
+                help: "let nobody arrive for the next phase but one before every waiter has seen this one: have \
+                       waiters arrive on a second mbarrier (an empty barrier), or count them in this one",
+            };
+            self.oblige_at(wait.event, misuse, wait.guard, fine);
+        }
+    }
+
+    /// Says of threads that wait for ever which phase they wait for.
+    fn note_meant(&mut self, meant: &[Option<u32>]) {
+        for (last, of_last) in self.mbarriers.final_phases.iter().zip(meant) {
+            for blocked in &mut self.graph.blocked {
+                if let Wait::Phase { completed, meant, .. } = &mut blocked.wait
+                    && *completed == last.completed
+                {
+                    *meant = *of_last;
+                }
+            }
+        }
+    }
+
     fn phases(&mut self, operations: &[(Operation, Interval)], n_phases: u32, expected: Expected) -> Phases {
         let mut phases = Phases { complete: Vec::new(), counts: Vec::new() };
         let mut so_far = TermPool::TRUE;
@@ -304,7 +430,7 @@ impl Unroller<'_> {
     }
 
     /// The count of the initialisation; of several, which exclude one another, of the one that happens.
-    fn initial_count(&mut self, operations: &[(Operation, Interval)]) -> TermRef {
+    pub(super) fn initial_count(&mut self, operations: &[(Operation, Interval)]) -> TermRef {
         let mut initial = None;
         for (operation, _) in operations {
             let OperationKind::Init { count } = operation.kind else { continue };
@@ -319,7 +445,7 @@ impl Unroller<'_> {
     }
 
     /// How many arrivals a phase expects: the initial count less what was dropped before, and what was added in it.
-    fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
+    pub(super) fn expected_in(&mut self, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
         let mut needs = self.initial_count(operations);
         for (operation, interval) in operations {
             if matches!(operation.kind, OperationKind::Raise) && interval.contains(phase) {
@@ -402,7 +528,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff the operation happens and counts.
-    fn counted(&mut self, operation: &Operation) -> TermRef {
+    pub(super) fn counted(&mut self, operation: &Operation) -> TermRef {
         match operation.kind {
             OperationKind::Arrive { excess: Some(excess), .. } => {
                 let fine = self.graph.terms.not(excess);
@@ -424,7 +550,7 @@ impl Unroller<'_> {
         self.graph.terms.equal(number, phase)
     }
 
-    fn phase_term(&mut self, operation: &Operation, interval: Interval) -> TermRef {
+    pub(super) fn phase_term(&mut self, operation: &Operation, interval: Interval) -> TermRef {
         match interval.only() {
             Some(phase) => self.phase_constant(phase),
             None => operation.phase,
@@ -617,14 +743,20 @@ impl Unroller<'_> {
     }
 
     fn state_final_phase(&mut self, object: MbarrierId, phases: &Phases) {
-        let Some(&completed) = self.mbarriers.final_phases.get(&object) else { return };
+        let of_object = self.mbarriers.final_phases.iter().filter(|last| last.object == object);
+        let asked: Vec<TermRef> = of_object.map(|last| last.completed).collect();
+        if asked.is_empty() {
+            return;
+        }
         let mut sum = self.phase_constant(0);
         for &complete in &phases.complete {
             let one = self.graph.terms.resize(complete, PHASE_WIDTH);
             sum = self.add(sum, one);
         }
-        let term = self.graph.terms.equal(completed, sum);
-        self.graph.constraints.push(crate::event::Constraint { term });
+        for completed in asked {
+            let term = self.graph.terms.equal(completed, sum);
+            self.graph.constraints.push(crate::event::Constraint { term });
+        }
     }
 
     /// Relates the operations of one object by their phases.
@@ -653,10 +785,7 @@ impl Unroller<'_> {
                 if a.event == b.event || of_a.is_empty() || of_b.is_empty() || of_a.first >= of_b.last {
                     continue;
                 }
-                let is_life = |operation: &Operation| {
-                    matches!(operation.kind, OperationKind::Init { .. } | OperationKind::Inval)
-                };
-                if is_life(a) || is_life(b) {
+                if a.kind.is_life() || b.kind.is_life() {
                     continue;
                 }
                 let condition = if of_a.last < of_b.first {

@@ -9,7 +9,7 @@
 
 use super::super::Unroller;
 use super::super::barrier::PassedBarrier;
-use super::{Operation, OperationKind, PHASES_MAX};
+use super::{FinalPhase, Operation, OperationKind, PHASES_MAX};
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::IndexVec;
 use std::collections::BTreeMap;
@@ -62,11 +62,25 @@ pub struct SeenBy {
     pub is_essential: bool,
 }
 
+impl SeenBy {
+    /// Whether an operation surely came before, if it happens.
+    pub fn has_seen(&self, operation: &Operation) -> bool {
+        self.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position)
+    }
+}
+
+/// What counting finds out.
+pub struct Narrowed {
+    /// Per operation.
+    pub intervals: Vec<Interval>,
+    /// Per operation.
+    pub seen: Vec<SeenBy>,
+    /// Per try on final memory: which phase a wait by parity waits for.
+    pub meant: Vec<Option<u32>>,
+}
+
 /// The intervals of all operations, and what surely comes before each.
-pub fn narrow(
-    unroller: &Unroller<'_>,
-    expected: &IndexVec<MbarrierId, Expected>,
-) -> (Vec<Interval>, Vec<SeenBy>) {
+pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>) -> Narrowed {
     let mut narrowing = Narrowing::new(unroller, expected);
     for _ in 0..ROUNDS_MAX {
         let n_before = narrowing.n_changes;
@@ -82,7 +96,8 @@ pub fn narrow(
         .enumerate()
         .map(|(index, threads)| SeenBy { threads, is_essential: narrowing.is_essential(index) })
         .collect();
-    (narrowing.intervals, seen)
+    let meant = unroller.mbarriers.final_phases.iter().map(|last| narrowing.meant(last)).collect();
+    Narrowed { intervals: narrowing.intervals, seen, meant }
 }
 
 /// Of each object, how many phases are known to be complete.
@@ -231,6 +246,16 @@ impl<'a> Narrowing<'a> {
             }
         }
         known
+    }
+
+    /// The phase that a wait by parity waits for: the earliest of that parity that the thread does not surely know of.
+    fn meant(&self, last: &FinalPhase) -> Option<u32> {
+        let OperationKind::WaitParity { parity } = last.kind else { return None };
+        let parity = self.terms.constant_value(parity)?;
+        let known = self.known_at(last.agent, last.position, last.guard);
+        let known = known.get(&last.object).copied().unwrap_or(0);
+        let passes = if u128::from(known % 2) == parity { known + 1 } else { known };
+        passes.checked_sub(1)
     }
 
     /// Phases that the thread's own earlier arrivals complete.

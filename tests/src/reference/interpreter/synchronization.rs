@@ -5,15 +5,19 @@
 
 use super::super::event::{BarrierKey, Event, Kind, Misuse};
 use super::super::expression::{Datum, evaluate};
-use super::super::mbarrier::{Action, Operation, PHASES_MAX};
+use super::super::mbarrier::{Action, Operation};
 use super::{Control, End, Interpreter, Stop};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    Address, Expression, InstructionKind, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait,
-    RegisterId, Statement, StatementKind,
+    Address, Expression, ExpressionKind, InstructionKind, MbarrierArrive, MbarrierOp, MbarrierPhase,
+    MbarrierWait, RegisterId, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use std::collections::BTreeSet;
+
+/// In a state: that it holds a pending count, and where. Below that is the phase.
+const HAS_PENDING: u64 = 1 << 8;
+const PENDING_AT: u32 = 16;
 
 impl Interpreter<'_> {
     /// BR-9
@@ -76,13 +80,18 @@ impl Interpreter<'_> {
             }
             MbarrierOp::Arrive(arrive) => self.mbarrier_arrive(arrive)?,
             MbarrierOp::Wait(wait) => self.mbarrier_wait(wait)?,
-            MbarrierOp::PendingCount { .. } => panic!("pending_count is unsupported by the twin"),
+            MbarrierOp::PendingCount { destination, state } => {
+                let state = self.number(state) as u64;
+                if state & HAS_PENDING == 0 {
+                    return Err(Stop::Blocked(End::Broken(Misuse::NoPendingCount)));
+                }
+                self.give(*destination, state >> PENDING_AT);
+            }
         }
         Ok(())
     }
 
     fn mbarrier_arrive(&mut self, arrive: &MbarrierArrive) -> Result<(), Stop> {
-        assert!(!arrive.no_complete, "noComplete is unsupported by the twin");
         let count = self.number(&arrive.count);
         let expects = arrive.expect_tx.as_ref().map_or(0, |tx| self.number(tx));
         let strength = (arrive.sem, arrive.scope);
@@ -92,11 +101,24 @@ impl Interpreter<'_> {
             return Err(Stop::Blocked(End::Broken(Misuse::TooManyArrivals)));
         }
         let state = match arrive.destination {
-            Some(_) => Some(self.choose(PHASES_MAX)? as u64),
+            // Each phase before it needs an arrival of another instruction: there are no loops.
+            Some(_) => Some(self.choose(sum(&self.kernel.body, &|operation| {
+                usize::from(matches!(operation, MbarrierOp::Arrive(_)))
+            }))? as u64),
             None => None,
         };
-        self.operate(&arrive.address, Action::Arrive { count, expects, drops: arrive.drop, state }, strength);
-        self.give(arrive.destination, state.unwrap_or(0));
+        let pending = match arrive.destination {
+            Some(_) if arrive.no_complete => {
+                let most = sum(&self.kernel.body, &pending_most);
+                Some(self.choose(most)? as i64 + 1)
+            }
+            _ => None,
+        };
+        let (drops, no_complete) = (arrive.drop, arrive.no_complete);
+        let action = Action::Arrive { count, expects, drops, no_complete, state, pending };
+        self.operate(&arrive.address, action, strength);
+        let held = pending.map_or(0, |pending| HAS_PENDING | (pending as u64) << PENDING_AT);
+        self.give(arrive.destination, state.unwrap_or(0) | held);
         Ok(())
     }
 
@@ -104,7 +126,9 @@ impl Interpreter<'_> {
     fn mbarrier_wait(&mut self, wait: &MbarrierWait) -> Result<(), Stop> {
         let action = match &wait.phase {
             MbarrierPhase::Parity(parity) => Action::PassParity { parity: self.number(parity) as u64 & 1 },
-            MbarrierPhase::State(state) => Action::PassState { state: self.number(state) as u64 },
+            MbarrierPhase::State(state) => {
+                Action::PassState { state: self.number(state) as u64 % HAS_PENDING }
+            }
         };
         let passes = self.choose(2)? == 1;
         if passes {
@@ -163,6 +187,30 @@ impl Interpreter<'_> {
     }
 }
 
+/// The sum of a number per mbarrier instruction of a kernel.
+fn sum(statements: &[Statement], of: &dyn Fn(&MbarrierOp) -> usize) -> usize {
+    let of_statement = |statement: &Statement| match &statement.kind {
+        StatementKind::If { then, otherwise, .. } => sum(then, of) + sum(otherwise, of),
+        StatementKind::Instruction(instruction) => match &instruction.kind {
+            InstructionKind::Mbarrier(operation) => of(operation),
+            _ => 0,
+        },
+        _ => 0,
+    };
+    statements.iter().map(of_statement).sum()
+}
+
+/// What an initialisation contributes to the most that can be pending.
+fn pending_most(operation: &MbarrierOp) -> usize {
+    match operation {
+        MbarrierOp::Init { count, .. } => match count.kind {
+            ExpressionKind::Constant(count) => usize::try_from(count).expect("a small number"),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
 /// Whether the tries of an `await` do nothing but ask mbarriers.
 pub(super) fn only_asks_mbarriers(prelude: &[Statement]) -> bool {
     let asks = |statement: &Statement| match &statement.kind {
@@ -182,8 +230,7 @@ fn may_exceed(statement: &Statement) -> bool {
         StatementKind::Instruction(instruction) => match &instruction.kind {
             InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. }) => true,
             InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-                let is_one =
-                    matches!(arrive.count.kind, fencepost_dsl::kernel::program::ExpressionKind::Constant(1));
+                let is_one = matches!(arrive.count.kind, ExpressionKind::Constant(1));
                 arrive.expect_tx.is_some() || arrive.drop || !is_one
             }
             _ => false,

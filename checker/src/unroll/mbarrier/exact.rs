@@ -1,0 +1,95 @@
+//! Of which objects counting decides the phases exactly.
+//!
+//! Counting puts into a phase as many arrivals as it expects and bytes that balance, in whatever order. That is exact if
+//! no order of them completes the phase before the last one. With arrivals alone it is so: pending counts only fall. With
+//! bytes it is so if
+//!
+//! * the tx-count is never negative, that is, each completion of bytes surely comes after an announcement of its own;
+//! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its thread's arrival of the same phase, so that from the
+//!   last arrival on the tx-count only falls, and is 0 for the first time when the phase ends;
+//! * no operation is about 0 bytes, which might come where nothing is left to wait for;
+//! * the bytes of a phase are within the tx-count's range.
+//!
+//! Whether an arrival is the last one of its phase is a matter of order, hence so are `.noComplete` and what it finds
+//! pending.
+
+use super::phase::{Expected, Interval, SeenBy};
+use super::{Operation, OperationKind, TX_MAX};
+use crate::event::TermPool;
+
+/// Whether counting finds just the executions that there are. `seen` is in parallel with `operations`.
+pub fn is_countable(terms: &TermPool, operations: &[(Operation, Interval)], seen: &[SeenBy]) -> bool {
+    let is_plain = |operation: &Operation| match operation.kind {
+        OperationKind::Arrive { no_complete, .. } => !no_complete,
+        OperationKind::Expect { bytes } | OperationKind::Complete { bytes } => bytes > 0,
+        _ => true,
+    };
+    operations.iter().all(|(operation, _)| is_plain(operation))
+        && announces_in_time(terms, operations)
+        && completes_what_is_announced(terms, operations, seen)
+        && stays_in_range(operations)
+}
+
+fn announces_in_time(terms: &TermPool, operations: &[(Operation, Interval)]) -> bool {
+    operations.iter().all(|(operation, interval)| {
+        !matches!(operation.kind, OperationKind::Expect { .. } | OperationKind::Raise)
+            || operations.iter().any(|(other, of_other)| {
+                other.kind.arrivals() > 0
+                    && other.issued.is_none()
+                    && operation.precedes(other)
+                    && interval.only().is_some()
+                    && interval == of_other
+                    && terms.implies_syntactically(operation.guard, other.guard)
+            })
+    })
+}
+
+fn completes_what_is_announced(
+    terms: &TermPool,
+    operations: &[(Operation, Interval)],
+    seen: &[SeenBy],
+) -> bool {
+    let mut left: Vec<i64> = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).collect();
+    operations.iter().zip(seen).all(|((operation, _), seen)| {
+        let mut wanted = -operation.kind.bytes().min(0);
+        // The latest first: it is the one meant.
+        for (at, (other, _)) in operations.iter().enumerate().rev() {
+            let is_announced = other.precedes(operation) || seen.has_seen(other);
+            if wanted > 0
+                && left[at] > 0
+                && is_announced
+                && terms.implies_syntactically(operation.guard, other.guard)
+            {
+                let taken = wanted.min(left[at]);
+                left[at] -= taken;
+                wanted -= taken;
+            }
+        }
+        wanted == 0
+    })
+}
+
+fn stays_in_range(operations: &[(Operation, Interval)]) -> bool {
+    let total: i64 = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).sum();
+    if total <= TX_MAX {
+        return true;
+    }
+    let Some(last) =
+        operations.iter().filter(|(_, interval)| !interval.is_empty()).map(|(_, i)| i.last).max()
+    else {
+        return true;
+    };
+    (0..=last).all(|phase| {
+        let of_phase = operations.iter().filter(|(_, interval)| interval.contains(phase));
+        of_phase.map(|(operation, _)| operation.kind.bytes().max(0)).sum::<i64>() <= TX_MAX
+    })
+}
+
+/// Takes back all that counting has found out.
+pub fn forget_counting(operations: &mut [(Operation, Interval)], seen: &mut [SeenBy], expected: Expected) {
+    let arrivals: u32 = operations.iter().map(|(operation, _)| operation.kind.arrivals()).sum();
+    for (_, interval) in operations {
+        *interval = Interval { first: 0, last: arrivals / expected.least.max(1) };
+    }
+    seen.fill(SeenBy::default());
+}
