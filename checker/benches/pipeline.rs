@@ -21,6 +21,10 @@ const KERNELS: &[(&str, &str)] = &[
     ("cas-lock-6", include_str!("../../tests/sizes/cas-lock-6.fence")),
     ("barrier-pipeline-64", include_str!("../../tests/sizes/barrier-pipeline-64.fence")),
     ("barrier-pipeline-256", include_str!("../../tests/sizes/barrier-pipeline-256.fence")),
+    ("mbarrier-ring-2x3", include_str!("../../tests/sizes/mbarrier-ring-2x3.fence")),
+    ("mbarrier-ring-2x3-lanes", include_str!("../../tests/sizes/mbarrier-ring-2x3-lanes.fence")),
+    ("tma-ring-2x3", include_str!("../../tests/sizes/tma-ring-2x3.fence")),
+    ("tma-ring-4x6", include_str!("../../tests/sizes/tma-ring-4x6.fence")),
 ];
 
 fn model() -> MemoryModel {
