@@ -180,9 +180,19 @@ const FINDINGS: &[Code] = &[
         "a lane executes `bar.warp.sync` with a mask that leaves it out"
     ),
     finding!(
+        "barrier::aligned-divergent",
+        "barrier-aligned-divergent",
+        "an `.aligned` barrier instruction is executed by a part of a warp"
+    ),
+    finding!(
+        "barrier::reuse-before-reset",
+        "barrier-reuse-before-reset",
+        "a warp comes back to a barrier before its last arrival there is complete"
+    ),
+    finding!(
         "barrier::second-arrival",
         "barrier-second-arrival",
-        "a thread arrives twice at a cluster barrier without waiting"
+        "a thread arrives twice at a cluster barrier in one phase"
     ),
     finding!(
         "barrier::wait-without-arrival",

@@ -27,7 +27,7 @@ use crate::event::{
     LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use asynchronous::AsyncLog;
-use barrier::BarrierLog;
+use barrier::{AlignedLog, BarrierLog, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::kernel::program::{
@@ -168,6 +168,7 @@ struct Unroller<'a> {
     site_of: FxHashMap<usize, SiteId>,
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
+    aligned: AlignedLog,
     mbarriers: MbarrierLog,
     asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
@@ -207,6 +208,7 @@ impl<'a> Unroller<'a> {
             site_of: FxHashMap::default(),
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
+            aligned: AlignedLog::new(launch.lanes > 1 && contains_aligned(program, kernel)),
             mbarriers: MbarrierLog::default(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,
@@ -304,6 +306,7 @@ impl<'a> Unroller<'a> {
         let frame = Frame::of_kernel(self.kernel);
         let mut state = State { live: self.graph.started(agent), env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
+        self.reach_end(&state);
         self.check_registers(self.kernel.span)?;
         // From the last end backwards, so that neighbours differ in their last decision only and cancel.
         let exits = std::mem::take(&mut self.exits);

@@ -4,14 +4,17 @@
 //! thread has made on that barrier before. Usually it is the same on every path and known here; all threads then share
 //! one unknown per generation that says whether it completes. Otherwise the generation is a term, and each wait has an
 //! unknown of its own. What completion means is stated once all threads are there (`completion`), and that counting
-//! was right where `arrive` is used is checked then too (`misuse`).
+//! was right where `arrive` is used is checked then too (`reuse`).
 
+mod aligned;
 mod cluster;
 mod completion;
 mod elect;
 mod misuse;
 mod quorum;
+mod reuse;
 
+pub use aligned::{AlignedLog, contains_aligned};
 pub use elect::ElectionResult;
 
 use super::expression::Frame;
@@ -115,7 +118,7 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         site: SiteId,
         (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
-        instance: Option<u32>,
+        (aligned, instance): (bool, Option<u32>),
     ) -> Result<(), UnrollError> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let (group, id) = match instance {
@@ -163,7 +166,11 @@ impl Unroller<'_> {
                 Form::Reduce { op: *op, predicate, result }
             }
         };
-        self.execute(state, site, (group, generation), form, (id, count))
+        self.execute(state, site, (group, generation), form, (id, count))?;
+        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.executions.last() {
+            self.log_aligned(guard, arrive);
+        }
+        Ok(())
     }
 
     /// The barrier that a number names.

@@ -29,9 +29,9 @@ pub struct Instances {
     /// Indices into the log.
     pub executions: Vec<usize>,
     /// The same per participating thread, in program order; empty for one that never gets there.
-    per_lane: BTreeMap<AgentId, Vec<usize>>,
+    pub(super) per_lane: BTreeMap<AgentId, Vec<usize>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
-    exit_counts: bool,
+    pub(super) exit_counts: bool,
     /// Whether `exit_counts` holds for whole warps too.
     exit_counts_for_warps: bool,
 }
@@ -43,6 +43,7 @@ impl Unroller<'_> {
         for (index, execution) in self.barriers.executions.iter().enumerate() {
             groups.entry(execution.group).or_default().push(index);
         }
+        self.state_alignment();
         let mut supports = Supports::default();
         let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
         for (group, executions) in groups {
@@ -52,13 +53,14 @@ impl Unroller<'_> {
             }
             let instances = self.instances(group, executions)?;
             if let Group::Cluster(cluster) = group {
+                self.state_reuse(group, &instances)?;
                 self.state_completion(group, &instances);
                 let arrivals = instances.executions.clone();
                 self.finish_cluster(cluster, &instances, &arrivals);
                 self.link_cluster_exits(cluster, &instances, &mut supports);
                 continue;
             }
-            self.check_arrivals(group, &instances.per_lane)?;
+            self.state_reuse(group, &instances)?;
             self.state_discipline(group, &instances)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
@@ -193,7 +195,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff everybody needed for the generation has arrived.
-    fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
+    pub(super) fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
         let awaited = self.awaited(instances, generation);
         self.complete_with(&awaited, instances, generation)
     }
@@ -287,7 +289,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff one of a thread's executions is an arrival of the generation.
-    fn arrived(&mut self, executions: &[usize], generation: Generation) -> TermRef {
+    pub(super) fn arrived(&mut self, executions: &[usize], generation: Generation) -> TermRef {
         let mut arrivals = Vec::new();
         for &index in executions {
             let execution = self.execution(index);
