@@ -27,7 +27,7 @@ use crate::event::{
     LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use asynchronous::AsyncLog;
-use barrier::{AlignedLog, BarrierLog, contains_aligned};
+use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::kernel::program::{
@@ -39,7 +39,7 @@ use hang::LastTry;
 use indexmap::IndexMap;
 use mbarrier::MbarrierLog;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far to unroll.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,13 +117,10 @@ pub fn unroll(
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
-    let mut unroller = Unroller::new(program, kernel, launch, options);
-    if options.starts {
-        unroller.declare_starts();
-    }
-    let parameters = unroller.declare_parameters();
-    for agent in unroller.graph.hierarchy.agents() {
-        unroller.run_thread(agent, &parameters)?;
+    let (mut unroller, mut parameters) = run(program, kernel, launch, options, BTreeSet::new())?;
+    let loose = unroller.loose_barriers();
+    if !unroller.barriers.is_loose_like(&loose) {
+        (unroller, parameters) = run(program, kernel, launch, options, loose)?;
     }
     unroller.finish_barriers()?;
     unroller.finish_mbarriers()?;
@@ -131,6 +128,26 @@ pub fn unroll(
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
+}
+
+/// Runs all threads, knowing at which barriers who meets is not a matter of counting.
+fn run<'a>(
+    program: &'a Program,
+    kernel: &'a Kernel,
+    launch: &Launch,
+    options: &'a UnrollOptions,
+    loose: BTreeSet<Group>,
+) -> Result<(Unroller<'a>, Env), UnrollError> {
+    let mut unroller = Unroller::new(program, kernel, launch, options);
+    unroller.barriers = BarrierLog::new(loose);
+    if options.starts {
+        unroller.declare_starts();
+    }
+    let parameters = unroller.declare_parameters();
+    for agent in unroller.graph.hierarchy.agents() {
+        unroller.run_thread(agent, &parameters)?;
+    }
+    Ok((unroller, parameters))
 }
 
 /// One path through a thread.

@@ -4,13 +4,12 @@
 //! bring about is not said here, but follows from barrier edges and program order being acyclic.
 
 use super::super::{UnrollError, Unroller};
-use super::{Execution, Form, Generation, Group, entails, with_rule};
+use super::{Execution, Form, Generation, Group, entails};
 use crate::event::support::Supports;
 use crate::event::{
     AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, MbarrierRole, Role, TermPool,
     TermRef, Wait,
 };
-use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,7 +50,11 @@ impl Unroller<'_> {
                 rounds.entry((cta, instance)).or_default().extend(executions);
                 continue;
             }
-            let instances = self.instances(group, executions)?;
+            let instances = self.instances(group, executions);
+            if self.barriers.loose.contains(&group) {
+                self.finish_loose(group, &instances)?;
+                continue;
+            }
             if let Group::Cluster(cluster) = group {
                 self.state_reuse(group, &instances)?;
                 self.state_completion(group, &instances);
@@ -85,7 +88,7 @@ impl Unroller<'_> {
         self.barriers.executions[index]
     }
 
-    fn instances(&self, group: Group, executions: Vec<usize>) -> Result<Instances, UnrollError> {
+    fn instances(&self, group: Group, executions: Vec<usize>) -> Instances {
         let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
         let (exit_counts, exit_counts_for_warps) = match group {
             Group::Instance(..) => (true, true),
@@ -102,9 +105,9 @@ impl Unroller<'_> {
                 }
                 (false, false)
             }
-            Group::Cta(cta, id) => {
+            Group::Cta(cta, _) => {
                 let explicit = self.common_count(&executions);
-                for agent in self.participants(cta, id, explicit, &executions)? {
+                for agent in self.participants(cta, explicit, &executions) {
                     per_lane.insert(agent, Vec::new());
                 }
                 let any_count = executions.iter().any(|&index| self.execution(index).count.is_some());
@@ -114,12 +117,12 @@ impl Unroller<'_> {
         for &index in &executions {
             per_lane.entry(self.execution(index).agent).or_default().push(index);
         }
-        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
+        Instances { executions, per_lane, exit_counts, exit_counts_for_warps }
     }
 
     /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not (UB-B3 is
     /// stated by `misuse`).
-    fn common_count(&self, executions: &[usize]) -> Option<u32> {
+    pub(super) fn common_count(&self, executions: &[usize]) -> Option<u32> {
         let counts: BTreeSet<u32> = executions.iter().map(|&index| self.effective_count(index)).collect();
         let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
         counts.into_iter().next().filter(|&count| count != all && self.is_uniform(executions))
@@ -138,12 +141,11 @@ impl Unroller<'_> {
     fn participants(
         &self,
         cta: CtaId,
-        id: u32,
         count: Option<u32>,
         executions: &[usize],
-    ) -> Result<Vec<AgentId>, UnrollError> {
+    ) -> Vec<AgentId> {
         let hierarchy = &self.graph.hierarchy;
-        let Some(count) = count else { return Ok(hierarchy.threads_of_cta(cta).collect()) };
+        let Some(count) = count else { return hierarchy.threads_of_cta(cta).collect() };
         let mut warps: Vec<u32> =
             executions.iter().map(|&index| hierarchy.warp_of(self.execution(index).agent)).collect();
         warps.sort_unstable();
@@ -151,20 +153,13 @@ impl Unroller<'_> {
         let n_threads = (warps.len() as u64) * u64::from(WARP_SIZE);
         if n_threads == u64::from(count) {
             let in_warps = |&agent: &AgentId| warps.binary_search(&hierarchy.warp_of(agent)).is_ok();
-            return Ok(hierarchy.threads_of_cta(cta).filter(in_warps).collect());
+            return hierarchy.threads_of_cta(cta).filter(in_warps).collect();
         }
-        let span = executions.first().map_or(self.kernel.span, |&index| self.execution(index).span);
-        let diagnostic = Diagnostic::new(
-            "unsupported::barrier-participants",
-            "which warps share an instance of this barrier cannot be decided by counting",
-            span,
-            format!(
-                "waits for {count} threads, and {} warps ({n_threads} threads) use barrier {id}",
-                warps.len()
-            ),
-        );
-        let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
-        Err(with_rule(UnrollError::Unsupported(diagnostic.with_help(help)), "BR-1"))
+        // Loose: whoever comes takes part.
+        let mut users: Vec<AgentId> = executions.iter().map(|&index| self.execution(index).agent).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 
     fn state_completion(&mut self, group: Group, instances: &Instances) {

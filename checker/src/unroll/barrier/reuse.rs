@@ -235,6 +235,7 @@ impl Unroller<'_> {
             .executions
             .iter()
             .filter(|wait| wait.agent == arrival.agent && wait.group != arrival.group)
+            .filter(|wait| !self.barriers.loose.contains(&wait.group))
             .filter(|wait| (arrival.position..next.position).contains(&wait.position))
             .any(|wait| self.shows_completion(arrival.group, k, wait, next.guard))
     }
