@@ -572,6 +572,8 @@ pub enum Wait {
         name: String,
         /// Who is waited for, and a term that is 1 iff they have done their part.
         awaited: Arc<[(AgentId, TermRef)]>,
+        /// How many warps are needed, if any of those awaited will do.
+        any_of: Option<u32>,
     },
 }
 

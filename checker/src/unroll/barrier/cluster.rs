@@ -139,7 +139,7 @@ impl Unroller<'_> {
             let event = &self.graph.events[wait.event];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
             if stuck != TermPool::FALSE {
-                let blocked = Wait::Barrier { site, name: name.clone(), awaited };
+                let blocked = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (wait.agent, wait.span);
                 self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait: blocked });
             }

@@ -257,7 +257,7 @@ impl Unroller<'_> {
             let event = &self.graph.events[wait];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
             if stuck != TermPool::FALSE {
-                let wait = Wait::Barrier { site, name: name.clone(), awaited };
+                let wait = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (execution.agent, execution.span);
                 self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
             }

@@ -314,6 +314,7 @@ impl Unroller<'_> {
     /// Says when a thread that has arrived waits for ever.
     fn record_loose_blocked(&mut self, meeting: &Meeting) {
         let name = self.group_name(meeting.group);
+        let n_warps = self.effective_count(meeting.arrivals[0].executions[0]) / WARP_SIZE;
         for arrival in &meeting.arrivals {
             let full = self.full(meeting, arrival);
             let passes = self.graph.terms.and(arrival.counts, full);
@@ -338,7 +339,8 @@ impl Unroller<'_> {
                 let event = &self.graph.events[wait];
                 let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
                 if stuck != TermPool::FALSE {
-                    let wait = Wait::Barrier { site, name: name.clone(), awaited: awaited.clone() };
+                    let (name, awaited) = (name.clone(), awaited.clone());
+                    let wait = Wait::Barrier { site, name, awaited, any_of: Some(n_warps) };
                     let (agent, span) = (execution.agent, execution.span);
                     self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
                 }
