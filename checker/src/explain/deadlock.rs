@@ -7,8 +7,8 @@
 use super::{Explanation, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation, SiteId,
-    UnknownKind, Wait,
+    AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
+    SiteId, UnknownKind, Wait,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -276,7 +276,8 @@ fn missing_writes(
     }
     let mut missing: Vec<MissingWrite> = Vec::new();
     for (id, event) in graph.events.iter_enumerated() {
-        let (EventKind::Write(access), Some(agent), Some(site)) = (&event.kind, event.agent, event.site) else {
+        let (EventKind::Write(access), Some(agent), Some(site)) = (&event.kind, event.agent, event.site)
+        else {
             continue;
         };
         let first = witness.values[access.offset];
@@ -296,12 +297,7 @@ fn missing_writes(
     missing
 }
 
-fn standing_of(
-    graph: &EventGraph,
-    witness: &Witness,
-    standing: &[&Blocked],
-    agent: AgentId,
-) -> Standing {
+fn standing_of(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], agent: AgentId) -> Standing {
     match standing.iter().find(|blocked| blocked.agent == agent) {
         Some(blocked) if matches!(blocked.wait, Wait::Memory(_)) => Standing::Loops(blocked.span),
         Some(blocked) => Standing::Waits(blocked.span),

@@ -135,7 +135,11 @@ impl Words<'_> {
                             Standing::Waits(_) | Standing::Loops(_) => " instead",
                             Standing::NotStarted => "",
                         };
-                        format!("{}, which {}{instead}", self.agents(&agents), self.standing(standing, is_one))
+                        format!(
+                            "{}, which {}{instead}",
+                            self.agents(&agents),
+                            self.standing(standing, is_one)
+                        )
                     })
                     .collect();
                 match any_of {
@@ -179,11 +183,7 @@ impl Words<'_> {
                             format!("{has} arrived {made} of at most {possible} time{s}")
                         }
                     };
-                    format!(
-                        "{}, which {} and {times}",
-                        self.agents(&agents),
-                        self.standing(standing, is_one)
-                    )
+                    format!("{}, which {} and {times}", self.agents(&agents), self.standing(standing, is_one))
                 })
                 .collect();
         format!("{lead}{}", parts.join("; and "))

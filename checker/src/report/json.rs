@@ -2,9 +2,9 @@
 //!
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
+use super::Case;
 use super::summary::{notes, stopped};
 use super::wording::Words;
-use super::Case;
 use crate::event::AgentId;
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};

@@ -143,7 +143,10 @@ impl Unroller<'_> {
                 .unwrap_or_default();
             let others = match ways.len() {
                 1 => format!("tid {} of its warp goes past it", self.thread_number(first)),
-                n => format!("{n} lanes of its warp (such as tid {}) may go past it", self.thread_number(first)),
+                n => format!(
+                    "{n} lanes of its warp (such as tid {}) may go past it",
+                    self.thread_number(first)
+                ),
             };
             let is_cluster = text.starts_with("barrier.cluster");
             let misuse = Misuse {

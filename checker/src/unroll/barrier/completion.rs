@@ -73,6 +73,7 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.join_turns();
         for ((cta, instance), mut executions) in rounds {
             executions.sort_unstable();
             self.finish_instance(&executions, &mut supports);
@@ -82,6 +83,18 @@ impl Unroller<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Makes one edge of all that are between the same two arrivals.
+    fn join_turns(&mut self) {
+        let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+        for edge in std::mem::take(&mut self.graph.turn_edges) {
+            let known = joined.entry((edge.from, edge.wait)).or_insert(TermPool::FALSE);
+            *known = self.graph.terms.or(*known, edge.condition);
+        }
+        let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
+        self.graph.turn_edges =
+            edges.map(|((from, wait), condition)| BarrierEdge { from, wait, condition }).collect();
     }
 
     pub(super) fn execution(&self, index: usize) -> Execution {
@@ -138,12 +151,7 @@ impl Unroller<'_> {
         self.execution(index).count.unwrap_or(all)
     }
 
-    fn participants(
-        &self,
-        cta: CtaId,
-        count: Option<u32>,
-        executions: &[usize],
-    ) -> Vec<AgentId> {
+    fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {
         let hierarchy = &self.graph.hierarchy;
         let Some(count) = count else { return hierarchy.threads_of_cta(cta).collect() };
         let mut warps: Vec<u32> =

@@ -91,7 +91,11 @@ impl Unroller<'_> {
         for &index in &instances.executions {
             let execution = self.execution(index);
             let Generation::Static(n) = execution.generation else {
-                return Err(self.refuse_loose(group, index, "how often a thread has arrived before depends on values read"));
+                return Err(self.refuse_loose(
+                    group,
+                    index,
+                    "how often a thread has arrived before depends on values read",
+                ));
             };
             if matches!(execution.form, Form::Reduce { .. }) {
                 return Err(self.refuse_loose(group, index, "a reduction over whichever warps come first"));
@@ -101,7 +105,11 @@ impl Unroller<'_> {
         }
         let first = instances.executions[0];
         if by_warp.len() > MAX_ARRIVALS {
-            return Err(self.refuse_loose(group, first, "too many arrivals to look at every way in which warps can meet"));
+            return Err(self.refuse_loose(
+                group,
+                first,
+                "too many arrivals to look at every way in which warps can meet",
+            ));
         }
         let needed = u128::from(self.effective_count(first) / WARP_SIZE);
         let mut meeting = Meeting {
@@ -178,8 +186,9 @@ impl Unroller<'_> {
         let in_time = self.graph.terms.not(early);
         let counts = self.graph.terms.and(may_count, in_time);
         let (_, generation) = self.graph.terms.fresh(WIDTH, UnknownKind::Phase);
-        let last = (n_lanes > 1)
-            .then(|| self.graph.terms.fresh_in_range(WIDTH, 0, u128::from(n_lanes - 1), UnknownKind::Phase).1);
+        let last = (n_lanes > 1).then(|| {
+            self.graph.terms.fresh_in_range(WIDTH, 0, u128::from(n_lanes - 1), UnknownKind::Phase).1
+        });
         if let Some(last) = last {
             let bound = self.graph.terms.constant(u128::from(n_lanes), 32);
             let wide = self.graph.terms.resize(last, 32);
@@ -299,7 +308,11 @@ impl Unroller<'_> {
                         if let Some((wait, _)) = end.wait
                             && meets != TermPool::FALSE
                         {
-                            self.graph.barrier_edges.push(BarrierEdge { from: start, wait, condition: meets });
+                            self.graph.barrier_edges.push(BarrierEdge {
+                                from: start,
+                                wait,
+                                condition: meets,
+                            });
                         }
                         if from.warp != to.warp && before != TermPool::FALSE {
                             let edge = BarrierEdge { from: start, wait: end.arrive, condition: before };

@@ -62,7 +62,8 @@ impl Unroller<'_> {
                 for &next in &own[at + 1..] {
                     let next = self.execution(next);
                     let both = self.graph.terms.and(arrival.guard, next.guard);
-                    let (Generation::Static(k), Generation::Static(n)) = (arrival.generation, next.generation)
+                    let (Generation::Static(k), Generation::Static(n)) =
+                        (arrival.generation, next.generation)
                     else {
                         if both == TermPool::FALSE {
                             continue;
@@ -75,7 +76,8 @@ impl Unroller<'_> {
                     if n != k + 1 || both == TermPool::FALSE {
                         continue;
                     }
-                    if entails(&self.graph.terms, next.guard, waited) || self.is_separated(&arrival, k, &next) {
+                    if entails(&self.graph.terms, next.guard, waited) || self.is_separated(&arrival, k, &next)
+                    {
                         shown.push(k);
                         continue;
                     }
