@@ -408,7 +408,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
     ("unsupported::tmem", "tensor memory is not checked by this version"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
-    ("unsupported::barrier-participants", "counting does not decide who takes part in a barrier"),
+    ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
     (
         "unsupported::barrier-reuse-after-arrive",

@@ -100,6 +100,10 @@ pub struct BarrierLog {
     leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Index of the current thread's first execution.
     own_first: usize,
+    /// Arrivals that a choice puts before a thread's exit.
+    before_exits: Vec<(EventId, AgentId, TermRef)>,
+    /// Waits that a thread's exit lets through, and when.
+    exit_releases: Vec<(AgentId, EventId, TermRef)>,
     /// Barriers of which counting does not say who meets, found out when the kernel was unrolled before.
     loose: BTreeSet<Group>,
     /// Of those, per warp and arrival: whether it gets through.

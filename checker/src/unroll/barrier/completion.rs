@@ -73,6 +73,7 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.link_returns_before_exits();
         self.join_turns();
         for ((cta, instance), mut executions) in rounds {
             executions.sort_unstable();
@@ -444,6 +445,7 @@ impl Unroller<'_> {
             if condition == TermPool::FALSE {
                 continue;
             }
+            self.barriers.exit_releases.push((lane, wait, condition));
             for from in self.before_exit(lane, condition, supports) {
                 self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
             }

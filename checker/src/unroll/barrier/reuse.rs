@@ -9,8 +9,10 @@
 //! says that the warp comes back before a certain thread has arrived, and the model refuses what contradicts the order in
 //! which things must have happened (`bar-order`). A warp has come back once all its lanes have.
 //!
-//! Cannot: decide it where a thread may exit instead of arriving in the generation of the first arrival, or where how
-//! often the thread has arrived before depends on values read.
+//! Where a thread exits instead of arriving, the warp may come back before that exit; what others pass because of it says
+//! that it has happened.
+//!
+//! Cannot: decide it where how often the thread has arrived before depends on values read.
 
 use super::super::{UnrollError, Unroller};
 use super::completion::Instances;
@@ -125,7 +127,6 @@ impl Unroller<'_> {
         instances: &Instances,
     ) -> Result<(), UnrollError> {
         let generation = Generation::Static(back.generation);
-        let first = back.both[0];
         // 1 iff all lanes of the warp are back.
         let mut all_back = TermPool::TRUE;
         for lane in lanes {
@@ -144,11 +145,12 @@ impl Unroller<'_> {
             let completed = self.graph.completed[other];
             let exits = self.graph.terms.and(completed, all_back);
             let not = self.graph.terms.not(arrived);
-            if !entails(&self.graph.terms, completed, arrived)
-                && self.graph.terms.and(exits, not) != TermPool::FALSE
-                && instances.exit_counts
+            let exits = self.graph.terms.and(exits, not);
+            if instances.exit_counts
+                && exits != TermPool::FALSE
+                && !entails(&self.graph.terms, completed, arrived)
             {
-                return Err(self.undecided_reuse(group, &first.0, &first.1));
+                early.push(self.comes_before_exit(&back.next, other, exits));
             }
             if arrived != TermPool::FALSE {
                 early.push(self.comes_before(&back.next, own, arrived, generation));
@@ -192,6 +194,29 @@ impl Unroller<'_> {
             }
         }
         before
+    }
+
+    /// A choice: the warp that comes back with `next` does so before a thread that does not arrive has exited.
+    ///
+    /// There is no event for an exit; but whatever passes a barrier because of it comes after it.
+    fn comes_before_exit(&mut self, next: &[Execution], other: AgentId, exits: TermRef) -> TermRef {
+        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+        for next in next {
+            self.barriers.before_exits.push((next.arrive, other, choice));
+        }
+        self.graph.terms.and(choice, exits)
+    }
+
+    /// Says what coming back before an exit means, once it is known what exits bring about.
+    pub(super) fn link_returns_before_exits(&mut self) {
+        for (from, agent, choice) in std::mem::take(&mut self.barriers.before_exits) {
+            for &(released, wait, condition) in &self.barriers.exit_releases {
+                if released == agent {
+                    let condition = self.graph.terms.and(choice, condition);
+                    self.graph.turn_edges.push(BarrierEdge { from, wait, condition });
+                }
+            }
+        }
     }
 
     fn reuse(&self, group: Group) -> Misuse {
