@@ -85,10 +85,15 @@ fn play(programs: &[Vec<Step>]) -> Fate {
                 Move::None => {}
             }
         }
-        let is_over = (0..n).all(|thread| state.at[thread].0 == programs[thread].len());
+        let is_over = (0..n).all(|thread| has_left(&state, thread, programs));
         fate.hangs |= !moved && !is_over;
     }
     fate
+}
+
+/// To leave is a step of its own.
+fn has_left(state: &State, thread: usize, programs: &[Vec<Step>]) -> bool {
+    state.at[thread].0 > programs[thread].len()
 }
 
 enum Move {
@@ -99,8 +104,14 @@ enum Move {
 
 fn advance(state: &State, thread: usize, programs: &[Vec<Step>]) -> Move {
     let (position, waits) = state.at[thread];
-    let Some(&step) = programs[thread].get(position) else { return Move::None };
     let mut next = state.clone();
+    let Some(&step) = programs[thread].get(position) else {
+        if has_left(state, thread, programs) {
+            return Move::None;
+        }
+        next.at[thread] = (position + 1, false);
+        return Move::To(next);
+    };
     match step {
         _ if waits => return Move::None,
         Step::Sync(id, _) | Step::Arrive(id, _) => {
@@ -130,7 +141,7 @@ fn advance(state: &State, thread: usize, programs: &[Vec<Step>]) -> Move {
 
 /// Completes what is complete.
 fn settle(state: &mut State, programs: &[Vec<Step>]) {
-    let left = |state: &State, thread: usize| state.at[thread].0 == programs[thread].len();
+    let left = |state: &State, thread: usize| has_left(state, thread, programs);
     for id in 0..N_BARRIERS {
         let count = programs.iter().flatten().find_map(|step| match *step {
             Step::Sync(own, count) if own == id => Some(count),
@@ -144,7 +155,7 @@ fn settle(state: &mut State, programs: &[Vec<Step>]) {
                 (0..programs.len()).all(|thread| state.arrived[id].contains(&thread) || left(state, thread))
             }
         };
-        if !is_full {
+        if !is_full || state.arrived[id].is_empty() {
             continue;
         }
         for thread in std::mem::take(&mut state.arrived[id]) {
