@@ -180,9 +180,19 @@ const FINDINGS: &[Code] = &[
         "a lane executes `bar.warp.sync` with a mask that leaves it out"
     ),
     finding!(
+        "barrier::aligned-divergent",
+        "barrier-aligned-divergent",
+        "an `.aligned` barrier instruction is executed by a part of a warp"
+    ),
+    finding!(
+        "barrier::reuse-before-reset",
+        "barrier-reuse-before-reset",
+        "a warp comes back to a barrier before its last arrival there is complete"
+    ),
+    finding!(
         "barrier::second-arrival",
         "barrier-second-arrival",
-        "a thread arrives twice at a cluster barrier without waiting"
+        "a thread arrives twice at a cluster barrier in one phase"
     ),
     finding!(
         "barrier::wait-without-arrival",
@@ -426,7 +436,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
     ("unsupported::tmem", "tensor memory is not checked by this version"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
-    ("unsupported::barrier-participants", "counting does not decide who takes part in a barrier"),
+    ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
     (
         "unsupported::barrier-reuse-after-arrive",

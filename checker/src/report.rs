@@ -54,9 +54,6 @@ impl Style {
     }
 }
 
-/// What this version does not decide; said in every report.
-pub const UNCHECKED: [&str; 1] = ["aligned"];
-
 /// `text` broken at blanks into lines of at most `width` columns; words longer than that stay whole.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

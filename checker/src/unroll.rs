@@ -27,7 +27,7 @@ use crate::event::{
     LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use asynchronous::AsyncLog;
-use barrier::BarrierLog;
+use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::kernel::program::{
@@ -39,7 +39,7 @@ use hang::LastTry;
 use indexmap::IndexMap;
 use mbarrier::MbarrierLog;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far to unroll.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,13 +132,10 @@ pub fn unroll(
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
-    let mut unroller = Unroller::new(program, kernel, launch, options);
-    if options.starts {
-        unroller.declare_starts();
-    }
-    let parameters = unroller.declare_parameters();
-    for agent in unroller.graph.hierarchy.agents() {
-        unroller.run_thread(agent, &parameters)?;
+    let (mut unroller, mut parameters) = run(program, kernel, launch, options, BTreeSet::new())?;
+    let loose = unroller.loose_barriers();
+    if !unroller.barriers.is_loose_like(&loose) {
+        (unroller, parameters) = run(program, kernel, launch, options, loose)?;
     }
     unroller.finish_barriers()?;
     unroller.finish_mbarriers()?;
@@ -146,6 +143,26 @@ pub fn unroll(
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
+}
+
+/// Runs all threads, knowing at which barriers who meets is not a matter of counting.
+fn run<'a>(
+    program: &'a Program,
+    kernel: &'a Kernel,
+    launch: &Launch,
+    options: &'a UnrollOptions,
+    loose: BTreeSet<Group>,
+) -> Result<(Unroller<'a>, Env), UnrollError> {
+    let mut unroller = Unroller::new(program, kernel, launch, options);
+    unroller.barriers = BarrierLog::new(loose);
+    if options.starts {
+        unroller.declare_starts();
+    }
+    let parameters = unroller.declare_parameters();
+    for agent in unroller.graph.hierarchy.agents() {
+        unroller.run_thread(agent, &parameters)?;
+    }
+    Ok((unroller, parameters))
 }
 
 /// One path through a thread.
@@ -183,6 +200,7 @@ struct Unroller<'a> {
     site_of: FxHashMap<usize, SiteId>,
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
+    aligned: AlignedLog,
     mbarriers: MbarrierLog,
     asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
@@ -222,6 +240,7 @@ impl<'a> Unroller<'a> {
             site_of: FxHashMap::default(),
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
+            aligned: AlignedLog::new(launch.lanes > 1 && contains_aligned(program, kernel)),
             mbarriers: MbarrierLog::default(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,
@@ -319,6 +338,7 @@ impl<'a> Unroller<'a> {
         let frame = Frame::of_kernel(self.kernel);
         let mut state = State { live: self.graph.started(agent), env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
+        self.reach_end(&state);
         self.check_registers(self.kernel.span)?;
         // From the last end backwards, so that neighbours differ in their last decision only and cancel.
         let exits = std::mem::take(&mut self.exits);

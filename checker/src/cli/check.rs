@@ -202,7 +202,7 @@ impl Run<'_> {
             self.reject("error: there is no kernel to check\n", 1);
         }
         if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
-            let text = format!("\n{}\n{}\n", self.counts(), summary::UNCHECKED_NOTE);
+            let text = format!("\n{}\n", self.counts());
             self.output.print(&text);
         }
         if self.n_errors > 0 {

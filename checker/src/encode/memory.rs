@@ -294,7 +294,8 @@ impl Encoder<'_> {
             | BaseRelation::Start
             | BaseRelation::Completion
             | BaseRelation::PhaseOrder
-            | BaseRelation::InPhaseOrder => {
+            | BaseRelation::InPhaseOrder
+            | BaseRelation::BarrierOrder => {
                 let condition = self.edge_conditions[&base][&(a, b)];
                 let condition = self.truth(condition);
                 let both = self.both_executed(a, b);

@@ -59,6 +59,9 @@ pub struct EventGraph {
     pub phase_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to one of the same phase that comes after it.
     pub moment_edges: Vec<BarrierEdge>,
+    /// From an arrival at an execution barrier to one that comes after it: it is of a later generation, or a thread has
+    /// come back before the other has arrived.
+    pub turn_edges: Vec<BarrierEdge>,
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
@@ -100,6 +103,7 @@ impl EventGraph {
             completion_edges: Vec::new(),
             phase_edges: Vec::new(),
             moment_edges: Vec::new(),
+            turn_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
             peer_accesses: Vec::new(),
@@ -111,7 +115,7 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 8] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 9] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
@@ -121,6 +125,7 @@ impl EventGraph {
             (BaseRelation::Completion, &self.completion_edges),
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
+            (BaseRelation::BarrierOrder, &self.turn_edges),
         ]
     }
 }
@@ -569,6 +574,8 @@ pub enum Wait {
         name: String,
         /// Who is waited for, and a term that is 1 iff they have done their part.
         awaited: Arc<[(AgentId, TermRef)]>,
+        /// How many warps are needed, if any of those awaited will do.
+        any_of: Option<u32>,
     },
 }
 

@@ -1,11 +1,15 @@
 //! Who waits for ever, for what, and where those stand who could help.
 //!
-//! Threads that wait at the same place for the same thing make one role. Cannot: say which of the waits in a circle the
-//! author meant to come first.
+//! Threads that wait at the same place for the same thing make one role. For each: the state of what it waits for, and
+//! who could still change it, which is whoever has an instruction for it in the text. Cannot: say which of the waits in a
+//! circle the author meant to come first, or how often a thread would have arrived on another path.
 
-use super::{Explanation, Subject, bare, final_reads};
+use super::{Explanation, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
-use crate::event::{AgentId, Blocked, EventGraph, EventKind, MbarrierRole, Wait};
+use crate::event::{
+    AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
+    SiteId, UnknownKind, Wait,
+};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -26,18 +30,24 @@ pub struct Role {
 /// What a role waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WaitFact {
-    /// For memory to change: instructions of the last try, and what they read.
-    Memory(Vec<LookFact>),
+    /// For memory to change: instructions of the last try, what they read, and writes there that never happen.
+    Memory(Vec<LookFact>, Vec<MissingWrite>),
     /// For a phase of an mbarrier.
     Phase {
         /// Its name.
         object: String,
         /// Opcode and operand.
         text: String,
-        /// Phases completed in the end.
+        /// The parity it asks for, if it asks by parity.
+        parity: Option<u128>,
+        /// Phases completed in the end; the number of the one it waits for.
         completed: u128,
-        /// Arrivals in the phase that is not complete: thread, instruction, how often.
-        arrived: Vec<(AgentId, Span)>,
+        /// Arrivals in that phase, and how many it expects.
+        arrivals: (u128, Option<u128>),
+        /// Its tx-count: bytes announced and not delivered.
+        bytes: i64,
+        /// Threads that arrive at the object somewhere.
+        contributors: Vec<Contributor>,
         /// The phase that a wait by parity waits for, if that one and the next are over.
         overtaken: Option<u32>,
     },
@@ -45,9 +55,39 @@ pub enum WaitFact {
     Barrier {
         /// As a reader knows it.
         name: String,
+        /// How many threads have done what it waits for, and how many it waits for.
+        arrived: (usize, usize),
         /// Who has not arrived, and where they are instead.
         missing: Vec<(AgentId, Standing)>,
+        /// How many warps are needed, if any of those that use it will do.
+        any_of: Option<u32>,
     },
+}
+
+/// A thread that arrives at an mbarrier somewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contributor {
+    /// Who.
+    pub agent: AgentId,
+    /// Where it is.
+    pub standing: Standing,
+    /// Arrivals it has made.
+    pub n_made: usize,
+    /// Arrivals that are in its code, on whatever path.
+    pub n_possible: usize,
+    /// Whether one of them was in the phase that is not complete.
+    pub is_in_phase: bool,
+}
+
+/// A write that would change what a thread waits for, and does not happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MissingWrite {
+    /// Whose.
+    pub agent: AgentId,
+    /// The instruction.
+    pub span: Span,
+    /// Where the thread is instead.
+    pub standing: Standing,
 }
 
 /// A read of a try that fails for ever.
@@ -70,6 +110,10 @@ pub enum Standing {
     Finished,
     /// It waits there.
     Waits(Span),
+    /// It goes round there, in a loop on memory.
+    Loops(Span),
+    /// Its cluster has not started.
+    NotStarted,
 }
 
 /// The facts of a deadlock.
@@ -96,11 +140,11 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     roles.sort_by_key(|role| matches!(role.wait, WaitFact::Barrier { .. }));
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
-            WaitFact::Memory(looks) => looks.as_slice(),
+            WaitFact::Memory(looks, _) => looks.as_slice(),
             WaitFact::Barrier { .. } | WaitFact::Phase { .. } => &[],
         })
     };
-    let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(_)));
+    let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..)));
     let absent: Vec<u32> = (0u32..)
         .zip(&graph.starts)
         .filter(|&(_, &started)| witness.values[started] == 0)
@@ -152,44 +196,122 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
                 let value = witness.values[look.value];
                 facts.push(LookFact { span: site.span, text, value, is_weak: look.is_weak });
             }
-            WaitFact::Memory(facts)
+            WaitFact::Memory(facts, missing_writes(graph, witness, standing, looks))
         }
         Wait::Phase { site, object, completed, meant, .. } => {
             let completed = witness.values[*completed];
             let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
-            let arrived = graph
-                .events
-                .iter_enumerated()
-                .filter(|(id, event)| {
-                    witness.execution.executed.contains(*id)
-                        && matches!(&event.kind, EventKind::Mbarrier(operation)
-                            if operation.object == *object && operation.role == MbarrierRole::Arrive)
-                })
-                .filter_map(|(_, event)| Some((event.agent?, graph.sites[event.site?].span)))
-                .collect();
-            let site = &graph.sites[*site];
-            WaitFact::Phase {
-                object: graph.mbarriers[*object].name.clone(),
-                text: format!("{} {}", site.text, site.operand),
-                completed,
-                arrived,
-                overtaken,
-            }
+            phase_fact(graph, witness, standing, (*site, *object, completed), overtaken)
         }
-        Wait::Barrier { name, awaited, .. } => {
-            let missing = awaited
+        Wait::Barrier { name, awaited, any_of, .. } => {
+            let missing: Vec<(AgentId, Standing)> = awaited
                 .iter()
                 .filter(|(_, done)| witness.values[*done] == 0)
-                .map(|&(agent, _)| (agent, standing_of(standing, agent)))
+                .map(|&(agent, _)| (agent, standing_of(graph, witness, standing, agent)))
                 .collect();
-            WaitFact::Barrier { name: name.clone(), missing }
+            let arrived = (awaited.len() - missing.len(), awaited.len());
+            WaitFact::Barrier { name: name.clone(), arrived, missing, any_of: *any_of }
         }
     }
 }
 
-fn standing_of(standing: &[&Blocked], agent: AgentId) -> Standing {
-    standing
-        .iter()
-        .find(|blocked| blocked.agent == agent)
-        .map_or(Standing::Finished, |blocked| Standing::Waits(blocked.span))
+fn phase_fact(
+    graph: &EventGraph,
+    witness: &Witness,
+    standing: &[&Blocked],
+    (site, object, completed): (SiteId, MbarrierId, u128),
+    overtaken: Option<u32>,
+) -> WaitFact {
+    let mbarrier = &graph.mbarriers[object];
+    let site = &graph.sites[site];
+    let happened = |event: EventId| witness.execution.executed.contains(event);
+    let is_here = |operation: &&PhasedOperation| {
+        happened(operation.event) && witness.values[operation.phase] == completed
+    };
+    let here = || mbarrier.operations.iter().filter(is_here);
+    let expected = usize::try_from(completed).ok().and_then(|phase| mbarrier.phases.get(phase));
+    let mut contributors: Vec<Contributor> = Vec::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let (EventKind::Mbarrier(operation), Some(agent)) = (&event.kind, event.agent) else { continue };
+        // Of an asynchronous arrival, the thread that started it.
+        let agent = graph.hierarchy.issuer(agent);
+        if operation.object != object || operation.role != MbarrierRole::Arrive {
+            continue;
+        }
+        if contributors.last().is_none_or(|last| last.agent != agent) {
+            contributors.push(Contributor {
+                agent,
+                standing: standing_of(graph, witness, standing, agent),
+                n_made: 0,
+                n_possible: 0,
+                is_in_phase: false,
+            });
+        }
+        if let Some(last) = contributors.last_mut() {
+            last.n_possible += 1;
+            last.n_made += usize::from(happened(id));
+            last.is_in_phase |= here().any(|operation| operation.event == id);
+        }
+    }
+    WaitFact::Phase {
+        object: mbarrier.name.clone(),
+        text: format!("{} {}", site.text, site.operand),
+        // The wait says no because its parity is that of the phase that is not complete.
+        parity: site.text.contains(".parity").then_some(completed & 1),
+        completed,
+        overtaken,
+        arrivals: (
+            here().map(|operation| u128::from(operation.arrivals)).sum(),
+            expected.map(|phase| witness.values[phase.expected]),
+        ),
+        bytes: here().map(|operation| operation.bytes).sum(),
+        contributors,
+    }
+}
+
+/// Writes to what a try reads that do not happen.
+fn missing_writes(
+    graph: &EventGraph,
+    witness: &Witness,
+    standing: &[&Blocked],
+    looks: &[FinalLook],
+) -> Vec<MissingWrite> {
+    let mut bytes = Vec::new();
+    for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
+        for kind in support(graph, look.value) {
+            if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = kind {
+                bytes.push((location, u128::from(offset_bytes), u128::from(offset_bytes + width_bytes)));
+            }
+        }
+    }
+    let mut missing: Vec<MissingWrite> = Vec::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let (EventKind::Write(access), Some(agent), Some(site)) = (&event.kind, event.agent, event.site)
+        else {
+            continue;
+        };
+        let first = witness.values[access.offset];
+        let last = first + u128::from(access.width_bytes);
+        let is_there = bytes
+            .iter()
+            .any(|&(location, start, end)| location == access.location && first < end && start < last);
+        let span = graph.sites[site].span;
+        if is_there
+            && !witness.execution.executed.contains(id)
+            && missing.iter().all(|known| (known.agent, known.span) != (agent, span))
+        {
+            let standing = standing_of(graph, witness, standing, agent);
+            missing.push(MissingWrite { agent, span, standing });
+        }
+    }
+    missing
+}
+
+fn standing_of(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], agent: AgentId) -> Standing {
+    match standing.iter().find(|blocked| blocked.agent == agent) {
+        Some(blocked) if matches!(blocked.wait, Wait::Memory(_)) => Standing::Loops(blocked.span),
+        Some(blocked) => Standing::Waits(blocked.span),
+        None if witness.values[graph.started(agent)] == 0 => Standing::NotStarted,
+        None => Standing::Finished,
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::AgentId;
-use crate::explain::deadlock::{LookFact, Role, Standing, WaitFact};
+use crate::explain::deadlock::{Contributor, LookFact, MissingWrite, Role, Standing, WaitFact};
 use fencepost_dsl::index::Id;
 
 /// Threads named one by one; more are folded.
@@ -15,7 +15,7 @@ impl Words<'_> {
     pub fn deadlock(&self, roles: &[Role], absent: &[u32]) -> String {
         let Some(first) = roles.first() else { return "deadlock".to_owned() };
         let what = match &first.wait {
-            WaitFact::Memory(looks) => match looks.first() {
+            WaitFact::Memory(looks, _) => match looks.first() {
                 Some(look) => format!("for `{}` to see another value", look.text),
                 None => "in a loop that nothing ends".to_owned(),
             },
@@ -73,7 +73,7 @@ impl Words<'_> {
     pub fn waits_here(&self, role: &Role) -> String {
         let at = Self::iterations(&role.iterations);
         match &role.wait {
-            WaitFact::Memory(_) => format!("{} here{at}", self.wait_for_ever(&role.agents)),
+            WaitFact::Memory(..) => format!("{} here{at}", self.wait_for_ever(&role.agents)),
             WaitFact::Phase { object, .. } => {
                 format!("{} here for {object}{at}", self.wait_for_ever(&role.agents))
             }
@@ -89,15 +89,16 @@ impl Words<'_> {
     pub fn blocked(&self, role: &Role, absent: bool) -> String {
         let who = self.agents(&role.agents);
         match &role.wait {
-            WaitFact::Memory(looks) if looks.is_empty() => {
+            WaitFact::Memory(looks, _) if looks.is_empty() => {
                 format!("the loop at {} reads nothing that could end it", self.line(role.span))
             }
-            WaitFact::Memory(looks) => {
+            WaitFact::Memory(looks, writes) => {
                 let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
                 let others = if absent { "of those that have started is left" } else { "is left" };
                 format!(
-                    "{who} would go round once more: {}; no thread {others} that could change it",
-                    looks.join(", ")
+                    "{who} would go round once more: {}; no thread {others} that could change it{}",
+                    looks.join(", "),
+                    self.missing_writes(writes)
                 )
             }
             WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
@@ -107,48 +108,120 @@ impl Words<'_> {
                 meant + 1,
                 completed
             ),
-            WaitFact::Phase { object, text, completed, arrived, .. } => {
-                let s = if *completed == 1 { "" } else { "s" };
-                let mut by: Vec<AgentId> = arrived.iter().map(|&(agent, _)| agent).collect();
-                by.dedup();
-                let n_arrived = arrived.len();
-                let arrivals = match n_arrived {
-                    0 => "nobody ever arrives".to_owned(),
-                    1 => format!("there is one arrival in all, by {}", self.agents(&by)),
-                    n => format!("there are {n} arrivals in all, by {}", self.agents(&by)),
+            WaitFact::Phase { object, text, parity, completed, arrivals, bytes, contributors, .. } => {
+                let asks = match parity {
+                    Some(parity) => format!("it asks for parity {parity}, and "),
+                    None => String::new(),
+                };
+                let (arrived, expected) = arrivals;
+                let expected = match expected {
+                    Some(expected) => format!("{arrived} of the {expected} arrivals it expects"),
+                    None => format!("{arrived} arrivals"),
+                };
+                let bytes = match bytes {
+                    0 => String::new(),
+                    1.. => format!(", and {bytes} of the announced bytes have not come"),
+                    _ => format!(", and {} more bytes have come than were announced", -bytes),
                 };
                 format!(
-                    "`{text}` of {who} says no in the end: {object} has completed {completed} phase{s}, and {arrivals}"
+                    "`{text}` of {who} says no in the end: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
+                    self.contributors(contributors)
                 )
             }
-            WaitFact::Barrier { name, missing } if missing.is_empty() => {
+            WaitFact::Barrier { name, missing, any_of: None, .. } if missing.is_empty() => {
                 format!("{name} waits for more threads than use it")
             }
-            WaitFact::Barrier { name, missing } => {
-                let mut groups: Vec<(Standing, Vec<AgentId>)> = Vec::new();
-                for &(agent, standing) in missing {
-                    match groups.iter_mut().find(|(known, _)| *known == standing) {
-                        Some((_, agents)) => agents.push(agent),
-                        None => groups.push((standing, vec![agent])),
-                    }
-                }
+            WaitFact::Barrier { name, arrived: (n_done, n), missing, any_of } => {
+                let groups = fold(missing.iter().map(|&(agent, standing)| (standing, agent)));
                 let parts: Vec<String> = groups
                     .into_iter()
                     .map(|(standing, agents)| {
                         let is_one = agents.len() == 1;
-                        let place = match standing {
-                            Standing::Finished if is_one => "which has finished without it".to_owned(),
-                            Standing::Finished => "which have finished without it".to_owned(),
-                            Standing::Waits(span) => {
-                                let verb = if is_one { "waits" } else { "wait" };
-                                format!("which {verb} at {}", self.line(span))
-                            }
+                        let instead = match standing {
+                            Standing::Finished => " without it",
+                            Standing::Waits(_) | Standing::Loops(_) => " instead",
+                            Standing::NotStarted => "",
                         };
-                        format!("{}, {place}", self.agents(&agents))
+                        format!(
+                            "{}, which {}{instead}",
+                            self.agents(&agents),
+                            self.standing(standing, is_one)
+                        )
                     })
                     .collect();
-                format!("{name} still needs {}", parts.join("; and "))
+                match any_of {
+                    Some(needed) if parts.is_empty() => {
+                        format!("{name} waits for {needed} warps, and fewer use it")
+                    }
+                    Some(needed) => format!(
+                        "a generation of {name} needs {needed} warps, and not so many have come to this one: of those that use it, there are also {}",
+                        parts.join("; and ")
+                    ),
+                    None => format!(
+                        "{name} has {n_done} of the {n} threads it waits for, and still needs {}",
+                        parts.join("; and ")
+                    ),
+                }
             }
+        }
+    }
+
+    /// Who could still arrive in a phase, and why they do not.
+    fn contributors(&self, contributors: &[Contributor]) -> String {
+        if contributors.is_empty() {
+            return "nothing in the kernel arrives there".to_owned();
+        }
+        let open: Vec<&Contributor> = contributors.iter().filter(|one| !one.is_in_phase).collect();
+        let (lead, shown) = match open.as_slice() {
+            [] => ("all that arrive there have arrived in this phase: ", contributors.iter().collect()),
+            _ => ("still to arrive: ", open),
+        };
+        let parts: Vec<String> =
+            fold(shown.into_iter().map(|one| ((one.standing, one.n_made, one.n_possible), one.agent)))
+                .into_iter()
+                .map(|((standing, made, possible), agents)| {
+                    let is_one = agents.len() == 1;
+                    let times = match made {
+                        0 if is_one => "has never arrived".to_owned(),
+                        0 => "have never arrived".to_owned(),
+                        made => {
+                            let has = if is_one { "has" } else { "have each" };
+                            let s = if possible == 1 { "" } else { "s" };
+                            format!("{has} arrived {made} of at most {possible} time{s}")
+                        }
+                    };
+                    format!("{}, which {} and {times}", self.agents(&agents), self.standing(standing, is_one))
+                })
+                .collect();
+        format!("{lead}{}", parts.join("; and "))
+    }
+
+    /// Who would write what is waited for, and why they do not.
+    fn missing_writes(&self, writes: &[MissingWrite]) -> String {
+        fold(writes.iter().map(|one| ((one.span, one.standing), one.agent)))
+            .into_iter()
+            .map(|((span, standing), agents)| {
+                let is_one = agents.len() == 1;
+                format!(
+                    "; the write on {} is not reached by {}, which {}",
+                    self.line(span),
+                    self.agents(&agents),
+                    self.standing(standing, is_one)
+                )
+            })
+            .collect()
+    }
+
+    /// `waits at line 7`, to follow `which`.
+    fn standing(&self, standing: Standing, is_one: bool) -> String {
+        let s = if is_one { "s" } else { "" };
+        let has = if is_one { "has" } else { "have" };
+        match standing {
+            Standing::Finished => format!("{has} finished"),
+            Standing::NotStarted => format!("{has} not started"),
+            Standing::Waits(span) => format!("wait{s} at {}", self.line(span)),
+            Standing::Loops(span) if is_one => format!("goes round at {}", self.line(span)),
+            Standing::Loops(span) => format!("go round at {}", self.line(span)),
         }
     }
 
@@ -186,4 +259,16 @@ impl Words<'_> {
             }
         }
     }
+}
+
+/// Agents by what is said of them, in the order in which it is first said.
+fn fold<K: PartialEq>(facts: impl Iterator<Item = (K, AgentId)>) -> Vec<(K, Vec<AgentId>)> {
+    let mut groups: Vec<(K, Vec<AgentId>)> = Vec::new();
+    for (key, agent) in facts {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, agents)) => agents.push(agent),
+            None => groups.push((key, vec![agent])),
+        }
+    }
+    groups
 }

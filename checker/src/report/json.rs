@@ -2,9 +2,9 @@
 //!
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
+use super::Case;
 use super::summary::{notes, stopped};
 use super::wording::Words;
-use super::{Case, UNCHECKED};
 use crate::event::AgentId;
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
@@ -36,7 +36,6 @@ struct Report<'a> {
     /// What the verdict takes for granted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    unchecked: [&'static str; 1],
     stats: Stats,
 }
 
@@ -176,7 +175,6 @@ pub fn report(case: &Case<'_>) -> String {
         vacuity: outcome.vacuity.iter().map(|vacuity| vacuity_report(case.sources, vacuity)).collect(),
         limit: outcome.limit.as_ref().map(limit_report),
         notes: notes(case),
-        unchecked: UNCHECKED,
         stats: stats(case),
     })
 }

@@ -186,9 +186,6 @@ fn place(sources: &SourceMap, span: Span) -> String {
     format!("{}:{}", sources.file(span.file).name, sources.line_column(span).line)
 }
 
-/// Said once at the end of a run.
-pub const UNCHECKED_NOTE: &str = "not checked by this version: `.aligned` in divergent code";
-
 /// Sizes and times of one launch, as a small table.
 pub fn statistics(case: &Case<'_>) -> String {
     let statistics = &case.outcome.statistics;

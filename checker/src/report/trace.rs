@@ -198,7 +198,8 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
         .union(&relations[&BaseRelation::Issue])
         .union(&relations[&BaseRelation::Completion])
         .union(&relations[&BaseRelation::PhaseOrder])
-        .union(&relations[&BaseRelation::InPhaseOrder]);
+        .union(&relations[&BaseRelation::InPhaseOrder])
+        .union(&relations[&BaseRelation::BarrierOrder]);
     let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
     let (hard, all) = (hard.inverse(), all.inverse());
     let mut waiting: Vec<EventId> =

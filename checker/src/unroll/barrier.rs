@@ -4,14 +4,18 @@
 //! thread has made on that barrier before. Usually it is the same on every path and known here; all threads then share
 //! one unknown per generation that says whether it completes. Otherwise the generation is a term, and each wait has an
 //! unknown of its own. What completion means is stated once all threads are there (`completion`), and that counting
-//! was right where `arrive` is used is checked then too (`misuse`).
+//! was right where `arrive` is used is checked then too (`reuse`).
 
+mod aligned;
 mod cluster;
 mod completion;
 mod elect;
+mod loose;
 mod misuse;
 mod quorum;
+mod reuse;
 
+pub use aligned::{AlignedLog, contains_aligned};
 pub use elect::ElectionResult;
 
 use super::expression::Frame;
@@ -28,7 +32,7 @@ const N_BARRIERS: u128 = 16;
 
 /// What the executions that can meet have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Group {
+pub enum Group {
     /// A numbered barrier of a CTA.
     Cta(CtaId, u32),
     /// A named barrier instance of a litmus test; its executions meet if their ids are equal.
@@ -96,9 +100,25 @@ pub struct BarrierLog {
     leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Index of the current thread's first execution.
     own_first: usize,
+    /// Arrivals that a choice puts before a thread's exit.
+    before_exits: Vec<(EventId, AgentId, TermRef)>,
+    /// Waits that a thread's exit lets through, and when.
+    exit_releases: Vec<(AgentId, EventId, TermRef)>,
+    /// Barriers of which counting does not say who meets, found out when the kernel was unrolled before.
+    loose: BTreeSet<Group>,
+    /// Of those, per warp and arrival: whether it gets through.
+    loose_passes: BTreeMap<(Group, u32, u32), TermRef>,
 }
 
 impl BarrierLog {
+    /// An empty log that knows which barriers are loose.
+    pub fn new(loose: BTreeSet<Group>) -> Self {
+        Self { loose, ..Self::default() }
+    }
+    /// Whether other barriers turned out to be loose.
+    pub fn is_loose_like(&self, loose: &BTreeSet<Group>) -> bool {
+        self.loose == *loose
+    }
     /// Forgets what is known of the previous thread.
     pub fn start_thread(&mut self) {
         self.own.clear();
@@ -115,7 +135,7 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         site: SiteId,
         (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
-        instance: Option<u32>,
+        (aligned, instance): (bool, Option<u32>),
     ) -> Result<(), UnrollError> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let (group, id) = match instance {
@@ -163,7 +183,11 @@ impl Unroller<'_> {
                 Form::Reduce { op: *op, predicate, result }
             }
         };
-        self.execute(state, site, (group, generation), form, (id, count))
+        self.execute(state, site, (group, generation), form, (id, count))?;
+        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.executions.last() {
+            self.log_aligned(guard, arrive);
+        }
+        Ok(())
     }
 
     /// The barrier that a number names.
@@ -335,8 +359,14 @@ impl Unroller<'_> {
     }
 
     fn passes(&mut self, group: Group, generation: Generation) -> TermRef {
+        let warp = self.graph.hierarchy.warp_of(self.agent);
         let terms = &mut self.graph.terms;
         match generation {
+            Generation::Static(k) if self.barriers.loose.contains(&group) => *self
+                .barriers
+                .loose_passes
+                .entry((group, warp, k))
+                .or_insert_with(|| terms.fresh(1, UnknownKind::Passes).1),
             // Which threads of an instance meet is not known yet.
             Generation::Static(_) if matches!(group, Group::Instance(..)) => {
                 terms.fresh(1, UnknownKind::Passes).1
@@ -412,6 +442,7 @@ impl Unroller<'_> {
         for execution in &self.barriers.executions {
             if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
                 && !matches!(execution.group, Group::Instance(..) | Group::Election(..))
+                && !self.barriers.loose.contains(&execution.group)
             {
                 let (agent, position) = (execution.agent, execution.position);
                 passed.push(PassedBarrier { agent, position, guard, arrivals: needed(execution.group, k) });

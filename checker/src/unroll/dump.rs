@@ -116,6 +116,9 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for edge in &graph.moment_edges {
         writeln!(out, "moment e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
+    for edge in &graph.turn_edges {
+        writeln!(out, "turn e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
     for edge in &graph.exit_edges {
         writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }

@@ -26,7 +26,9 @@ impl Unroller<'_> {
                 break;
             }
             self.step(statement.span)?;
+            self.enter(statement.span, state.live);
             self.statement(state, frame, statement)?;
+            self.leave();
         }
         Ok(())
     }
@@ -188,12 +190,14 @@ impl Unroller<'_> {
                 self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::With(proxy)), site)?;
                 Ok(())
             }
-            InstructionKind::Barrier { kind, id, count, aligned: _, instance } => {
-                self.barrier(state, frame, site, (kind, id, count.as_ref()), *instance)
+            InstructionKind::Barrier { kind, id, count, aligned, instance } => {
+                self.barrier(state, frame, site, (kind, id, count.as_ref()), (*aligned, *instance))
             }
             InstructionKind::Mbarrier(operation) => self.mbarrier(state, frame, site, operation),
-            InstructionKind::ClusterArrive { sem, aligned: _ } => self.cluster_arrive(state, site, *sem),
-            InstructionKind::ClusterWait { aligned: _ } => self.cluster_wait(state, site),
+            InstructionKind::ClusterArrive { sem, aligned } => {
+                self.cluster_arrive(state, site, (*sem, *aligned))
+            }
+            InstructionKind::ClusterWait { aligned } => self.cluster_wait(state, site, *aligned),
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
             InstructionKind::ElectSync { leader, predicate, mask } => {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };

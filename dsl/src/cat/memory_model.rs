@@ -280,6 +280,8 @@ base_names! {
         PeerLife = "peer-life",
         /// Operations on one mbarrier in the same phase, of which the second is known to come after the first.
         InPhaseOrder = "in-phase-order",
+        /// Arrivals at one execution barrier of which the first comes before the second.
+        BarrierOrder = "bar-order",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// From an operation on memory (an access, or one on an mbarrier) to a fence restricted to a state space or tensor

@@ -124,7 +124,8 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
     };
     let demanded: BTreeSet<&'static str> =
         least.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
-    let mut allowed: BTreeSet<&'static str> = most.misuses.iter().copied().map(code).collect();
+    let mut allowed: BTreeSet<&'static str> =
+        most.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
     if most.misuses.contains(&Misuse::TooManyArrivals) {
         // The checker orders an arrival too many and the rest of its phase as if they were in two phases.
         allowed.insert(UNSEEN);

@@ -6,7 +6,7 @@
 
 use super::super::{State, UnrollError, Unroller};
 use super::completion::Instances;
-use super::{Form, Generation, Group};
+use super::{Execution, Form, Generation, Group};
 use crate::event::{BarrierEdge, Blocked, EventId, EventKind, Misuse, SiteId, TermPool, TermRef, Wait};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
@@ -32,41 +32,18 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         site: SiteId,
-        sem: Sem,
+        (sem, aligned): (Sem, bool),
     ) -> Result<(), UnrollError> {
         let cluster = self.graph.hierarchy.cluster_of(self.agent);
         let group = Group::Cluster(cluster);
         let span = self.graph.sites[site].span;
         let generation = self.cluster_generation(group, state.live, span)?;
-        let is_alone = self.graph.hierarchy.threads_of_cluster(cluster).count() == 1;
-        if let Some(previous) = generation.checked_sub(1)
-            && !is_alone
-        {
-            let waited: Vec<TermRef> = self
-                .barriers
-                .cluster_waits
-                .iter()
-                .filter(|wait| wait.agent == self.agent && wait.generation == previous)
-                .map(|wait| wait.passed)
-                .collect();
-            let waited = self.graph.terms.or_all(waited);
-            if !super::entails(&self.graph.terms, state.live, waited) {
-                let misuse = Misuse {
-                    code: "barrier::second-arrival",
-                    rule: "UB-C1",
-                    what: "arrives at the cluster barrier again without having waited since its last arrival"
-                        .to_owned(),
-                    help: "put `barrier.cluster.wait` between two arrivals of a thread",
-                };
-                self.oblige(crate::event::ObligationKind::Discipline(misuse), state.live, waited, span);
-                state.live = self.graph.terms.and(state.live, waited);
-                if state.live == TermPool::FALSE {
-                    return Ok(());
-                }
-            }
-        }
         let kind = EventKind::ClusterArrive { sem };
-        self.log_arrival(state, site, (group, Generation::Static(generation)), Form::Arrive, kind)
+        self.log_arrival(state, site, (group, Generation::Static(generation)), Form::Arrive, kind)?;
+        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.executions.last() {
+            self.log_aligned(guard, arrive);
+        }
+        Ok(())
     }
 
     /// Runs `barrier.cluster.wait`.
@@ -74,6 +51,7 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         site: SiteId,
+        aligned: bool,
     ) -> Result<(), UnrollError> {
         let cluster = self.graph.hierarchy.cluster_of(self.agent);
         let group = Group::Cluster(cluster);
@@ -121,6 +99,9 @@ impl Unroller<'_> {
         let (agent, passed) = (self.agent, state.live);
         let wait = ClusterWait { agent, cluster, guard, passed, generation, event, position, span };
         self.barriers.cluster_waits.push(wait);
+        if aligned {
+            self.log_aligned(guard, event);
+        }
         Ok(())
     }
 
@@ -158,7 +139,7 @@ impl Unroller<'_> {
             let event = &self.graph.events[wait.event];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
             if stuck != TermPool::FALSE {
-                let blocked = Wait::Barrier { site, name: name.clone(), awaited };
+                let blocked = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (wait.agent, wait.span);
                 self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait: blocked });
             }

@@ -4,13 +4,12 @@
 //! bring about is not said here, but follows from barrier edges and program order being acyclic.
 
 use super::super::{UnrollError, Unroller};
-use super::{Execution, Form, Generation, Group, entails, with_rule};
+use super::{Execution, Form, Generation, Group, entails};
 use crate::event::support::Supports;
 use crate::event::{
     AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, MbarrierRole, Role, TermPool,
     TermRef, Wait,
 };
-use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,9 +28,9 @@ pub struct Instances {
     /// Indices into the log.
     pub executions: Vec<usize>,
     /// The same per participating thread, in program order; empty for one that never gets there.
-    per_lane: BTreeMap<AgentId, Vec<usize>>,
+    pub(super) per_lane: BTreeMap<AgentId, Vec<usize>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
-    exit_counts: bool,
+    pub(super) exit_counts: bool,
     /// Whether `exit_counts` holds for whole warps too.
     exit_counts_for_warps: bool,
 }
@@ -43,6 +42,7 @@ impl Unroller<'_> {
         for (index, execution) in self.barriers.executions.iter().enumerate() {
             groups.entry(execution.group).or_default().push(index);
         }
+        self.state_alignment();
         let mut supports = Supports::default();
         let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
         for (group, executions) in groups {
@@ -50,15 +50,20 @@ impl Unroller<'_> {
                 rounds.entry((cta, instance)).or_default().extend(executions);
                 continue;
             }
-            let instances = self.instances(group, executions)?;
+            let instances = self.instances(group, executions);
+            if self.barriers.loose.contains(&group) {
+                self.finish_loose(group, &instances)?;
+                continue;
+            }
             if let Group::Cluster(cluster) = group {
+                self.state_reuse(group, &instances)?;
                 self.state_completion(group, &instances);
                 let arrivals = instances.executions.clone();
                 self.finish_cluster(cluster, &instances, &arrivals);
                 self.link_cluster_exits(cluster, &instances, &mut supports);
                 continue;
             }
-            self.check_arrivals(group, &instances.per_lane)?;
+            self.state_reuse(group, &instances)?;
             self.state_discipline(group, &instances)?;
             self.state_completion(group, &instances);
             self.state_results(group, &instances);
@@ -68,6 +73,8 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.link_returns_before_exits();
+        self.join_turns();
         for ((cta, instance), mut executions) in rounds {
             executions.sort_unstable();
             self.finish_instance(&executions, &mut supports);
@@ -79,11 +86,23 @@ impl Unroller<'_> {
         Ok(())
     }
 
+    /// Makes one edge of all that are between the same two arrivals.
+    fn join_turns(&mut self) {
+        let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+        for edge in std::mem::take(&mut self.graph.turn_edges) {
+            let known = joined.entry((edge.from, edge.wait)).or_insert(TermPool::FALSE);
+            *known = self.graph.terms.or(*known, edge.condition);
+        }
+        let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
+        self.graph.turn_edges =
+            edges.map(|((from, wait), condition)| BarrierEdge { from, wait, condition }).collect();
+    }
+
     pub(super) fn execution(&self, index: usize) -> Execution {
         self.barriers.executions[index]
     }
 
-    fn instances(&self, group: Group, executions: Vec<usize>) -> Result<Instances, UnrollError> {
+    fn instances(&self, group: Group, executions: Vec<usize>) -> Instances {
         let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
         let (exit_counts, exit_counts_for_warps) = match group {
             Group::Instance(..) => (true, true),
@@ -100,9 +119,9 @@ impl Unroller<'_> {
                 }
                 (false, false)
             }
-            Group::Cta(cta, id) => {
+            Group::Cta(cta, _) => {
                 let explicit = self.common_count(&executions);
-                for agent in self.participants(cta, id, explicit, &executions)? {
+                for agent in self.participants(cta, explicit, &executions) {
                     per_lane.insert(agent, Vec::new());
                 }
                 let any_count = executions.iter().any(|&index| self.execution(index).count.is_some());
@@ -112,12 +131,12 @@ impl Unroller<'_> {
         for &index in &executions {
             per_lane.entry(self.execution(index).agent).or_default().push(index);
         }
-        Ok(Instances { executions, per_lane, exit_counts, exit_counts_for_warps })
+        Instances { executions, per_lane, exit_counts, exit_counts_for_warps }
     }
 
     /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not (UB-B3 is
     /// stated by `misuse`).
-    fn common_count(&self, executions: &[usize]) -> Option<u32> {
+    pub(super) fn common_count(&self, executions: &[usize]) -> Option<u32> {
         let counts: BTreeSet<u32> = executions.iter().map(|&index| self.effective_count(index)).collect();
         let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
         counts.into_iter().next().filter(|&count| count != all && self.is_uniform(executions))
@@ -133,15 +152,9 @@ impl Unroller<'_> {
         self.execution(index).count.unwrap_or(all)
     }
 
-    fn participants(
-        &self,
-        cta: CtaId,
-        id: u32,
-        count: Option<u32>,
-        executions: &[usize],
-    ) -> Result<Vec<AgentId>, UnrollError> {
+    fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {
         let hierarchy = &self.graph.hierarchy;
-        let Some(count) = count else { return Ok(hierarchy.threads_of_cta(cta).collect()) };
+        let Some(count) = count else { return hierarchy.threads_of_cta(cta).collect() };
         let mut warps: Vec<u32> =
             executions.iter().map(|&index| hierarchy.warp_of(self.execution(index).agent)).collect();
         warps.sort_unstable();
@@ -149,20 +162,13 @@ impl Unroller<'_> {
         let n_threads = (warps.len() as u64) * u64::from(WARP_SIZE);
         if n_threads == u64::from(count) {
             let in_warps = |&agent: &AgentId| warps.binary_search(&hierarchy.warp_of(agent)).is_ok();
-            return Ok(hierarchy.threads_of_cta(cta).filter(in_warps).collect());
+            return hierarchy.threads_of_cta(cta).filter(in_warps).collect();
         }
-        let span = executions.first().map_or(self.kernel.span, |&index| self.execution(index).span);
-        let diagnostic = Diagnostic::new(
-            "unsupported::barrier-participants",
-            "which warps share an instance of this barrier cannot be decided by counting",
-            span,
-            format!(
-                "waits for {count} threads, and {} warps ({n_threads} threads) use barrier {id}",
-                warps.len()
-            ),
-        );
-        let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
-        Err(with_rule(UnrollError::Unsupported(diagnostic.with_help(help)), "BR-1"))
+        // Loose: whoever comes takes part.
+        let mut users: Vec<AgentId> = executions.iter().map(|&index| self.execution(index).agent).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 
     fn state_completion(&mut self, group: Group, instances: &Instances) {
@@ -193,7 +199,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff everybody needed for the generation has arrived.
-    fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
+    pub(super) fn complete(&mut self, instances: &Instances, generation: Generation) -> TermRef {
         let awaited = self.awaited(instances, generation);
         self.complete_with(&awaited, instances, generation)
     }
@@ -260,7 +266,7 @@ impl Unroller<'_> {
             let event = &self.graph.events[wait];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
             if stuck != TermPool::FALSE {
-                let wait = Wait::Barrier { site, name: name.clone(), awaited };
+                let wait = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (execution.agent, execution.span);
                 self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
             }
@@ -287,7 +293,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff one of a thread's executions is an arrival of the generation.
-    fn arrived(&mut self, executions: &[usize], generation: Generation) -> TermRef {
+    pub(super) fn arrived(&mut self, executions: &[usize], generation: Generation) -> TermRef {
         let mut arrivals = Vec::new();
         for &index in executions {
             let execution = self.execution(index);
@@ -439,6 +445,7 @@ impl Unroller<'_> {
             if condition == TermPool::FALSE {
                 continue;
             }
+            self.barriers.exit_releases.push((lane, wait, condition));
             for from in self.before_exit(lane, condition, supports) {
                 self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
             }

@@ -75,7 +75,7 @@ impl Unroller<'_> {
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
             if stuck != TermPool::FALSE {
                 let awaited = self.awaited_at(&all, execution).into();
-                let wait = Wait::Barrier { site, name: name.to_owned(), awaited };
+                let wait = Wait::Barrier { site, name: name.to_owned(), awaited, any_of: None };
                 let (agent, span) = (execution.agent, execution.span);
                 self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
             }

@@ -1,0 +1,375 @@
+//! Barriers whose thread count is not that of the warps that use them: any warps that come make up a generation.
+//!
+//! Where `b` threads are counted and more (or fewer) warps use the barrier, who meets whom depends on who comes first. So
+//! the generation of each warp's n-th arrival is an unknown. A generation has no more than its count, and none begins
+//! before the last is full; a later one comes after an earlier one (`bar-order`), so no generation contains arrivals that
+//! program order or other synchronization keeps apart.
+//!
+//! A warp arrives when the last of its lanes does. Which lane that is is a choice, too, since an order between warps is one
+//! between those.
+//!
+//! Exact, for barriers on which each thread's arrivals are counted without knowing values read, without `red`, where no
+//! lane exits instead of arriving with its warp, and up to [`MAX_ARRIVALS`] arrivals of warps; else refused.
+
+use super::super::{UnrollError, Unroller};
+use super::completion::Instances;
+use super::{Form, Generation, Group, entails, with_rule};
+use crate::event::{AgentId, BarrierEdge, Blocked, Misuse, TermPool, TermRef, UnknownKind, Wait};
+use fencepost_dsl::Diagnostic;
+use fencepost_dsl::kernel::program::BinaryOp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most arrivals of warps at one barrier.
+const MAX_ARRIVALS: usize = 48;
+/// Bits of a generation and of a number of arrivals.
+const WIDTH: u8 = 8;
+/// Threads a warp counts for (BR-2).
+const WARP_SIZE: u32 = 32;
+
+/// A warp's n-th arrival.
+struct WarpArrival {
+    warp: u32,
+    /// How many the warp has made before.
+    index: u32,
+    /// The lanes' executions.
+    executions: Vec<usize>,
+    /// 1 iff all lanes have arrived.
+    arrived: TermRef,
+    /// 1 iff it counts: neither it nor an earlier one came back before the warp's last generation was complete.
+    counts: TermRef,
+    /// 1 iff it is the first that came back too early.
+    early: TermRef,
+    generation: TermRef,
+    /// The last lane to come.
+    last: Option<TermRef>,
+}
+
+/// All arrivals at a barrier, and how full its generations are.
+struct Meeting {
+    group: Group,
+    arrivals: Vec<WarpArrival>,
+    /// Warps that make a generation.
+    needed: TermRef,
+    /// Per generation: the number of arrivals.
+    counts: Vec<TermRef>,
+}
+
+impl Unroller<'_> {
+    /// Barriers of which counting each thread's arrivals does not say who meets.
+    pub(in super::super) fn loose_barriers(&self) -> BTreeSet<Group> {
+        let mut groups: BTreeMap<Group, Vec<usize>> = BTreeMap::new();
+        for (index, execution) in self.barriers.executions.iter().enumerate() {
+            if let Group::Cta(..) = execution.group {
+                groups.entry(execution.group).or_default().push(index);
+            }
+        }
+        let is_loose = |executions: &Vec<usize>| {
+            let warps: BTreeSet<u32> = executions
+                .iter()
+                .map(|&index| self.graph.hierarchy.warp_of(self.execution(index).agent))
+                .collect();
+            let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
+            self.common_count(executions).is_some_and(|count| count != n_threads)
+        };
+        groups.into_iter().filter(|(_, executions)| is_loose(executions)).map(|(group, _)| group).collect()
+    }
+
+    /// States who meets at a loose barrier.
+    pub(super) fn finish_loose(&mut self, group: Group, instances: &Instances) -> Result<(), UnrollError> {
+        let meeting = self.meeting(group, instances)?;
+        self.state_meeting(&meeting);
+        self.state_early(&meeting);
+        self.link_meeting(&meeting);
+        if self.options.hangs {
+            self.record_loose_blocked(&meeting);
+        }
+        Ok(())
+    }
+
+    fn meeting(&mut self, group: Group, instances: &Instances) -> Result<Meeting, UnrollError> {
+        let mut by_warp: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
+        for &index in &instances.executions {
+            let execution = self.execution(index);
+            let Generation::Static(n) = execution.generation else {
+                return Err(self.refuse_loose(
+                    group,
+                    index,
+                    "how often a thread has arrived before depends on values read",
+                ));
+            };
+            if matches!(execution.form, Form::Reduce { .. }) {
+                return Err(self.refuse_loose(group, index, "a reduction over whichever warps come first"));
+            }
+            let warp = self.graph.hierarchy.warp_of(execution.agent);
+            by_warp.entry((warp, n)).or_default().push(index);
+        }
+        let first = instances.executions[0];
+        if by_warp.len() > MAX_ARRIVALS {
+            return Err(self.refuse_loose(
+                group,
+                first,
+                "too many arrivals to look at every way in which warps can meet",
+            ));
+        }
+        let needed = u128::from(self.effective_count(first) / WARP_SIZE);
+        let mut meeting = Meeting {
+            group,
+            needed: self.graph.terms.constant(needed, WIDTH),
+            counts: Vec::new(),
+            arrivals: Vec::with_capacity(by_warp.len()),
+        };
+        let n_generations = by_warp.len().div_ceil(usize::try_from(needed).unwrap_or(1).max(1));
+        for ((warp, index), executions) in by_warp {
+            let previous = meeting.arrivals.last().filter(|arrival| arrival.warp == warp);
+            let previous = previous.map(|arrival| (arrival.counts, self.may_go_on(&arrival.executions)));
+            let arrival = self.warp_arrival(group, (warp, index), executions, previous)?;
+            let bound = self.graph.terms.constant(n_generations as u128, WIDTH);
+            let fits = self.graph.terms.less(arrival.generation, bound);
+            self.graph.constraints.push(crate::event::Constraint { term: fits });
+            meeting.arrivals.push(arrival);
+        }
+        for generation in 0..n_generations {
+            let mut sum = self.graph.terms.constant(0, WIDTH);
+            for arrival in &meeting.arrivals {
+                let number = self.graph.terms.constant(generation as u128, WIDTH);
+                let here = self.graph.terms.equal(arrival.generation, number);
+                let counts = self.graph.terms.and(here, arrival.counts);
+                let one = self.graph.terms.resize(counts, WIDTH);
+                sum = self.graph.terms.binary(BinaryOp::Add, sum, one);
+            }
+            meeting.counts.push(sum);
+        }
+        Ok(meeting)
+    }
+
+    /// Whether some lane goes on without waiting.
+    fn may_go_on(&self, executions: &[usize]) -> bool {
+        executions.iter().any(|&index| matches!(self.execution(index).form, Form::Arrive))
+    }
+
+    fn warp_arrival(
+        &mut self,
+        group: Group,
+        (warp, index): (u32, u32),
+        executions: Vec<usize>,
+        previous: Option<(TermRef, bool)>,
+    ) -> Result<WarpArrival, UnrollError> {
+        let n_lanes = self.graph.hierarchy.launch.lanes;
+        let mut all = Vec::new();
+        for lane in (0..n_lanes).map(|lane| AgentId(warp * n_lanes + lane)) {
+            let own: Vec<usize> =
+                executions.iter().copied().filter(|&index| self.execution(index).agent == lane).collect();
+            let arrived = self.arrived(&own, Generation::Static(index));
+            all.push((lane, arrived));
+        }
+        let is_uniform = all.iter().all(|(_, arrived)| *arrived == all[0].1);
+        let terms = &self.graph.terms;
+        if !is_uniform
+            && all.iter().any(|&(lane, arrived)| !entails(terms, self.graph.completed[lane], arrived))
+        {
+            return Err(self.refuse_loose(group, executions[0], "some lane of the warp may not come"));
+        }
+        let arrived = self.graph.terms.and_all(all.iter().map(|&(_, arrived)| arrived).collect::<Vec<_>>());
+        let (may_count, early) = match previous {
+            None => (arrived, TermPool::FALSE),
+            Some((counted, may_go_on)) => {
+                let both = self.graph.terms.and(arrived, counted);
+                let early = if may_go_on {
+                    let (_, early) = self.graph.terms.fresh(1, UnknownKind::Excess);
+                    self.graph.terms.and(both, early)
+                } else {
+                    TermPool::FALSE
+                };
+                (both, early)
+            }
+        };
+        let in_time = self.graph.terms.not(early);
+        let counts = self.graph.terms.and(may_count, in_time);
+        let (_, generation) = self.graph.terms.fresh(WIDTH, UnknownKind::Phase);
+        let last = (n_lanes > 1).then(|| {
+            self.graph.terms.fresh_in_range(WIDTH, 0, u128::from(n_lanes - 1), UnknownKind::Phase).1
+        });
+        if let Some(last) = last {
+            let bound = self.graph.terms.constant(u128::from(n_lanes), 32);
+            let wide = self.graph.terms.resize(last, 32);
+            let above = self.graph.terms.signed_less(wide, bound);
+            self.graph.constraints.push(crate::event::Constraint { term: above });
+        }
+        Ok(WarpArrival { warp, index, executions, arrived, counts, early, generation, last })
+    }
+
+    /// Generations are filled one after the other, and a warp is in each at most once.
+    fn state_meeting(&mut self, meeting: &Meeting) {
+        for (generation, &count) in meeting.counts.iter().enumerate() {
+            let over = self.graph.terms.less(meeting.needed, count);
+            let within = self.graph.terms.not(over);
+            self.graph.constraints.push(crate::event::Constraint { term: within });
+            if let Some(&next) = meeting.counts.get(generation + 1) {
+                let zero = self.graph.terms.constant(0, WIDTH);
+                let begun = self.graph.terms.less(zero, next);
+                let full = self.graph.terms.equal(count, meeting.needed);
+                self.imply(begun, full);
+            }
+        }
+        for pair in meeting.arrivals.windows(2) {
+            if pair[0].warp == pair[1].warp {
+                let later = self.graph.terms.less(pair[0].generation, pair[1].generation);
+                self.imply(pair[1].counts, later);
+            }
+        }
+        for arrival in &meeting.arrivals {
+            let full = self.full(meeting, arrival);
+            let passes = self.graph.terms.and(arrival.counts, full);
+            for &index in &arrival.executions {
+                if let Some((_, guard)) = self.execution(index).wait {
+                    self.imply(guard, passes);
+                }
+            }
+        }
+    }
+
+    /// 1 iff the arrival's generation is complete in the end.
+    fn full(&mut self, meeting: &Meeting, arrival: &WarpArrival) -> TermRef {
+        let mut ways = Vec::new();
+        for (generation, &count) in meeting.counts.iter().enumerate() {
+            let number = self.graph.terms.constant(generation as u128, WIDTH);
+            let here = self.graph.terms.equal(arrival.generation, number);
+            let full = self.graph.terms.equal(count, meeting.needed);
+            ways.push(self.graph.terms.and(here, full));
+        }
+        self.graph.terms.or_all(ways)
+    }
+
+    /// UB-B4: a warp comes back, and its last generation is not complete by then.
+    fn state_early(&mut self, meeting: &Meeting) {
+        for pair in meeting.arrivals.windows(2) {
+            let (previous, back) = (&pair[0], &pair[1]);
+            if back.early == TermPool::FALSE {
+                continue;
+            }
+            let full = self.full(meeting, previous);
+            let mut ways = vec![self.graph.terms.not(full)];
+            for other in meeting.arrivals.iter().filter(|other| other.warp != back.warp) {
+                let same = self.graph.terms.equal(other.generation, previous.generation);
+                let meets = self.graph.terms.and(same, other.counts);
+                for &to in &other.executions {
+                    let to = self.execution(to);
+                    let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+                    let there = self.graph.terms.and(meets, to.guard);
+                    let later = self.graph.terms.and(choice, there);
+                    ways.push(later);
+                    let condition = self.graph.terms.and(later, back.early);
+                    for &from in &back.executions {
+                        let from = self.execution(from).arrive;
+                        self.graph.turn_edges.push(BarrierEdge { from, wait: to.arrive, condition });
+                    }
+                }
+            }
+            let some = self.graph.terms.or_all(ways);
+            self.imply(back.early, some);
+            let misuse = Misuse {
+                code: "barrier::reuse-before-reset",
+                rule: "UB-B4",
+                what: format!(
+                    "comes back to {} before the generation of its last `arrive` there is complete",
+                    self.group_name(meeting.group)
+                ),
+                help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
+            };
+            let event = self.execution(back.executions[0]).arrive;
+            let fine = self.graph.terms.not(back.early);
+            let guard = self.graph.terms.and(back.arrived, previous.counts);
+            self.oblige_at(event, misuse, guard, fine);
+        }
+    }
+
+    /// Links the arrivals of each generation to its waits, and generations in their order.
+    fn link_meeting(&mut self, meeting: &Meeting) {
+        for from in &meeting.arrivals {
+            for to in &meeting.arrivals {
+                let same = self.graph.terms.equal(from.generation, to.generation);
+                let meets = self.graph.terms.and(same, from.counts);
+                let before = self.graph.terms.less(from.generation, to.generation);
+                let both = self.graph.terms.and(from.counts, to.counts);
+                let before = self.graph.terms.and(before, both);
+                for &to_index in &to.executions {
+                    let end = self.execution(to_index);
+                    let is_last = match to.last {
+                        Some(last) => {
+                            let lane = self.graph.hierarchy.threads[end.agent].lane;
+                            let lane = self.graph.terms.constant(u128::from(lane), WIDTH);
+                            self.graph.terms.equal(last, lane)
+                        }
+                        None => TermPool::TRUE,
+                    };
+                    let before = self.graph.terms.and(before, is_last);
+                    for &from_index in &from.executions {
+                        let start = self.execution(from_index).arrive;
+                        if let Some((wait, _)) = end.wait
+                            && meets != TermPool::FALSE
+                        {
+                            self.graph.barrier_edges.push(BarrierEdge {
+                                from: start,
+                                wait,
+                                condition: meets,
+                            });
+                        }
+                        if from.warp != to.warp && before != TermPool::FALSE {
+                            let edge = BarrierEdge { from: start, wait: end.arrive, condition: before };
+                            self.graph.turn_edges.push(edge);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says when a thread that has arrived waits for ever.
+    fn record_loose_blocked(&mut self, meeting: &Meeting) {
+        let name = self.group_name(meeting.group);
+        let n_warps = self.effective_count(meeting.arrivals[0].executions[0]) / WARP_SIZE;
+        for arrival in &meeting.arrivals {
+            let full = self.full(meeting, arrival);
+            let passes = self.graph.terms.and(arrival.counts, full);
+            let incomplete = self.graph.terms.not(passes);
+            let mut awaited: BTreeMap<AgentId, TermRef> = BTreeMap::new();
+            for other in &meeting.arrivals {
+                let same = self.graph.terms.equal(other.generation, arrival.generation);
+                let meets = self.graph.terms.and(same, other.counts);
+                let own = (other.warp, other.index) == (arrival.warp, arrival.index);
+                for &index in &other.executions {
+                    let execution = self.execution(index);
+                    let there = if own { execution.guard } else { meets };
+                    let known = awaited.entry(execution.agent).or_insert(TermPool::FALSE);
+                    *known = self.graph.terms.or(*known, there);
+                }
+            }
+            let awaited: std::sync::Arc<[(AgentId, TermRef)]> = awaited.into_iter().collect();
+            for &index in &arrival.executions {
+                let execution = self.execution(index);
+                let Some((wait, _)) = execution.wait else { continue };
+                let stuck = self.graph.terms.and(execution.guard, incomplete);
+                let event = &self.graph.events[wait];
+                let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+                if stuck != TermPool::FALSE {
+                    let (name, awaited) = (name.clone(), awaited.clone());
+                    let wait = Wait::Barrier { site, name, awaited, any_of: Some(n_warps) };
+                    let (agent, span) = (execution.agent, execution.span);
+                    self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
+                }
+            }
+        }
+    }
+
+    fn refuse_loose(&self, group: Group, index: usize, why: &str) -> UnrollError {
+        let execution = self.execution(index);
+        let diagnostic = Diagnostic::new(
+            "unsupported::barrier-participants",
+            format!("which warps share a generation of {} is not decided", self.group_name(group)),
+            execution.span,
+            why,
+        );
+        let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
+        with_rule(UnrollError::Unsupported(diagnostic.with_help(help)), "BR-1")
+    }
+}

@@ -1,0 +1,313 @@
+//! Coming back to a barrier after an arrival that did not wait (UB-B4, UB-C1).
+//!
+//! `bar.arrive` and `barrier.cluster.arrive` do not wait, so the same warp may get to its next instruction on that barrier
+//! before the generation it arrived in is complete; hardware leaves open what happens then. It is fine if the generation
+//! surely is complete: another barrier, an mbarrier or a flag on the way says so.
+//!
+//! First a cheap test, sufficient but not necessary: between the arrival and the next use the thread passes a barrier at
+//! which some thread arrives only after it has got through the first. What is left is decided by the model: an unknown
+//! says that the warp comes back before a certain thread has arrived, and the model refuses what contradicts the order in
+//! which things must have happened (`bar-order`). A warp has come back once all its lanes have.
+//!
+//! Where a thread exits instead of arriving, the warp may come back before that exit; what others pass because of it says
+//! that it has happened.
+//!
+//! Cannot: decide it where how often the thread has arrived before depends on values read.
+
+use super::super::{UnrollError, Unroller};
+use super::completion::Instances;
+use super::{Execution, Form, Generation, Group, entails};
+use crate::event::{AgentId, BarrierEdge, EventId, Misuse, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::Diagnostic;
+use std::collections::BTreeMap;
+
+/// A warp's arrival that does not wait, and its next use of the barrier.
+struct Return {
+    generation: u32,
+    /// The executions of the next use.
+    next: Vec<Execution>,
+    /// Per lane with both: 1 iff it does both and has not waited in between.
+    both: Vec<(Execution, Execution, TermRef)>,
+}
+
+impl Unroller<'_> {
+    /// States that no warp comes back to the barrier before the generation of its last arrival is complete.
+    pub(super) fn state_reuse(&mut self, group: Group, instances: &Instances) -> Result<(), UnrollError> {
+        let mut warps: BTreeMap<u32, Vec<AgentId>> = BTreeMap::new();
+        for &lane in instances.per_lane.keys() {
+            warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(lane);
+        }
+        for (warp, lanes) in warps {
+            for back in self.returns(group, &lanes, instances)? {
+                self.state_return(group, (warp, &lanes), &back, instances)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The returns of a warp that the cheap test does not show to be fine.
+    fn returns(
+        &mut self,
+        group: Group,
+        lanes: &[AgentId],
+        instances: &Instances,
+    ) -> Result<Vec<Return>, UnrollError> {
+        let mut open: BTreeMap<u32, Return> = BTreeMap::new();
+        let mut shown: Vec<u32> = Vec::new();
+        for lane in lanes {
+            let own = instances.per_lane.get(lane).map_or(&[][..], Vec::as_slice);
+            for (at, &index) in own.iter().enumerate() {
+                let arrival = self.execution(index);
+                if !matches!(arrival.form, Form::Arrive) {
+                    continue;
+                }
+                for &next in &own[at + 1..] {
+                    let next = self.execution(next);
+                    let both = self.graph.terms.and(arrival.guard, next.guard);
+                    let (Generation::Static(k), Generation::Static(n)) =
+                        (arrival.generation, next.generation)
+                    else {
+                        if both == TermPool::FALSE {
+                            continue;
+                        }
+                        return Err(self.undecided_reuse(group, &arrival, &next));
+                    };
+                    let waited = self.waited_between(group, k, arrival.agent);
+                    let not_waited = self.graph.terms.not(waited);
+                    let both = self.graph.terms.and(both, not_waited);
+                    if n != k + 1 || both == TermPool::FALSE {
+                        continue;
+                    }
+                    if entails(&self.graph.terms, next.guard, waited) || self.is_separated(&arrival, k, &next)
+                    {
+                        shown.push(k);
+                        continue;
+                    }
+                    let back = open.entry(k).or_insert_with(|| Return {
+                        generation: k,
+                        next: Vec::new(),
+                        both: Vec::new(),
+                    });
+                    back.both.push((arrival, next, both));
+                }
+            }
+        }
+        // A warp is back once all its lanes are: what one lane has waited for holds for all.
+        open.retain(|generation, _| !shown.contains(generation));
+        for back in open.values_mut() {
+            for lane in lanes {
+                let own = instances.per_lane.get(lane).map_or(&[][..], Vec::as_slice);
+                let of_lane = own.iter().map(|&index| self.execution(index));
+                back.next.extend(
+                    of_lane.filter(|next| next.generation == Generation::Static(back.generation + 1)),
+                );
+            }
+        }
+        Ok(open.into_values().collect())
+    }
+
+    /// When the thread has waited at the cluster barrier for the generation.
+    fn waited_between(&mut self, group: Group, generation: u32, agent: AgentId) -> TermRef {
+        let Group::Cluster(_) = group else { return TermPool::FALSE };
+        let passed: Vec<TermRef> = self
+            .barriers
+            .cluster_waits
+            .iter()
+            .filter(|wait| wait.agent == agent && wait.generation == generation)
+            .map(|wait| wait.passed)
+            .collect();
+        self.graph.terms.or_all(passed)
+    }
+
+    fn state_return(
+        &mut self,
+        group: Group,
+        (warp, lanes): (u32, &[AgentId]),
+        back: &Return,
+        instances: &Instances,
+    ) -> Result<(), UnrollError> {
+        let generation = Generation::Static(back.generation);
+        // 1 iff all lanes of the warp are back.
+        let mut all_back = TermPool::TRUE;
+        for lane in lanes {
+            let own = instances.per_lane.get(lane).map_or(&[][..], Vec::as_slice).to_vec();
+            let arrived = self.arrived(&own, Generation::Static(back.generation + 1));
+            let gone = self.graph.completed[*lane];
+            let there = self.graph.terms.or(arrived, gone);
+            all_back = self.graph.terms.and(all_back, there);
+        }
+        let mut early = Vec::new();
+        for (&other, own) in &instances.per_lane {
+            if self.graph.hierarchy.warp_of(other) == warp {
+                continue;
+            }
+            let arrived = self.arrived(own, generation);
+            let completed = self.graph.completed[other];
+            let exits = self.graph.terms.and(completed, all_back);
+            let not = self.graph.terms.not(arrived);
+            let exits = self.graph.terms.and(exits, not);
+            if instances.exit_counts
+                && exits != TermPool::FALSE
+                && !entails(&self.graph.terms, completed, arrived)
+            {
+                early.push(self.comes_before_exit(&back.next, other, exits));
+            }
+            if arrived != TermPool::FALSE {
+                early.push(self.comes_before(&back.next, own, arrived, generation));
+            }
+        }
+        let complete = self.complete(instances, generation);
+        let some = self.graph.terms.or_all(early);
+        let not = self.graph.terms.not(some);
+        let fine = self.graph.terms.and(complete, not);
+        let mut stated = Vec::new();
+        for &(_, next, both) in &back.both {
+            let guard = self.graph.terms.and(both, all_back);
+            if guard != TermPool::FALSE && !stated.contains(&guard) {
+                stated.push(guard);
+                self.oblige_at(next.arrive, self.reuse(group), guard, fine);
+            }
+        }
+        Ok(())
+    }
+
+    /// A choice: the warp that comes back with `next` does so before a thread's arrival.
+    fn comes_before(
+        &mut self,
+        next: &[Execution],
+        own: &[usize],
+        arrived: TermRef,
+        generation: Generation,
+    ) -> TermRef {
+        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+        let before = self.graph.terms.and(choice, arrived);
+        let arrivals: Vec<EventId> = own
+            .iter()
+            .map(|&index| self.execution(index))
+            .filter(|execution| execution.generation == generation)
+            .map(|execution| execution.arrive)
+            .collect();
+        for next in next {
+            for &to in &arrivals {
+                let edge = BarrierEdge { from: next.arrive, wait: to, condition: choice };
+                self.graph.turn_edges.push(edge);
+            }
+        }
+        before
+    }
+
+    /// A choice: the warp that comes back with `next` does so before a thread that does not arrive has exited.
+    ///
+    /// There is no event for an exit; but whatever passes a barrier because of it comes after it.
+    fn comes_before_exit(&mut self, next: &[Execution], other: AgentId, exits: TermRef) -> TermRef {
+        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+        for next in next {
+            self.barriers.before_exits.push((next.arrive, other, choice));
+        }
+        self.graph.terms.and(choice, exits)
+    }
+
+    /// Says what coming back before an exit means, once it is known what exits bring about.
+    pub(super) fn link_returns_before_exits(&mut self) {
+        for (from, agent, choice) in std::mem::take(&mut self.barriers.before_exits) {
+            for &(released, wait, condition) in &self.barriers.exit_releases {
+                if released == agent {
+                    let condition = self.graph.terms.and(choice, condition);
+                    self.graph.turn_edges.push(BarrierEdge { from, wait, condition });
+                }
+            }
+        }
+    }
+
+    fn reuse(&self, group: Group) -> Misuse {
+        match group {
+            Group::Cluster(_) => Misuse {
+                code: "barrier::second-arrival",
+                rule: "UB-C1",
+                what: "arrives at the cluster barrier again before the phase of its last arrival is complete"
+                    .to_owned(),
+                help: "put `barrier.cluster.wait` between two arrivals of a thread",
+            },
+            _ => Misuse {
+                code: "barrier::reuse-before-reset",
+                rule: "UB-B4",
+                what: format!(
+                    "comes back to {} before the generation of its last `arrive` there is complete",
+                    self.group_name(group)
+                ),
+                help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
+            },
+        }
+    }
+
+    fn undecided_reuse(&self, group: Group, arrival: &Execution, next: &Execution) -> UnrollError {
+        let diagnostic = Diagnostic::new(
+            "unsupported::barrier-reuse-after-arrive",
+            format!("{} may be used again before the `arrive` on it has completed", self.group_name(group)),
+            next.span,
+            "used again here",
+        );
+        let help = "pass another barrier in between, at which a thread arrives that has waited for this one";
+        UnrollError::Unsupported(
+            diagnostic
+                .with_label(arrival.span, "arrives here, and does not wait")
+                .with_help(help)
+                .with_rule(if matches!(group, Group::Cluster(_)) { "UB-C1" } else { "UB-B4" }),
+        )
+    }
+
+    /// Whether the arrival's generation `k` is visibly complete when the thread gets to `next`.
+    fn is_separated(&self, arrival: &Execution, k: u32, next: &Execution) -> bool {
+        self.barriers
+            .executions
+            .iter()
+            .filter(|wait| wait.agent == arrival.agent && wait.group != arrival.group)
+            .filter(|wait| !self.barriers.loose.contains(&wait.group))
+            .filter(|wait| (arrival.position..next.position).contains(&wait.position))
+            .any(|wait| self.shows_completion(arrival.group, k, wait, next.guard))
+    }
+
+    /// Whether passing `wait`, which the path `guard` has done, shows that generation `k` of `group` is complete.
+    fn shows_completion(&self, group: Group, k: u32, wait: &Execution, guard: TermRef) -> bool {
+        let (Some((_, passed)), Generation::Static(instance)) = (wait.wait, wait.generation) else {
+            return false;
+        };
+        if !entails(&self.graph.terms, guard, passed) {
+            return false;
+        }
+        let executions = &self.barriers.executions;
+        let mut arrivals: BTreeMap<AgentId, Vec<&Execution>> = BTreeMap::new();
+        let mut not_counted = Vec::new();
+        for execution in executions.iter().filter(|execution| execution.group == wait.group) {
+            match execution.generation {
+                Generation::Static(n) if n == instance => {
+                    arrivals.entry(execution.agent).or_default().push(execution);
+                }
+                Generation::Static(_) => {}
+                Generation::Dynamic(_) => not_counted.push(execution.agent),
+            }
+        }
+        arrivals.iter().any(|(&agent, arrivals)| {
+            !not_counted.contains(&agent)
+                && self.must_arrive(agent, arrivals)
+                && arrivals.iter().all(|arrival| self.has_passed(agent, group, k, arrival))
+        })
+    }
+
+    /// Whether a thread's exit cannot stand for these arrivals.
+    fn must_arrive(&self, agent: AgentId, arrivals: &[&Execution]) -> bool {
+        let completed = self.graph.completed[agent];
+        arrivals.iter().any(|arrival| entails(&self.graph.terms, completed, arrival.guard))
+    }
+
+    /// Whether the thread has waited for generation `k` of `group` on its way to `arrival`.
+    fn has_passed(&self, agent: AgentId, group: Group, k: u32, arrival: &Execution) -> bool {
+        self.barriers.executions.iter().any(|sync| {
+            sync.agent == agent
+                && sync.group == group
+                && sync.generation == Generation::Static(k)
+                && sync.position < arrival.position
+                && sync.wait.is_some_and(|(_, passed)| entails(&self.graph.terms, arrival.guard, passed))
+        })
+    }
+}
