@@ -9,6 +9,10 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 /// What the corpus cannot show.
 const NO_MBARRIERS: &str = "about the phases of mbarriers, of which the corpus has none";
 
+/// What the corpus cannot show.
+const GENERATIONS_BY_COUNT: &str = "about barriers at which a thread arrives without waiting, or whose count leaves open \
+    who meets; the corpus has none";
+
 /// Why dropping an axiom changes nothing.
 const FIRST_BY_CONSTRUCTION: &str = "the base relation `co` starts with the initial write (MM-10); \
     the axiom says so for readers, and for tools that have it otherwise";
@@ -45,6 +49,8 @@ const AXIOMS: &[(&str, &str, Place)] = &[
     ("ptx", "sc-per-location", Implied(THROUGH_OBSERVATION)),
     ("ptx", "causality-order", Notices("message-passing/mp-guarded")),
     ("ptx", "no-circular-justification", Notices("waiting/await-circle")),
+    ("ptx", "barriers-in-causality", Implied(GENERATIONS_BY_COUNT)),
+    ("ptx", "barriers-in-order", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "phases-in-order", Implied(NO_MBARRIERS)),
     ("ptx", "phases-in-causality", Implied(NO_MBARRIERS)),
     ("ptx-7.5", "initial-write-first", Implied(FIRST_BY_CONSTRUCTION)),
