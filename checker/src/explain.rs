@@ -9,6 +9,7 @@ pub mod deadlock;
 pub mod lifetime;
 pub mod proxy;
 pub mod race;
+pub mod reading;
 pub mod repair;
 
 use crate::bits::EventSet;
@@ -22,6 +23,7 @@ use fencepost_dsl::index::Id;
 use std::collections::BTreeSet;
 
 pub use chain::{Chain, Nearby, Reason, Step, StepKind};
+pub use reading::Reading;
 pub use repair::{Change, Repair};
 
 /// Everything a report says about one finding.
@@ -39,6 +41,8 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
     /// What almost orders a racing pair.
     pub chain: Option<Chain>,
+    /// Questions PTX leaves open that, answered the other way, would order a racing pair.
+    pub readings: Vec<Reading>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
     /// The parameters of the execution.
@@ -214,6 +218,7 @@ fn bare(code: &'static str, property: Property, rules: Vec<&'static str>, subjec
         subject,
         reasons: Vec::new(),
         chain: None,
+        readings: Vec::new(),
         repair: None,
         parameters: Vec::new(),
         reads: Vec::new(),

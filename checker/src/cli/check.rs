@@ -6,7 +6,7 @@ use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, pat
 use crate::check::{CheckError, Config, Limits, check};
 use crate::encode::Treatment;
 use crate::event::EventGraph;
-use crate::explain::{self, Explanation, repair};
+use crate::explain::{self, Explanation, Reading, reading, repair};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
 use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -282,12 +282,13 @@ fn decide(
     let (sender, receiver) = mpsc::channel();
     let (program, model, own_launch, own_config) =
         (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
+    let is_default = options.program.model == "ptx" && options.program.variant.is_empty();
     let work = move || {
         let kernel = &program.kernels[kernel];
         let result = catch_unwind(AssertUnwindSafe(|| {
             let start = clock();
             let outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
-            let explanations = explain_all(&outcome, &model, &own_config, clock() - start)?;
+            let explanations = explain_all(&outcome, &model, &own_config, clock() - start, is_default)?;
             Ok((outcome, explanations))
         }));
         let result = result.unwrap_or_else(|panic| {
@@ -336,21 +337,40 @@ fn config(options: &CheckOptions, is_litmus: bool, deadline_us: u64) -> Config {
     }
 }
 
+/// The default model with each of the variants that order more.
+fn wider_readings() -> Vec<(Reading, MemoryModel)> {
+    let load = |reading: &Reading| {
+        let variants = [reading.variant.to_owned()];
+        let model = load::model(&mut SourceMap::default(), "ptx", &variants).ok()?;
+        Some((*reading, model))
+    };
+    reading::WIDER.iter().filter_map(load).collect()
+}
+
 /// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
 fn explain_all(
     outcome: &Outcome,
     model: &MemoryModel,
     config: &Config,
     check_us: u64,
+    is_default: bool,
 ) -> Result<Vec<Explanation>, CheckError> {
     let now = clock();
     let allowed_us = (config.deadline_us.saturating_sub(now) / 2).min(8 * check_us + 2_000_000);
     let config = &Config { deadline_us: now + allowed_us, ..config.clone() };
     let mut explanations = Vec::new();
+    let mut wider = None;
     for (i, finding) in outcome.findings.iter().enumerate() {
         let mut explanation = explain::explain(&outcome.graph, model, finding);
         if i < REPAIRS_MAX {
             explanation.repair = repair::find(&outcome.graph, model, &explanation, config)?;
+        }
+        if is_default && reading::may_matter(&outcome.graph, &explanation) {
+            let orders = |(_, wider): &&(Reading, MemoryModel)| {
+                reading::orders(wider, &finding.witness, &explanation)
+            };
+            let readings = wider.get_or_insert_with(wider_readings).iter().filter(orders);
+            explanation.readings = readings.map(|&(reading, _)| reading).collect();
         }
         explanations.push(explanation);
     }

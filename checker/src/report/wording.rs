@@ -232,6 +232,12 @@ impl Words<'_> {
         };
         sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
+        sentences.extend(explanation.readings.iter().map(|reading| {
+            format!(
+                "PTX leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
+                reading.rule, reading.what, reading.variant
+            )
+        }));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
         if is_unexplained {
             sentences.push(self.unordered(explanation).to_owned());

@@ -223,6 +223,9 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let position = self.next_position();
         let wait = self.emit(state.live, position, EventKind::AsyncWait, site)?;
+        if group == AsyncGroup::Matrix {
+            self.log_aligned(state.live, wait);
+        }
         let mut edges = Vec::new();
         let started = std::mem::take(&mut self.asynchronous.started);
         for operation in started.iter().filter(|operation| operation.group == group) {

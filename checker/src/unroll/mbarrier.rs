@@ -16,6 +16,7 @@ mod exact;
 mod lives;
 mod order;
 mod phase;
+mod rules;
 mod token;
 
 use super::expression::{Frame, Place};

@@ -452,7 +452,8 @@ impl Unroller<'_> {
         self.write_map(state, site, to, value)?;
         let position = self.next_position();
         let fence = RestrictedFence::ReleaseTensormap(scope);
-        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        let fence = self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        self.log_aligned(state.live, fence);
         Ok(())
     }
 

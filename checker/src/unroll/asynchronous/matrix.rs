@@ -4,8 +4,8 @@
 //! after what is before it in its thread, but after what is before the thread's last `wgmma.fence`; operations that
 //! follow each other on one accumulator are ordered on it (AS-25).
 //!
-//! Cannot: tell shapes apart, so any two operations on one accumulator count as of one shape; tell that all threads of
-//! a warpgroup execute the same (UB-A7).
+//! Cannot: tell shapes apart, so any two operations on one accumulator count as of one shape; tell that all warps of a
+//! warpgroup execute the same (UB-A7; the lanes of each warp must).
 
 use super::super::expression::Frame;
 use super::super::{State, UnrollError, Unroller};
@@ -28,6 +28,7 @@ impl Unroller<'_> {
         let position = self.next_position();
         let fence = self.emit(state.live, position, EventKind::MatrixFence, site)?;
         self.asynchronous.fences.push((fence, state.live));
+        self.log_aligned(state.live, fence);
         Ok(())
     }
 
@@ -43,6 +44,7 @@ impl Unroller<'_> {
         let Some(b) = self.resolve(state, frame, &matrix.b, 1)? else { return Ok(()) };
         self.require_fence(state, &matrix.accumulator);
         let started = self.start(state, site, "matrix operation", Sem::Weak, Scope::Cta)?;
+        self.log_aligned(state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
         let mut events = Vec::new();
         for operand in [a, b] {

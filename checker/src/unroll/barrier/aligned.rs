@@ -12,7 +12,7 @@ use super::super::{State, Unroller};
 use super::entails;
 use crate::event::{AgentId, EventId, Misuse, Role, TermPool, TermRef};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{InstructionKind, Kernel, Program, Statement, StatementKind};
+use fencepost_dsl::kernel::program::{AsyncOp, InstructionKind, Kernel, Program, Statement, StatementKind};
 use std::collections::BTreeMap;
 
 /// The way to a statement: per nested block the iteration of its loop and the statement's place in the text.
@@ -77,7 +77,7 @@ impl Unroller<'_> {
     }
 
     /// Notes the execution of an aligned instruction.
-    pub(super) fn log_aligned(&mut self, guard: TermRef, event: EventId) {
+    pub(in super::super) fn log_aligned(&mut self, guard: TermRef, event: EventId) {
         if !self.aligned.is_needed {
             return;
         }
@@ -148,16 +148,22 @@ impl Unroller<'_> {
                     self.thread_number(first)
                 ),
             };
-            let is_cluster = text.starts_with("barrier.cluster");
+            let (rule, help) = match text.split('.').next() {
+                _ if text.starts_with("barrier.cluster") => {
+                    ("UB-C2", "let all lanes of the warp come to it in the same way, or leave `.aligned` out")
+                }
+                Some("wgmma") => ("UB-A7", "let all lanes of the warpgroup come to it in the same way"),
+                Some("tensormap") => ("UB-F2", "let all lanes of the warp come to it in the same way"),
+                _ => (
+                    "UB-B6",
+                    "let all lanes of the warp come to it in the same way, or use `barrier` without `.aligned`",
+                ),
+            };
             let misuse = Misuse {
                 code: "barrier::aligned-divergent",
-                rule: if is_cluster { "UB-C2" } else { "UB-B6" },
+                rule,
                 what: format!("executes `{text}`, which is aligned, while {others}"),
-                help: if is_cluster {
-                    "let all lanes of the warp come to it in the same way, or leave `.aligned` out"
-                } else {
-                    "let all lanes of the warp come to it in the same way, or use `barrier` without `.aligned`"
-                },
+                help,
             };
             let fine = self.graph.terms.not(some);
             self.oblige_at(event, misuse, guard, fine);
@@ -172,7 +178,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Whether a kernel, or a function it may call, contains an aligned barrier instruction.
+/// Whether a kernel, or a function it may call, contains an instruction that is always or here aligned.
 pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
     let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
     bodies.into_iter().any(|body| any_aligned(body))
@@ -185,7 +191,9 @@ fn any_aligned(statements: &[Statement]) -> bool {
             InstructionKind::Barrier { aligned: true, .. }
                 | InstructionKind::ClusterArrive { aligned: true, .. }
                 | InstructionKind::ClusterWait { aligned: true }
-        ),
+                | InstructionKind::TensormapCopyFence { .. }
+        ) || matches!(&instruction.kind, InstructionKind::Async(operation)
+            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence)),
         StatementKind::If { then, otherwise, .. } => any_aligned(then) || any_aligned(otherwise),
         StatementKind::For { body, .. } => any_aligned(body),
         StatementKind::While { prelude, body, .. } => any_aligned(prelude) || any_aligned(body),
