@@ -294,7 +294,7 @@ impl Words<'_> {
         let text = &self.graph().sites[of.site?].text;
         let is_half = text.split('.').any(|part| part == "b128");
         let offset = self.witness.values[access.offset];
-        is_half.then_some(if offset % 16 == 0 { "lower" } else { "upper" })
+        is_half.then_some(if offset.is_multiple_of(16) { "lower" } else { "upper" })
     }
 
     /// What an initial write gives.
