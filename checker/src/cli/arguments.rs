@@ -108,6 +108,8 @@ pub struct CheckOptions {
 pub enum Format {
     /// For people.
     Pretty,
+    /// One line per kernel and launch: verdict and codes.
+    Brief,
     /// One JSON object per kernel and launch.
     Json,
 }

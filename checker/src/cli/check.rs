@@ -180,6 +180,7 @@ impl Run<'_> {
     fn show(&mut self, case: &Case<'_>) {
         match self.options.format {
             Format::Json => self.output.print(&format!("{}\n", json::report(case))),
+            Format::Brief => self.output.print(&format!("{}\n", summary::line(case))),
             Format::Pretty => {
                 let text = pretty(case, self.options.trace, self.output.style);
                 self.output.print(&text);

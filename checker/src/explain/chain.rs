@@ -170,6 +170,13 @@ pub enum Reason {
         /// (2)
         later: EventId,
     },
+    /// Both are strong, but go through different virtual addresses.
+    StrongAliases {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
     /// Ordered, but no fence of an access's proxy lies on the way in that access's CTA.
     MissingProxyFence {
         /// The access.
@@ -237,6 +244,7 @@ impl Reason {
             Self::WeakEnd { .. } => &["MM-18"],
             Self::MixedSize { .. } => &["MM-20"],
             Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
+            Self::StrongAliases { .. } => &["MM-18", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
             Self::NotCompleted { .. } => &["AS-2"],
@@ -271,6 +279,7 @@ impl Reason {
             | Self::MixedSize { earlier, later }
             | Self::ProxyFencesOutOfOrder { earlier, later }
             | Self::DifferentProxies { earlier, later }
+            | Self::StrongAliases { earlier, later }
             | Self::AliasWithoutFence { earlier, later } => vec![earlier, later],
         }
     }

@@ -30,12 +30,16 @@ pub fn explain(
         _ => None,
     };
     let mut reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
-    let has_broken_chain = chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0);
+    // That data is passed on by weak accesses is no attempt worth telling where an operation is not waited for.
+    let is_told = |reason: &Reason| !matches!(reason, Reason::WeakLink { .. });
+    let has_broken_chain =
+        chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) && reasons.iter().any(is_told);
     if !refined("race.mixed-size") && (refined("race.not-carried") || !has_broken_chain) {
         let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
         if let Some(reason) = of_operations {
-            reasons
-                .retain(|reason| !matches!(reason, Reason::NothingObserved { .. } | Reason::WeakEnd { .. }));
+            reasons.retain(|reason| {
+                is_told(reason) && !matches!(reason, Reason::NothingObserved { .. } | Reason::WeakEnd { .. })
+            });
             reasons.push(reason);
         }
     }
@@ -159,7 +163,12 @@ fn orient(
         (None, Some(back)) => (b, a, Some(back)),
         (None, None) => {
             let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-            let swap = reads(a) && !reads(b);
+            let of_operation = |event: EventId| {
+                graph.events[event].agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some())
+            };
+            // A source that is overwritten is the operation's, which should have been waited for; else a write comes first.
+            let is_source = |event: EventId| reads(event) && of_operation(event);
+            let swap = if is_source(a) || is_source(b) { is_source(b) } else { reads(a) && !reads(b) };
             if swap { (b, a, None) } else { (a, b, None) }
         }
     }
@@ -190,6 +199,10 @@ fn reasons(
     }
     if strong(first) && strong(second) {
         reasons.extend(scope_gap(graph, earlier, later));
+        if first.mapping != second.mapping && broken.is_none() {
+            reasons.push(Reason::StrongAliases { earlier, later });
+            return reasons;
+        }
     }
     let one_weak = match (strong(first), strong(second)) {
         (false, true) => Some(Reason::WeakEnd { event: earlier, other: later }),

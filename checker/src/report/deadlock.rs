@@ -4,6 +4,7 @@ use super::wording::{Words, number};
 use crate::event::AgentId;
 use crate::explain::deadlock::{Contributor, LookFact, MissingWrite, Role, Standing, WaitFact};
 use fencepost_dsl::index::Id;
+use indexmap::IndexSet;
 
 /// Threads named one by one; more are folded.
 const NAMED_MAX: usize = 3;
@@ -242,21 +243,25 @@ impl Words<'_> {
         format!("{} {} for ever", self.agents(agents), if agents.len() == 1 { "waits" } else { "wait" })
     }
 
-    /// `tid 0`, `tid 0 and tid 1`, `32 threads (tid 0 to tid 31)`.
+    /// `tid 0`, `tid 0 and tid 1`, `32 threads (tid 0 to tid 31)`; each name once, since the asynchronous operations of
+    /// one thread have one name.
     pub fn agents(&self, agents: &[AgentId]) -> String {
-        let names = || agents.iter().map(|&agent| self.agent(agent));
-        match agents {
+        let names: IndexSet<String> = agents.iter().map(|&agent| self.agent(agent)).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        match names.as_slice() {
             [] => "nobody".to_owned(),
-            [only] => self.agent(*only),
-            [first, .., last] if agents.len() > NAMED_MAX => {
-                let is_run = last.index() - first.index() + 1 == agents.len();
+            [only] => only.clone(),
+            [first, .., last] if names.len() > NAMED_MAX => {
+                let is_run = agents.windows(2).all(|pair| pair[0].index() + 1 == pair[1].index());
                 let link = if is_run { "to" } else { "…" };
-                format!("{} threads ({} {link} {})", agents.len(), self.agent(*first), self.agent(*last))
+                let what = if agents.iter().all(|&agent| self.is_thread(agent)) {
+                    "threads"
+                } else {
+                    "threads and operations"
+                };
+                format!("{} {what} ({first} {link} {last})", names.len())
             }
-            [init @ .., last] => {
-                let init: Vec<String> = names().take(init.len()).collect();
-                format!("{} and {}", init.join(", "), self.agent(*last))
-            }
+            [init @ .., last] => format!("{} and {last}", init.join(", ")),
         }
     }
 }

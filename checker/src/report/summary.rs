@@ -53,6 +53,19 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     text
 }
 
+/// Input, kernel, launch, verdict and the codes of all findings, on one line.
+pub fn line(case: &Case<'_>) -> String {
+    let mut codes: Vec<&str> = Vec::new();
+    for explanation in case.explanations {
+        if !codes.contains(&explanation.code) {
+            codes.push(explanation.code);
+        }
+    }
+    let verdict = case.outcome.verdict.name().replace('_', " ");
+    let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
+    format!("{}: {}: {verdict}{codes}", case.file, head(case))
+}
+
 /// What the verdict takes for granted about proxies.
 pub fn notes(case: &Case<'_>) -> Vec<String> {
     let list = |proxies: &[Proxy]| proxies.iter().map(Proxy::to_string).collect::<Vec<_>>().join(" and ");

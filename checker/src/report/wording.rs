@@ -29,6 +29,11 @@ impl Words<'_> {
         self.graph().hierarchy.describe(agent)
     }
 
+    /// Whether an agent is a thread and no asynchronous operation.
+    pub fn is_thread(&self, agent: AgentId) -> bool {
+        self.graph().hierarchy.operation(agent).is_none()
+    }
+
     /// The thread of an event.
     pub fn thread(&self, event: EventId) -> String {
         self.graph().events[event]
@@ -280,7 +285,22 @@ impl Words<'_> {
                 self.thread(write)
             )
         });
-        format!("{} of {} returns {value}, {from}{missed}", self.quoted(fact.read), self.thread(fact.read))
+        let half = self.half(fact.read).map_or_else(String::new, |half| format!(" in the {half} 8 bytes"));
+        format!(
+            "{} of {} returns {value}{half}, {from}{missed}",
+            self.quoted(fact.read),
+            self.thread(fact.read)
+        )
+    }
+
+    /// Which half of its 16 bytes a weak access is about: such accesses are made of two (A-3).
+    fn half(&self, event: EventId) -> Option<&'static str> {
+        let of = &self.graph().events[event];
+        let access = of.kind.access().filter(|access| access.width_bytes == 8)?;
+        let text = &self.graph().sites[of.site?].text;
+        let is_half = text.split('.').any(|part| part == "b128");
+        let offset = self.witness.values[access.offset];
+        is_half.then_some(if offset.is_multiple_of(16) { "lower" } else { "upper" })
     }
 
     /// What an initial write gives.
@@ -413,6 +433,12 @@ impl Words<'_> {
                 self.proxy(*earlier),
                 self.proxy(*later)
             ),
+            Reason::StrongAliases { .. } => {
+                "both are strong, but they go through different virtual addresses of the same bytes: such accesses never \
+                 synchronize with or exclude each other, and `fence.proxy.alias` only helps where something else orders \
+                 them"
+                    .to_owned()
+            }
             Reason::AliasWithoutFence { .. } => {
                 "(1) comes before (2), but they go through different virtual addresses of \
                  the same bytes, and no `fence.proxy.alias` lies between them"
@@ -449,9 +475,9 @@ impl Words<'_> {
                 self.quoted(wait),
                 self.thread(wait)
             ),
-            None => format!("nobody waits for it, so nothing orders it before {end}"),
+            None => "no wait of this execution says so".to_owned(),
         };
-        format!("{what}: {over}; {gap}, and nothing orders {end} before its start")
+        format!("{what}: {over}; {gap}; nor is {end} ordered before its start")
     }
 
     /// What a restricted fence is about, and where an access is instead.
