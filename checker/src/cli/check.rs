@@ -367,9 +367,8 @@ fn explain_all(
             explanation.repair = repair::find(&outcome.graph, model, &explanation, config)?;
         }
         if is_default && reading::may_matter(&outcome.graph, &explanation) {
-            let orders = |(_, wider): &&(Reading, MemoryModel)| {
-                reading::orders(wider, &finding.witness, &explanation)
-            };
+            let orders =
+                |(_, wider): &&(Reading, MemoryModel)| reading::orders(wider, &finding.witness, &explanation);
             let readings = wider.get_or_insert_with(wider_readings).iter().filter(orders);
             explanation.readings = readings.map(|&(reading, _)| reading).collect();
         }

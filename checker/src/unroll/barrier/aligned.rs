@@ -186,14 +186,16 @@ pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
 
 fn any_aligned(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => matches!(
-            instruction.kind,
-            InstructionKind::Barrier { aligned: true, .. }
-                | InstructionKind::ClusterArrive { aligned: true, .. }
-                | InstructionKind::ClusterWait { aligned: true }
-                | InstructionKind::TensormapCopyFence { .. }
-        ) || matches!(&instruction.kind, InstructionKind::Async(operation)
-            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence)),
+        StatementKind::Instruction(instruction) => {
+            matches!(
+                instruction.kind,
+                InstructionKind::Barrier { aligned: true, .. }
+                    | InstructionKind::ClusterArrive { aligned: true, .. }
+                    | InstructionKind::ClusterWait { aligned: true }
+                    | InstructionKind::TensormapCopyFence { .. }
+            ) || matches!(&instruction.kind, InstructionKind::Async(operation)
+            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence))
+        }
         StatementKind::If { then, otherwise, .. } => any_aligned(then) || any_aligned(otherwise),
         StatementKind::For { body, .. } => any_aligned(body),
         StatementKind::While { prelude, body, .. } => any_aligned(prelude) || any_aligned(body),

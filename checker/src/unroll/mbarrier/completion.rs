@@ -5,8 +5,7 @@ use super::exact::{forget_counting, is_countable};
 use super::phase::{Expected, Interval, Narrowed, SeenBy, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
 use crate::event::{
-    AgentId, BarrierEdge, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, PhaseTerms, PhasedOperation,
-    TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BarrierEdge, EventId, MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::kernel::program::{
     BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,

@@ -50,7 +50,12 @@ impl Unroller<'_> {
     }
 
     /// Dropping everybody leaves a phase that expects nobody (UB-M8).
-    pub(super) fn limit_drops(&mut self, object: MbarrierId, operations: &[(Operation, Interval)], expected: Expected) {
+    pub(super) fn limit_drops(
+        &mut self,
+        object: MbarrierId,
+        operations: &[(Operation, Interval)],
+        expected: Expected,
+    ) {
         if !expected.is_initialised || !expected.has_drops {
             return;
         }
