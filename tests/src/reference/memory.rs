@@ -74,10 +74,15 @@ impl Memory {
             .map(|part| if part == 0 { value & mask } else { value >> (bits as usize * part) & mask })
             .collect()
     }
-    /// The granules of a global scalar.
-    pub fn of_object(&self, object: &Object) -> Vec<usize> {
-        assert!(object.dimensions.is_empty(), "arrays are unsupported in the twin's outcomes");
+    /// Name, storage and granules of each element of a global object: `x`, or `x[0]` and so on.
+    pub fn elements(&self, object: &Object) -> Vec<(String, u32, Vec<usize>)> {
         let storage = object.storage.index() as u32;
-        self.covered(storage, 0, object.offset_bytes, u32::from(object.width) / 8)
+        let size = u32::from(object.width) / 8;
+        let covered = |element: u32| self.covered(storage, 0, object.offset_bytes + element * size, size);
+        match object.dimensions[..] {
+            [] => vec![(object.name.clone(), storage, covered(0))],
+            [n] => (0..n).map(|i| (format!("{}[{i}]", object.name), storage, covered(i))).collect(),
+            _ => panic!("arrays of several dimensions are unsupported in the twin's outcomes"),
+        }
     }
 }
