@@ -322,7 +322,7 @@ fn phrase() -> BoxedStrategy<Vec<AsyncStep>> {
         ]
     };
     let source =
-        || prop_oneof![4 => Just(Source::Global), 2 => Just(Source::Shared), 1 => Just(Source::Multicast)];
+        || prop_oneof![4 => Just(Source::Global), 2 => Just(Source::Shared), 2 => Just(Source::Multicast)];
     let arrive = |bytes: u8| often().prop_map(move |is_wide| Arrive { bytes, is_wide });
     let wait = || {
         (seldom(), often()).prop_map(|(is_relaxed, is_wide)| Await { is_relaxed, is_wide })
@@ -392,7 +392,7 @@ pub fn async_sketches(n_memory_max: usize) -> impl Strategy<Value = AsyncSketch>
             let steps = || threads.iter().flatten();
             let n_memory = steps().filter(|step| step.is_memory()).count();
             let n_accesses: usize = steps().map(|step| step.n_accesses()).sum();
-            let is_small = n_memory <= n_memory_max && n_accesses <= 2 * n_memory_max + 2;
+            let is_small = n_memory <= n_memory_max && n_accesses <= 3 * n_memory_max;
             let has_operation = steps().any(|step| step.n_accesses() > 1);
             (is_small && has_operation).then_some(AsyncSketch { shape, is_remote, is_short, threads })
         },
