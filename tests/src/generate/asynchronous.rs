@@ -181,9 +181,7 @@ impl Printer<'_> {
                 let sem = if is_relaxed { ".relaxed" } else { "" };
                 format!("barrier.cluster.arrive{sem};\n        barrier.cluster.wait;")
             }
-            AsyncStep::Bar if is_cluster => {
-                "barrier.cluster.arrive;\n        barrier.cluster.wait;".into()
-            }
+            AsyncStep::Bar if is_cluster => "barrier.cluster.arrive;\n        barrier.cluster.wait;".into(),
             AsyncStep::Bar | AsyncStep::ClusterBarrier { .. } => "bar.sync 0;".into(),
             AsyncStep::Copy { from, to } => {
                 format!("cp.async.ca.shared::cta.global [s[{to}]], [g[{from}]], 8;")
@@ -249,7 +247,9 @@ impl Printer<'_> {
                 "cp.async.bulk.shared::cluster.global.{completion}.multicast::cluster [s[0]], [g[0]], 16, [m], 3;"
             ),
             Source::Shared if !is_home => {
-                format!("cp.async.bulk.shared::cluster.shared::cta.{completion} {data}, [s[0]], 16, {object};")
+                format!(
+                    "cp.async.bulk.shared::cluster.shared::cta.{completion} {data}, [s[0]], 16, {object};"
+                )
             }
             _ if is_home => format!("cp.async.bulk.shared::cta.global.{completion} [s[0]], [g[0]], 16, [m];"),
             _ => format!("cp.async.bulk.shared::cluster.global.{completion} {data}, [g[0]], 16, {object};"),
@@ -308,8 +308,7 @@ fn phrase() -> BoxedStrategy<Vec<AsyncStep>> {
     let often = || prop_oneof![1 => Just(false), 4 => Just(true)];
     let seldom = || prop_oneof![5 => Just(false), 1 => Just(true)];
     let load = || (0usize..6, 0usize..6).prop_map(|(place, sem)| Load { place, sem });
-    let store =
-        || (0usize..6, 0usize..6, 2u8..4).prop_map(|(place, sem, value)| Store { place, sem, value });
+    let store = || (0usize..6, 0usize..6, 2u8..4).prop_map(|(place, sem, value)| Store { place, sem, value });
     let own_store = || (3usize..5, 2u8..4).prop_map(|(place, value)| Store { place, sem: 0, value });
     let own_load = || (3usize..5).prop_map(|place| Load { place, sem: 0 });
     let far_load = || (1usize..3).prop_map(|place| Load { place, sem: 0 });
@@ -324,17 +323,20 @@ fn phrase() -> BoxedStrategy<Vec<AsyncStep>> {
     let source =
         || prop_oneof![4 => Just(Source::Global), 2 => Just(Source::Shared), 2 => Just(Source::Multicast)];
     let arrive = |bytes: u8| often().prop_map(move |is_wide| Arrive { bytes, is_wide });
-    let wait = || {
-        (seldom(), often()).prop_map(|(is_relaxed, is_wide)| Await { is_relaxed, is_wide })
-    };
+    let wait = || (seldom(), often()).prop_map(|(is_relaxed, is_wide)| Await { is_relaxed, is_wide });
     let bar = || prop_oneof![3 => Just(Bar), 1 => Just(ClusterBarrier { is_relaxed: true })];
     let copy = || (0usize..2, 0usize..2).prop_map(|(from, to)| Copy { from, to });
     let bulk_wait = || {
-        (0u8..2, any::<bool>()).prop_map(|(n, reads_only)| BulkWait { pending: u8::from(n == 1 && reads_only), reads_only })
+        (0u8..2, any::<bool>())
+            .prop_map(|(n, reads_only)| BulkWait { pending: u8::from(n == 1 && reads_only), reads_only })
     };
     let bulk_store = || seldom().prop_map(|reduces| BulkStore { reduces });
     let async_store = || {
-        (0usize..2, any::<bool>(), 2u8..4).prop_map(|(place, reduces, value)| AsyncStore { place, reduces, value })
+        (0usize..2, any::<bool>(), 2u8..4).prop_map(|(place, reduces, value)| AsyncStore {
+            place,
+            reduces,
+            value,
+        })
     };
     prop_oneof![
         5 => (arrive(16), source()).prop_map(|(a, source)| vec![a, BulkLoad { source }]),

@@ -210,7 +210,12 @@ fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaint
 }
 
 /// Each race by the statements it is between.
-fn compare_racing_statements(text: &str, outcome: &Outcome, readings: &Readings, complaints: &mut Complaints) {
+fn compare_racing_statements(
+    text: &str,
+    outcome: &Outcome,
+    readings: &Readings,
+    complaints: &mut Complaints,
+) {
     let graph = &outcome.graph;
     let statement = |event| graph.events[event].site.map(|site| graph.sites[site].span);
     let mut found = BTreeSet::new();

@@ -212,7 +212,8 @@ impl Interpreter<'_> {
 
     /// AS-12 … AS-19. One copy for each CTA of a multicast, and each signal after its own (AS-14, MM-30).
     fn bulk_copy(&mut self, copy: &BulkCopy) -> Result<(), Stop> {
-        let (BulkEnd::Memory(source), BulkEnd::Memory(destination)) = (&copy.source, &copy.destination) else {
+        let (BulkEnd::Memory(source), BulkEnd::Memory(destination)) = (&copy.source, &copy.destination)
+        else {
             panic!("tensor copies are unsupported by the twin")
         };
         let is_weak = copy.sem == Sem::Weak || copy.reduction.is_some();
@@ -281,7 +282,8 @@ impl Interpreter<'_> {
     fn copy_arrive(&mut self, mbarrier: &Address, increments: bool) {
         if increments {
             let (_, (storage, instance, offset, _)) = self.place(mbarrier);
-            let kind = Kind::Mbarrier(Operation { object: (storage, instance, offset), action: Action::Raise });
+            let kind =
+                Kind::Mbarrier(Operation { object: (storage, instance, offset), action: Action::Raise });
             self.push(Event::new(kind, Some(self.thread.index)));
         }
         self.issue(Sem::Weak, Scope::Cta);

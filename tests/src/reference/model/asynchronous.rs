@@ -80,7 +80,8 @@ impl Model<'_> {
         if eb.proxy == Proxy::Generic {
             return bc.contains(a, b);
         }
-        let same_domain = self.home(a) == self.home(b) || self.cluster(self.cta(a)) == self.cluster(self.cta(b));
+        let same_domain =
+            self.home(a) == self.home(b) || self.cluster(self.cta(a)) == self.cluster(self.cta(b));
         if ea.proxy == Proxy::Async && same_domain {
             return bc.contains(a, b);
         }
@@ -100,14 +101,14 @@ impl Model<'_> {
             AsyncSpace::Global => !access.is_shared,
             AsyncSpace::SharedCta => access.is_shared && self.cta(fence) == Some(access.location.1),
             AsyncSpace::SharedCluster => {
-                access.is_shared
-                    && self.cluster(self.cta(fence)) == self.cluster(Some(access.location.1))
+                access.is_shared && self.cluster(self.cta(fence)) == self.cluster(Some(access.location.1))
             }
         }
     }
 
     /// FN-15 … FN-17, FN-26: a generic access before the release half, an async one after the acquire half, and the halves
-    /// in one thread or around a strong write that was read.
+    /// around a strong write that was read, or ordered anyhow (AS-36). What is known of a completed operation counts as
+    /// generic, since completion is a fence: else the ISA's own loop of `try_cancel` would race with itself (§11).
     pub(super) fn across_halves(&self, obs: &Relation, bc: &Relation) -> Relation {
         let mut across = Relation::new(self.combination.events.len());
         let halves = || {
@@ -118,7 +119,7 @@ impl Model<'_> {
         };
         for (release, of_release) in halves().filter(|&(half, _)| self.event(half).release) {
             for (acquire, _) in halves().filter(|&(half, _)| self.event(half).acquire) {
-                if !self.po(release, acquire) && !self.meet(release, acquire, obs) {
+                if !bc.contains(release, acquire) && !self.meet(release, acquire, obs) {
                     continue;
                 }
                 for a in self.all().filter(|&a| self.is_released(a, release, of_release, bc)) {
@@ -140,7 +141,7 @@ impl Model<'_> {
 
     fn is_released(&self, access: usize, half: usize, restrict: SyncRestrict, bc: &Relation) -> bool {
         let event = self.event(access);
-        if !event.is_memory() || event.proxy != Proxy::Generic {
+        if !event.is_memory() {
             return false;
         }
         match restrict {
@@ -148,7 +149,10 @@ impl Model<'_> {
                 self.is_in(AsyncSpace::SharedCta, half, event) && bc.contains(access, half)
             }
             SyncRestrict::SharedClusterRead => {
-                event.is_read() && self.is_in(AsyncSpace::SharedCluster, half, event) && self.po(access, half)
+                event.proxy == Proxy::Generic
+                    && event.is_read()
+                    && self.is_in(AsyncSpace::SharedCluster, half, event)
+                    && self.po(access, half)
             }
             SyncRestrict::SharedCluster => false,
         }
