@@ -62,6 +62,12 @@ pub enum AsyncStep {
     BulkCommit,
     BulkWait { pending: u8, reads_only: bool },
     AsyncStore { place: usize, reduces: bool, value: u8 },
+    TensorLoad { coordinate: u8 },
+    TensorStore,
+    ReplaceMap,
+    CopyMap { scope: usize },
+    ReleaseMap { scope: usize },
+    AcquireMap { scope: usize },
     Arrive { bytes: u8, is_wide: bool },
     Await { is_relaxed: bool, is_wide: bool },
     Release { value: u8 },
@@ -97,10 +103,13 @@ impl AsyncSketch {
         for (mark, declaration) in [
             ("g[", "    global g[2]: u64 = 1;\n"),
             ("s[", "    shared s[2]: u64 = 0;\n"),
+            ("[map", "    global map: tensormap of g[2];\n"),
+            ("[stage", "    shared stage: tensormap of g[2];\n"),
             ("m]", "    shared m: mbarrier;\n"),
             ("(m,", "    shared m: mbarrier;\n"),
         ] {
-            if body.contains(mark) && !text.contains(declaration) {
+            let is_used = body.contains(mark) || (mark == "g[" && body.contains("[map"));
+            if is_used && !text.contains(declaration) {
                 text.push_str(declaration);
             }
         }
@@ -219,6 +228,26 @@ impl Printer<'_> {
                 }
             }
             AsyncStep::AsyncStore { value, .. } => format!("st.async.release.gpu.global.u64 [x], {value};"),
+            AsyncStep::TensorLoad { .. } if !is_home => return None,
+            AsyncStep::TensorLoad { coordinate } => format!(
+                "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [s[0]], [map, {{{coordinate}}}], [m];"
+            ),
+            AsyncStep::TensorStore => {
+                "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [s[0]];".into()
+            }
+            AsyncStep::ReplaceMap => {
+                "tensormap.replace.tile.global_address.global.b1024.b64 [map], g;".into()
+            }
+            AsyncStep::CopyMap { scope } => format!(
+                "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{}.sync.aligned [map], [stage], 128;",
+                SCOPES[scope]
+            ),
+            AsyncStep::ReleaseMap { scope } => {
+                format!("fence.proxy.tensormap::generic.release.{};", SCOPES[scope])
+            }
+            AsyncStep::AcquireMap { scope } => {
+                format!("fence.proxy.tensormap::generic.acquire.{} [map], 128;", SCOPES[scope])
+            }
             AsyncStep::Arrive { bytes, is_wide } => {
                 let scope = if is_wide { "cluster" } else { "cta" };
                 if bytes == 0 {
@@ -295,6 +324,9 @@ impl AsyncStep {
             Self::AsyncStore { .. } => 2,
             Self::BulkLoad { source: Source::Multicast } => 8,
             Self::BulkLoad { .. } => 4,
+            Self::TensorLoad { .. } | Self::TensorStore => 5,
+            Self::CopyMap { .. } => 2,
+            Self::ReplaceMap => 1,
             Self::BulkStore { reduces: true } => 6,
             Self::BulkStore { .. } => 4,
             _ => usize::from(self.is_memory()),
@@ -338,7 +370,44 @@ fn phrase() -> BoxedStrategy<Vec<AsyncStep>> {
             value,
         })
     };
+    let scope = || 0usize..3;
+    let half = || {
+        prop_oneof![
+            1 => scope().prop_map(|scope| ReleaseMap { scope }),
+            3 => scope().prop_map(|scope| AcquireMap { scope }),
+        ]
+    };
+    let change = || {
+        prop_oneof![
+            2 => scope().prop_map(|scope| vec![ReplaceMap, ReleaseMap { scope }]),
+            1 => scope().prop_map(|scope| vec![CopyMap { scope }]),
+            1 => Just(vec![ReplaceMap]),
+        ]
+    };
+    let tensor_load = || (0u8..2).prop_map(|coordinate| TensorLoad { coordinate });
     prop_oneof![
+        2 => (arrive(16), half(), tensor_load()).prop_map(|(a, b, c)| vec![b, a, c]),
+        1 => (bar(), half(), arrive(16), tensor_load()).prop_map(|(a, b, c, d)| vec![a, b, c, d]),
+        1 => (arrive(16), tensor_load()).prop_map(|(a, b)| vec![a, b]),
+        2 => half().prop_map(|a| vec![a, TensorStore, BulkCommit]),
+        2 => (change(), bar()).prop_map(|(mut a, b)| {
+            a.push(b);
+            a
+        }),
+        1 => change(),
+        1 => (change(), half()).prop_map(|(mut a, b)| {
+            a.push(b);
+            a
+        }),
+        1 => (change(), arrive(0)).prop_map(|(mut a, b)| {
+            a.push(b);
+            a
+        }),
+        1 => (wait(), half()).prop_map(|(a, b)| vec![a, b, TensorStore, BulkCommit]),
+        1 => (bulk_wait(), change()).prop_map(|(a, mut b)| {
+            b.insert(0, a);
+            b
+        }),
         5 => (arrive(16), source()).prop_map(|(a, source)| vec![a, BulkLoad { source }]),
         1 => source().prop_map(|source| vec![BulkLoad { source }]),
         1 => (arrive(16), store(), source()).prop_map(|(a, b, source)| vec![a, b, BulkLoad { source }]),

@@ -27,6 +27,12 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("st.async to shared memory", "st.async.weak"),
     ("st.async to global memory", "st.async.release"),
     ("red.async", "red.async"),
+    ("tensor load", "cp.async.bulk.tensor.1d.shared"),
+    ("tensor store", "cp.async.bulk.tensor.1d.global"),
+    ("tensormap.replace", "tensormap.replace"),
+    ("tensormap.cp_fenceproxy", "tensormap.cp_fenceproxy"),
+    ("release of a tensor map", "tensormap::generic.release"),
+    ("acquire of a tensor map", "tensormap::generic.acquire"),
     ("fence of the async proxy", "fence.proxy.async"),
     ("fence of all spaces", "fence.proxy.async;"),
     ("fence of one space", "fence.proxy.async."),
@@ -94,6 +100,9 @@ pub const PROVED_WITH: &[(&str, &str)] = &[
     ("bulk store", "proved with a bulk store"),
     ("st.async to shared memory", "proved with st.async"),
     ("red.async", "proved with red.async"),
+    ("tensor load", "proved with a tensor load"),
+    ("tensor store", "proved with a tensor store"),
+    ("tensormap.replace", "proved with tensormap.replace"),
     ("fence of the async proxy", "proved with a fence of the async proxy"),
 ];
 

@@ -82,6 +82,9 @@ pub enum Kind {
     AsyncFence(AsyncSpace),
     /// `fence.proxy.async::generic`, one half of it: `release` and `acquire` say which (FN-15 … FN-17).
     AsyncHalf(SyncRestrict),
+    /// `fence.proxy.tensormap::generic`: the release half, or the acquire half for the tensor map of this granule (FN-13,
+    /// FN-14).
+    MapHalf(Option<usize>),
     /// A thread starts an asynchronous operation.
     Issue,
     /// A thread has waited for groups of asynchronous operations: `follows` says for what of them.

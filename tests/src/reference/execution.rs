@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::model::{Causality, Model};
 use super::relation::Relation;
 use super::{Effort, Reference, TooLarge, deadlock, race};
-use fencepost_dsl::kernel::program::Kernel;
+use fencepost_dsl::kernel::program::{ElementKind, Kernel, Object};
 use fencepost_dsl::vocabulary::{Scope, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -301,13 +301,19 @@ impl Search<'_> {
             let (a, b) = (statement(a)?, statement(b)?);
             Some([a.min(b), a.max(b)])
         }));
+        for read in model.unacquired_maps() {
+            self.reference.races = true;
+            self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
+        }
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
         if !combination.is_complete() {
             return;
         }
         // One value for each granule of global memory, then what each element makes of them.
         let globals = || {
-            let objects = self.kernel.objects.iter().filter(|object| object.space == Space::Global);
+            let is_data =
+                |object: &&Object| object.space == Space::Global && object.element != ElementKind::Tensormap;
+            let objects = self.kernel.objects.iter().filter(is_data);
             objects.flat_map(|object| self.memory.elements(object))
         };
         let granules: BTreeSet<usize> = globals().flat_map(|(.., granules)| granules).collect();

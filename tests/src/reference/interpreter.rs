@@ -377,6 +377,17 @@ impl Interpreter<'_> {
             InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict }) => {
                 self.async_half(*sem, *restrict);
             }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope }) => {
+                self.map_half(None, *scope);
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { scope, address }) => {
+                self.map_half(Some(address), *scope);
+            }
+            InstructionKind::TensormapCopyFence { destination, source, scope } => {
+                let read = self.read(source, (Sem::Weak, Scope::Cta), false)?;
+                self.write(destination, (Sem::Weak, Scope::Cta), read, false, BTreeSet::new());
+                self.map_half(None, *scope);
+            }
             InstructionKind::Async(operation) => self.asynchronous(operation)?,
             InstructionKind::Barrier { kind: BarrierKind::Sync, id, count: None, .. } => {
                 let id = evaluate(id, &self.registers, self.thread).value;

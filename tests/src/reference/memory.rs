@@ -31,8 +31,14 @@ impl Memory {
             let grain = widths.min().expect("a storage is declared by an object");
             assert!(grain <= 8, "16-byte objects are unsupported by the twin");
             memory.grain.push(grain);
-            let InitialBytes::Known(bytes) = &storage.initial else {
-                panic!("memory without initialiser is unsupported by the twin")
+            let is_map =
+                kernel.objects.iter().any(|o| o.storage == id && o.element == ElementKind::Tensormap);
+            // What a tensor map holds means nothing here: only who has written it does.
+            let nothing = vec![0; storage.size_bytes as usize];
+            let bytes = match &storage.initial {
+                InitialBytes::Known(bytes) => bytes,
+                InitialBytes::Unknown if is_map => &nothing,
+                InitialBytes::Unknown => panic!("memory without initialiser is unsupported by the twin"),
             };
             let n_instances = match storage.space {
                 Space::Global | Space::Param => 1,

@@ -465,7 +465,7 @@ impl<'a> Model<'a> {
                 if !bc.contains(a, b) || !ea.overlaps(eb) {
                     continue;
                 }
-                if ea.proxy == Proxy::Async || eb.proxy == Proxy::Async {
+                if [ea, eb].iter().any(|e| matches!(e.proxy, Proxy::Async | Proxy::Tensormap)) {
                     if self.passes_async_proxy(bc, a, b) {
                         ppbc.insert(a, b);
                     }

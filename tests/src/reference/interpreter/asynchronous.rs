@@ -9,8 +9,9 @@ use super::super::mbarrier::{Action, Operation};
 use super::{Interpreter, Stop, updated};
 use fencepost_dsl::kernel::program::{
     Address, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy, BulkEnd,
+    TensorBox,
 };
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, SyncRestrict};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space, SyncRestrict};
 use std::collections::BTreeSet;
 
 /// What the thread has started that completes by groups, and which groups it has committed.
@@ -57,6 +58,11 @@ impl Interpreter<'_> {
                 Ok(())
             }
             AsyncOp::Store(store) => self.async_store(store),
+            AsyncOp::TensormapReplace { map } => {
+                let datum = Datum { value: 1, reads: BTreeSet::new() };
+                self.write(map, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
+                Ok(())
+            }
             other => panic!("unsupported by the twin: {other:?}"),
         };
         self.operation = None;
@@ -70,6 +76,20 @@ impl Interpreter<'_> {
         event.scope = Scope::Cluster;
         event.release = sem == Sem::Release;
         event.acquire = sem == Sem::Acquire;
+        self.push(event);
+    }
+
+    /// FN-13, and FN-14 for a tensor map.
+    pub(super) fn map_half(&mut self, acquired: Option<&Address>, scope: Scope) {
+        let map = acquired.map(|address| {
+            let (_, (storage, instance, offset, size)) = self.place(address);
+            self.memory.covered(storage, instance, offset, size)[0]
+        });
+        let mut event = Event::new(Kind::MapHalf(map), Some(self.thread.index));
+        event.strong = true;
+        event.scope = scope;
+        event.release = map.is_none();
+        event.acquire = map.is_some();
         self.push(event);
     }
 
@@ -204,6 +224,10 @@ impl Interpreter<'_> {
     fn write_piece(&mut self, to: Pieces<'_>, offset: u32, datum: Datum, of_atomic: bool) -> usize {
         let mut event = self.piece(Kind::Write, to, offset);
         event.of_atomic = of_atomic;
+        self.finish_write(event, datum)
+    }
+
+    fn finish_write(&mut self, mut event: Event, datum: Datum) -> usize {
         event.values = self.memory.split(event.location.0, datum.value, event.granules.len());
         event.follows = datum.reads.iter().copied().filter(|&read| self.is_of_operation(read)).collect();
         event.dependencies = datum.reads;
@@ -212,9 +236,15 @@ impl Interpreter<'_> {
 
     /// AS-12 … AS-19. One copy for each CTA of a multicast, and each signal after its own (AS-14, MM-30).
     fn bulk_copy(&mut self, copy: &BulkCopy) -> Result<(), Stop> {
-        let (BulkEnd::Memory(source), BulkEnd::Memory(destination)) = (&copy.source, &copy.destination)
-        else {
-            panic!("tensor copies are unsupported by the twin")
+        let (source, destination) = match (&copy.source, &copy.destination) {
+            (BulkEnd::Memory(source), BulkEnd::Memory(destination)) => (source, destination),
+            (BulkEnd::Tensor(tensor), BulkEnd::Memory(memory)) => {
+                return self.tensor_copy(copy, tensor, memory, true);
+            }
+            (BulkEnd::Memory(memory), BulkEnd::Tensor(tensor)) => {
+                return self.tensor_copy(copy, tensor, memory, false);
+            }
+            (BulkEnd::Tensor(_), BulkEnd::Tensor(_)) => unreachable!("no such instruction"),
         };
         let is_weak = copy.sem == Sem::Weak || copy.reduction.is_some();
         assert!(is_weak, "strong bulk copies are unsupported by the twin");
@@ -246,6 +276,78 @@ impl Interpreter<'_> {
                     let action = Action::Transact { change: -i64::from(n_bytes) };
                     self.signal(mbarrier, instance, action, events);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// AS-35: the map is read through its own proxy; elements of the box outside the tensor read as 0 and are not written.
+    fn tensor_copy(
+        &mut self,
+        copy: &BulkCopy,
+        tensor: &TensorBox,
+        memory: &Address,
+        loads: bool,
+    ) -> Result<(), Stop> {
+        assert!(copy.multicast.is_none() && copy.reduction.is_none(), "unsupported by the twin");
+        let (map, _) = self.place(&tensor.map);
+        let described = map.tensor.clone().expect("a tensor map describes something");
+        let is_parameter = map.space == Space::Param;
+        let object = &self.kernel.objects[described.object];
+        let (&[n_elements], &[n_boxed], [coordinate]) =
+            (&object.dimensions[..], &described.box_dimensions[..], &tensor.coordinates[..])
+        else {
+            panic!("tensors of several dimensions are unsupported by the twin")
+        };
+        let size = u32::from(object.width) / 8;
+        let (_, (.., element)) = self.place(memory);
+        assert_eq!(size, element, "tensors of other elements than their copies are unsupported by the twin");
+        let storage = object.storage.0;
+        let (mapping, first) = (object.mapping, object.offset_bytes);
+        // Of 32 bits, with sign.
+        let start = i64::from(evaluate(coordinate, &self.registers, self.thread).value as u32 as i32);
+        let weak =
+            |proxy| Pieces { first: memory, instance: None, size, proxy, strength: (Sem::Weak, Scope::Cta) };
+        self.issue(Sem::Weak, Scope::Cta);
+        let mut events = BTreeSet::new();
+        if !is_parameter {
+            let mut event = self.access(Kind::Read, &tensor.map, Sem::Weak, Scope::Cta);
+            event.proxy = Proxy::Tensormap;
+            events.extend(self.read_event(event)?.reads);
+        }
+        // Of the tensor, an element if it has it.
+        let element_of = |interpreter: &Self, kind, number: u32| {
+            let index = u32::try_from(start + i64::from(number)).ok().filter(|&index| index < n_elements)?;
+            let mut event = interpreter.piece(kind, weak(Proxy::Async), 0);
+            let offset = first + index * size;
+            event.location = (storage, 0, offset, size);
+            event.is_shared = false;
+            event.mapping = mapping;
+            event.granules = interpreter.memory.covered(storage, 0, offset, size);
+            Some(event)
+        };
+        let mut writes = Vec::new();
+        for number in 0..n_boxed {
+            let event = match loads {
+                true => element_of(self, Kind::Read, number),
+                false => Some(self.piece(Kind::Read, weak(Proxy::Async), number * size)),
+            };
+            let datum = event.map_or(Ok(Datum::default()), |event| self.read_event(event))?;
+            events.extend(&datum.reads);
+            writes.push((number, datum));
+        }
+        for (number, datum) in writes {
+            let event = match loads {
+                true => Some(self.piece(Kind::Write, weak(Proxy::Async), number * size)),
+                false => element_of(self, Kind::Write, number),
+            };
+            events.extend(event.map(|event| self.finish_write(event, datum)));
+        }
+        match &copy.completion {
+            BulkCompletion::Group => self.start(AsyncGroup::Bulk, events),
+            BulkCompletion::Mbarrier(mbarrier) => {
+                let action = Action::Transact { change: -i64::from(n_boxed * size) };
+                self.signal(mbarrier, None, action, events);
             }
         }
         Ok(())

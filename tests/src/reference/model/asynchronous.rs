@@ -72,6 +72,12 @@ impl Model<'_> {
     /// leads to one needs another.
     pub(super) fn passes_async_proxy(&self, bc: &Relation, a: usize, b: usize) -> bool {
         let (ea, eb) = (self.event(a), self.event(b));
+        if ea.proxy == Proxy::Tensormap {
+            return bc.contains(a, b);
+        }
+        if eb.proxy == Proxy::Tensormap {
+            return false;
+        }
         assert!(
             [ea, eb].iter().all(|e| matches!(e.proxy, Proxy::Generic | Proxy::Async)),
             "further proxies next to the async one are unsupported by the twin"
@@ -109,27 +115,24 @@ impl Model<'_> {
     /// FN-15 … FN-17, FN-26: a generic access before the release half, an async one after the acquire half, and the halves
     /// around a strong write that was read, or ordered anyhow (AS-36). What is known of a completed operation counts as
     /// generic, since completion is a fence: else the ISA's own loop of `try_cancel` would race with itself (§11).
+    /// Likewise from generic accesses to reads of tensor maps (FN-13, FN-14).
     pub(super) fn across_halves(&self, obs: &Relation, bc: &Relation) -> Relation {
         let mut across = Relation::new(self.combination.events.len());
-        let halves = || {
-            self.all().filter_map(|event| match self.event(event).kind {
-                Kind::AsyncHalf(restrict) => Some((event, restrict)),
-                _ => None,
-            })
-        };
-        for (release, of_release) in halves().filter(|&(half, _)| self.event(half).release) {
-            for (acquire, _) in halves().filter(|&(half, _)| self.event(half).acquire) {
+        let is_half =
+            |event: &usize| matches!(self.event(*event).kind, Kind::AsyncHalf(_) | Kind::MapHalf(_));
+        let halves = || self.all().filter(is_half);
+        for release in halves().filter(|&half| self.event(half).release) {
+            for acquire in halves().filter(|&half| self.event(half).acquire) {
                 if !bc.contains(release, acquire) && !self.meet(release, acquire, obs) {
                     continue;
                 }
-                for a in self.all().filter(|&a| self.is_released(a, release, of_release, bc)) {
-                    for b in self.all() {
-                        let eb = self.event(b);
-                        let is_acquired = eb.is_memory()
-                            && eb.proxy == Proxy::Async
-                            && self.is_in(AsyncSpace::SharedCluster, acquire, eb)
-                            && bc.contains(acquire, b);
-                        if is_acquired && self.event(a).overlaps(eb) {
+                for a in self.all().filter(|&a| self.is_released(a, release, bc)) {
+                    for b in self.all().filter(|&b| self.is_acquired(b, acquire, bc)) {
+                        let fits = match self.event(release).kind {
+                            Kind::MapHalf(_) => self.event(b).proxy == Proxy::Tensormap,
+                            _ => self.event(b).proxy == Proxy::Async,
+                        };
+                        if fits && self.event(a).overlaps(self.event(b)) {
                             across.insert(a, b);
                         }
                     }
@@ -139,11 +142,44 @@ impl Model<'_> {
         across
     }
 
-    fn is_released(&self, access: usize, half: usize, restrict: SyncRestrict, bc: &Relation) -> bool {
+    /// Whether an access comes after an acquire half that is about it.
+    fn is_acquired(&self, access: usize, half: usize, bc: &Relation) -> bool {
+        let event = self.event(access);
+        let is_about = match self.event(half).kind {
+            Kind::AsyncHalf(_) => {
+                event.proxy == Proxy::Async && self.is_in(AsyncSpace::SharedCluster, half, event)
+            }
+            Kind::MapHalf(Some(map)) => event.proxy == Proxy::Tensormap && event.granules.contains(&map),
+            _ => false,
+        };
+        event.is_memory() && is_about && bc.contains(half, access)
+    }
+
+    /// AS-37: reads of tensor maps that the thread that asked for them has not acquired before.
+    pub fn unacquired_maps(&self) -> Vec<usize> {
+        let is_unacquired = |read: &usize| {
+            let event = self.event(*read);
+            let Some(issue) = event.operation.filter(|_| event.proxy == Proxy::Tensormap) else {
+                return false;
+            };
+            !self.all().any(|half| match self.event(half).kind {
+                Kind::MapHalf(Some(map)) => event.granules.contains(&map) && self.po(half, issue),
+                _ => false,
+            })
+        };
+        self.all().filter(is_unacquired).collect()
+    }
+
+    fn is_released(&self, access: usize, half: usize, bc: &Relation) -> bool {
         let event = self.event(access);
         if !event.is_memory() {
             return false;
         }
+        let restrict = match self.event(half).kind {
+            Kind::MapHalf(_) => return event.proxy == Proxy::Generic && bc.contains(access, half),
+            Kind::AsyncHalf(restrict) => restrict,
+            _ => return false,
+        };
         match restrict {
             SyncRestrict::SharedCta => {
                 self.is_in(AsyncSpace::SharedCta, half, event) && bc.contains(access, half)
