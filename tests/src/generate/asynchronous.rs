@@ -386,6 +386,31 @@ fn phrase() -> BoxedStrategy<Vec<AsyncStep>> {
     };
     let tensor_load = || (0u8..2).prop_map(|coordinate| TensorLoad { coordinate });
     prop_oneof![
+        // MM-30: what comes between the arrival and the copy.
+        3 => arrive(16).prop_map(|a| {
+            vec![a, Store { place: 0, sem: 0, value: 2 }, BulkLoad { source: Source::Global }]
+        }),
+        3 => wait().prop_map(|a| vec![a, Load { place: 0, sem: 0 }]),
+        // §1.8, 4 and 5.
+        3 => (2u8..4).prop_map(|value| {
+            let send = AsyncStore { place: 0, reduces: false, value };
+            vec![Store { place: 1, sem: 0, value: 2 }, send]
+        }),
+        3 => (2u8..4).prop_map(|value| vec![Acquire { value }, Load { place: 1, sem: 0 }]),
+        2 => (arrive(8), fence()).prop_map(|(a, b)| {
+            let send = AsyncStore { place: 0, reduces: true, value: 2 };
+            vec![a, Store { place: 1, sem: 0, value: 2 }, b, send]
+        }),
+        2 => Just(vec![Load { place: 3, sem: 5 }, Load { place: 1, sem: 0 }]),
+        //
+        3 => proxy().prop_map(|a| vec![Store { place: 5, sem: 0, value: 2 }, a, Bar]),
+        3 => bulk_store().prop_map(|a| vec![Bar, a, BulkCommit]),
+        // FN-13, FN-14 around what only carries patterns.
+        2 => change().prop_map(|mut a| {
+            a.push(ClusterBarrier { is_relaxed: true });
+            a
+        }),
+        2 => half().prop_map(|a| vec![ClusterBarrier { is_relaxed: true }, a, TensorStore, BulkCommit]),
         2 => (arrive(16), half(), tensor_load()).prop_map(|(a, b, c)| vec![b, a, c]),
         1 => (bar(), half(), arrive(16), tensor_load()).prop_map(|(a, b, c, d)| vec![a, b, c, d]),
         1 => (arrive(16), tensor_load()).prop_map(|(a, b)| vec![a, b]),

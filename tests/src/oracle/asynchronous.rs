@@ -8,7 +8,7 @@ use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 5, n_memory_max: 5 };
+pub const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 6, n_memory_max: 5 };
 
 /// What programs are looked through for, and the text that shows it.
 pub const FEATURES: &[(&str, &str)] = &[
