@@ -3,6 +3,7 @@
 //! Every value read is stored to a result word of its own at the end of its block, so that final memory tells everything
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
+pub mod asynchronous;
 pub mod synchronization;
 
 use fencepost_dsl::vocabulary::Proxy;

@@ -3,6 +3,7 @@
 //! Final states are compared in one run of the checker: each state the twin finds is demanded as `reachable`, and one
 //! `assert` says that there is no other. After a mixed-size race (MM-20) only the race itself is compared.
 
+pub mod asynchronous;
 pub mod shapes;
 pub mod synchronization;
 

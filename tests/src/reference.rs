@@ -4,9 +4,9 @@
 //! program from the front end, and spells PTX's memory model out as nested loops over a list of events, rule by rule
 //! (the ids in comments are those of the specification's §1). Nothing here is meant to be fast.
 //!
-//! What it cannot do: loops other than `await`, calls, asynchronous operations, vectors, barriers for part of a CTA
-//! (`bar.arrive`, `bar.red` and thread counts), restricted fences, symbolic parameters and memory without initialiser. It
-//! panics on them. Of `barrier.cluster` it takes each thread for a warp of its own. Programs that are too large to enumerate are an error.
+//! What it cannot do: loops other than `await`, calls, tensor copies and matrix operations, strong bulk copies, vectors,
+//! barriers for part of a CTA (`bar.arrive`, `bar.red` and thread counts), restricted fences of the generic proxy, symbolic
+//! parameters and memory without initialiser. It panics on them. Of `barrier.cluster` it takes each thread for a warp of its own. Programs that are too large to enumerate are an error.
 
 mod deadlock;
 pub mod edition;
@@ -38,6 +38,8 @@ pub struct Reference {
     pub races: bool,
     /// The threads and memory operands of all races.
     pub racing_places: BTreeSet<[(usize, Span); 2]>,
+    /// The statements of all races, the earlier one in the text first.
+    pub racing_statements: BTreeSet<[Span; 2]>,
     /// Whether some race is between accesses that overlap partially, so that outcomes mean nothing (MM-20).
     pub mixed_size_races: bool,
     /// Whether in some execution threads wait for ever (design §7).

@@ -15,8 +15,10 @@ use crate::reference::edition::Edition;
 use crate::reference::{Effort, Misuse, Reference, decide_under};
 use fencepost::check::{CheckError, Config, Limits, check};
 use fencepost::encode::Treatment;
+use fencepost::encode::goal::GoalKind;
 use fencepost::explain::explain;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
+use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -192,6 +194,7 @@ fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaint
         return;
     };
     complaints.verdict("a race", race, least.races, most.races);
+    compare_racing_statements(text, outcome, readings, complaints);
     if most.mixed_size_races {
         return;
     }
@@ -203,6 +206,34 @@ fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaint
         if let Vacuity::Unreachable(span) = vacuity {
             complaints.missed(text[span.start as usize..].lines().next().unwrap_or_default());
         }
+    }
+}
+
+/// Each race by the statements it is between.
+fn compare_racing_statements(
+    text: &str,
+    outcome: &Outcome,
+    readings: &Readings,
+    complaints: &mut Complaints,
+) {
+    let graph = &outcome.graph;
+    let statement = |event| graph.events[event].site.map(|site| graph.sites[site].span);
+    let mut found = BTreeSet::new();
+    for finding in outcome.findings.iter().filter(|finding| finding.property == Property::Race) {
+        let GoalKind::Flag { pair: (a, b), .. } = finding.witness.claim else { continue };
+        if let (Some(a), Some(b)) = (statement(a), statement(b)) {
+            found.insert([a.min(b), a.max(b)]);
+        }
+    }
+    let show = |pair: &[Span; 2]| {
+        let line = |span: &Span| text[span.start as usize..span.end as usize].to_owned();
+        format!("race between `{}` and `{}`", line(&pair[0]), line(&pair[1]))
+    };
+    for pair in readings.least.racing_statements.difference(&found) {
+        complaints.missed(show(pair));
+    }
+    for pair in found.difference(&readings.most.racing_statements) {
+        complaints.invented(show(pair));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::mbarrier::Operation;
 use fencepost_dsl::Span;
-use fencepost_dsl::vocabulary::{Proxy, ProxyFence, Scope};
+use fencepost_dsl::kernel::program::AsyncSpace;
+use fencepost_dsl::vocabulary::{Proxy, ProxyFence, Scope, SyncRestrict};
 use std::collections::BTreeSet;
 
 /// Which barrier: a named barrier of a CTA, or the lanes of a mask of a warp.
@@ -77,6 +78,17 @@ pub enum Kind {
     },
     /// `fence.proxy.alias`, or a fence of another proxy.
     ProxyFence(ProxyFence),
+    /// `fence.proxy.async`, for objects of a space (FN-12).
+    AsyncFence(AsyncSpace),
+    /// `fence.proxy.async::generic`, one half of it: `release` and `acquire` say which (FN-15 … FN-17).
+    AsyncHalf(SyncRestrict),
+    /// `fence.proxy.tensormap::generic`: the release half, or the acquire half for the tensor map of this granule (FN-13,
+    /// FN-14).
+    MapHalf(Option<usize>),
+    /// A thread starts an asynchronous operation.
+    Issue,
+    /// A thread has waited for groups of asynchronous operations: `follows` says for what of them.
+    AsyncWait,
     /// The thread's n-th arrival at a barrier.
     Arrive(BarrierKey, u32),
     /// The thread got through its n-th generation of a barrier.
@@ -108,8 +120,16 @@ pub struct Event {
     pub thread: Option<usize>,
     /// Physical place of an access.
     pub location: Location,
+    /// Whether that is shared memory; the instance is then the CTA that owns it.
+    pub is_shared: bool,
     /// Where the memory operand of an access stands in the source.
     pub source: Option<Span>,
+    /// The statement that the event belongs to.
+    pub statement: Option<Span>,
+    /// For what an asynchronous operation does: the position of its [`Kind::Issue`]. It is not in program order (MM-27).
+    pub operation: Option<usize>,
+    /// Positions of what asynchronous operations have done before: within an operation, or known by a wait.
+    pub follows: BTreeSet<usize>,
     /// Virtual mapping of an access.
     pub mapping: u32,
     /// Proxy of an access; everything else is generic.
@@ -149,7 +169,11 @@ impl Event {
             kind,
             thread,
             location: (0, 0, 0, 0),
+            is_shared: false,
             source: None,
+            statement: None,
+            operation: None,
+            follows: BTreeSet::new(),
             mapping: 0,
             proxy: Proxy::Generic,
             granules: Vec::new(),

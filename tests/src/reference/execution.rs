@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::model::{Causality, Model};
 use super::relation::Relation;
 use super::{Effort, Reference, TooLarge, deadlock, race};
-use fencepost_dsl::kernel::program::{Kernel, Object};
+use fencepost_dsl::kernel::program::{ElementKind, Kernel, Object};
 use fencepost_dsl::vocabulary::{Scope, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +29,8 @@ pub struct Combination {
     pub barrier_sw: Relation,
     /// The part of it that may be the middle of a release and an acquire pattern (MB-22, BR-14).
     pub signals: Relation,
+    /// From signals of asynchronous operations to the waits that their phase lets through (MB-24).
+    pub async_signals: Relation,
     /// How operations on mbarriers find them.
     pub phases: Phases,
 }
@@ -50,10 +52,22 @@ impl Combination {
         self.ends.iter().all(|end| *end == End::Finished)
     }
 
+    /// Program order, and that an operation comes after its start and what it follows.
+    pub fn happening(&self) -> Relation {
+        let mut order = self.po.clone();
+        for (position, event) in self.events.iter().enumerate() {
+            for &earlier in event.operation.iter().chain(&event.follows) {
+                order.insert(earlier, position);
+            }
+        }
+        order
+    }
+
     /// The combination with a choice of phases.
     fn with_phases(&self, phases: Phases) -> Self {
         let mut combination = Self { phases, ..self.clone() };
         combination.signals.add(&combination.phases.signals(&self.events));
+        combination.async_signals = combination.phases.async_signals(&self.events);
         combination.releases_wait.add(&combination.phases.completions(&self.events));
         combination
     }
@@ -74,6 +88,8 @@ impl Combination {
                 let mut event = event.clone();
                 event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
                 event.control = event.control.iter().map(|&read| base + read).collect();
+                event.follows = event.follows.iter().map(|&done| base + done).collect();
+                event.operation = event.operation.map(|issue| base + issue);
                 events.push(event);
             }
         }
@@ -81,7 +97,8 @@ impl Combination {
         let mut po = Relation::new(n);
         for a in n_initial..n {
             for b in a + 1..n {
-                if events[a].thread == events[b].thread {
+                let is_async = events[a].operation.is_some() || events[b].operation.is_some();
+                if events[a].thread == events[b].thread && !is_async {
                     po.insert(a, b);
                 }
             }
@@ -89,7 +106,8 @@ impl Combination {
         let ends = runs.iter().map(|run| run.end).collect();
         let Barriers { releases_wait, barrier_sw, signals } = Barriers::new(threads, &events)?;
         let phases = Phases::default();
-        Some(Self { events, n_initial, po, ends, releases_wait, barrier_sw, signals, phases })
+        let async_signals = Relation::new(n);
+        Some(Self { events, n_initial, po, ends, releases_wait, barrier_sw, signals, async_signals, phases })
     }
 }
 
@@ -167,7 +185,7 @@ impl Search<'_> {
             return Err(TooLarge);
         }
         let Some(combination) = Combination::new(self.memory, self.threads, chosen) else { return Ok(()) };
-        for phases in mbarrier::choices(&combination.events, &combination.po) {
+        for phases in mbarrier::choices(&combination.events, &combination.happening().closure()) {
             let combination = combination.with_phases(phases);
             let model = Model::new(&combination, self.threads, self.edition);
             self.choose_reads_from(&model, &mut ReadsFrom::new())?;
@@ -278,13 +296,27 @@ impl Search<'_> {
             };
             Some([place(a)?, place(b)?])
         }));
+        self.reference.racing_statements.extend(races.iter().filter_map(|&(a, b)| {
+            let statement = |event: usize| model.combination.events[event].statement;
+            let (a, b) = (statement(a)?, statement(b)?);
+            Some([a.min(b), a.max(b)])
+        }));
+        for read in model.unacquired_maps() {
+            self.reference.races = true;
+            self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
+        }
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
         if !combination.is_complete() {
             return;
         }
-        // One value for each granule of global memory, then what each object makes of them.
-        let globals = || self.kernel.objects.iter().filter(|object| object.space == Space::Global);
-        let granules: BTreeSet<usize> = globals().flat_map(|object| self.memory.of_object(object)).collect();
+        // One value for each granule of global memory, then what each element makes of them.
+        let globals = || {
+            let is_data =
+                |object: &&Object| object.space == Space::Global && object.element != ElementKind::Tensormap;
+            let objects = self.kernel.objects.iter().filter(is_data);
+            objects.flat_map(|object| self.memory.elements(object))
+        };
+        let granules: BTreeSet<usize> = globals().flat_map(|(.., granules)| granules).collect();
         let mut memories: Vec<BTreeMap<usize, u64>> = vec![BTreeMap::new()];
         for granule in granules {
             let mut longer = Vec::new();
@@ -298,9 +330,9 @@ impl Search<'_> {
             memories = longer;
         }
         for memory in memories {
-            let value_of = |object: &Object| {
-                let parts: Vec<u64> = self.memory.of_object(object).iter().map(|g| memory[g]).collect();
-                (object.name.clone(), self.memory.join(object.storage.0, &parts))
+            let value_of = |(name, storage, granules): (String, u32, Vec<usize>)| {
+                let parts: Vec<u64> = granules.iter().map(|g| memory[g]).collect();
+                (name, self.memory.join(storage, &parts))
             };
             self.reference.outcomes.insert(globals().map(value_of).collect());
         }

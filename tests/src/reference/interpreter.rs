@@ -1,11 +1,14 @@
 //! All runs of one thread, by replay: run the body with a script of choices, and where the script ends, try every option.
 
+mod asynchronous;
 mod synchronization;
 
 use super::TooLarge;
 use super::event::{BarrierKey, Event, Kind, Location, Misuse};
 use super::expression::{Datum, Registers, evaluate, is_known, truncate};
 use super::memory::Memory;
+use asynchronous::Groups;
+use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Object,
@@ -147,6 +150,9 @@ pub fn runs(
             deciding: BTreeSet::new(),
             may_block_later: false,
             has_arrived: false,
+            statement: None,
+            operation: None,
+            groups: Groups::default(),
         };
         match interpreter.statements(&kernel.body) {
             Err(Stop::Need { n_options }) => {
@@ -227,6 +233,11 @@ struct Interpreter<'a> {
     may_block_later: bool,
     /// Whether it has arrived at the cluster barrier and not waited since.
     has_arrived: bool,
+    /// The statement at hand.
+    statement: Option<Span>,
+    /// The operation that the next events belong to.
+    operation: Option<usize>,
+    groups: Groups,
 }
 
 impl Interpreter<'_> {
@@ -238,6 +249,8 @@ impl Interpreter<'_> {
 
     fn push(&mut self, mut event: Event) -> usize {
         event.control.extend(&self.deciding);
+        event.statement = self.statement;
+        event.operation = self.operation;
         self.events.push(event);
         self.events.len() - 1
     }
@@ -260,7 +273,10 @@ impl Interpreter<'_> {
                 self.registers.insert(register.index(), datum);
                 Ok(())
             }
-            StatementKind::Instruction(instruction) => self.instruction(instruction),
+            StatementKind::Instruction(instruction) => {
+                self.statement = Some(statement.span);
+                self.instruction(instruction)
+            }
             StatementKind::If { condition, then, otherwise } => {
                 let condition = evaluate(condition, &self.registers, self.thread);
                 let around = self.deciding.clone();
@@ -355,6 +371,24 @@ impl Interpreter<'_> {
                 let kind = Kind::ProxyFence(ProxyFence::With(*proxy));
                 self.push(Event::new(kind, Some(self.thread.index)));
             }
+            InstructionKind::ProxyFence(ProxyFenceKind::Async { space }) => {
+                self.push(Event::new(Kind::AsyncFence(*space), Some(self.thread.index)));
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict }) => {
+                self.async_half(*sem, *restrict);
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope }) => {
+                self.map_half(None, *scope);
+            }
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { scope, address }) => {
+                self.map_half(Some(address), *scope);
+            }
+            InstructionKind::TensormapCopyFence { destination, source, scope } => {
+                let read = self.read(source, (Sem::Weak, Scope::Cta), false)?;
+                self.write(destination, (Sem::Weak, Scope::Cta), read, false, BTreeSet::new());
+                self.map_half(None, *scope);
+            }
+            InstructionKind::Async(operation) => self.asynchronous(operation)?,
             InstructionKind::Barrier { kind: BarrierKind::Sync, id, count: None, .. } => {
                 let id = evaluate(id, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Cta { cta: self.thread.cta(), id })?;
@@ -420,6 +454,7 @@ impl Interpreter<'_> {
         let (storage, instance, offset, size) = location;
         let mut event = Event::new(kind, Some(self.thread.index));
         event.location = location;
+        event.is_shared = object.space == Space::Shared;
         event.source = Some(address.span);
         event.mapping = object.mapping;
         event.proxy = object.proxy;
@@ -439,6 +474,11 @@ impl Interpreter<'_> {
         let mut event = self.access(Kind::Read, address, sem, scope);
         event.acquire = matches!(sem, Sem::Acquire | Sem::AcqRel);
         event.never_acquires = never_acquires;
+        self.read_event(event)
+    }
+
+    /// A read with all values it may return.
+    fn read_event(&mut self, mut event: Event) -> Result<Datum, Stop> {
         for granule in event.granules.clone() {
             let options = &self.values[granule];
             let choice = self.choose(options.len())?;
@@ -482,7 +522,6 @@ impl Interpreter<'_> {
         let old = self.read(address, sem, sink)?;
         let operand = &operands[0];
         let (a, b) = (old.value, operand.value);
-        let signed = |value: u64| ((value << (64 - u32::from(width))) as i64) >> (64 - u32::from(width));
         let computed = |value: u64| {
             let reads = old.reads.union(&operand.reads).copied().collect();
             Some(Datum { value: truncate(value, width), reads })
@@ -491,25 +530,49 @@ impl Interpreter<'_> {
         let is_conditional = op == AtomicOp::CompareAndSwap;
         let decided_by = if is_conditional { &old.reads | &operand.reads } else { BTreeSet::new() };
         let new = match op {
-            AtomicOp::Add => computed(a.wrapping_add(b)),
-            AtomicOp::Inc => computed(if a >= b { 0 } else { a + 1 }),
-            AtomicOp::Dec => computed(if a == 0 || a > b { b } else { a - 1 }),
-            AtomicOp::Min => computed(a.min(b)),
-            AtomicOp::Max => computed(a.max(b)),
-            AtomicOp::SignedMin => computed(if signed(a) < signed(b) { a } else { b }),
-            AtomicOp::SignedMax => computed(if signed(a) > signed(b) { a } else { b }),
-            AtomicOp::And => computed(a & b),
-            AtomicOp::Or => computed(a | b),
-            AtomicOp::Xor => computed(a ^ b),
             AtomicOp::Exchange => Some(operand.clone()),
             AtomicOp::CompareAndSwap => {
                 let swaps = if self.control == Control::Ignored { self.choose(2)? == 1 } else { a == b };
                 swaps.then(|| operands[1].clone())
             }
+            _ => computed(updated(op, a, b, width)),
         };
         if let Some(new) = new {
             self.write(address, sem, new, true, decided_by);
         }
         Ok(old)
+    }
+}
+
+/// What an atomic other than a compare-and-swap writes to `a`, given `b`.
+fn updated(op: AtomicOp, a: u64, b: u64, width: u8) -> u64 {
+    let signed = |value: u64| ((value << (64 - u32::from(width))) as i64) >> (64 - u32::from(width));
+    match op {
+        AtomicOp::Add => a.wrapping_add(b),
+        AtomicOp::Inc => {
+            if a >= b {
+                0
+            } else {
+                a + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if a == 0 || a > b {
+                b
+            } else {
+                a - 1
+            }
+        }
+        AtomicOp::Min => a.min(b),
+        AtomicOp::Max => a.max(b),
+        AtomicOp::SignedMin if signed(a) < signed(b) => a,
+        AtomicOp::SignedMin => b,
+        AtomicOp::SignedMax if signed(a) > signed(b) => a,
+        AtomicOp::SignedMax => b,
+        AtomicOp::And => a & b,
+        AtomicOp::Or => a | b,
+        AtomicOp::Xor => a ^ b,
+        AtomicOp::Exchange => b,
+        AtomicOp::CompareAndSwap => unreachable!("a compare-and-swap has two operands"),
     }
 }

@@ -42,6 +42,8 @@ pub enum Action {
         state: Option<u64>,
         pending: Option<i64>,
     },
+    /// One more arrival is pending, of a `cp.async.mbarrier.arrive`.
+    Raise,
     /// An arrival for which too few are pending (UB-M6).
     Exceed {
         count: i64,
@@ -124,6 +126,7 @@ fn apply(state: Option<State>, action: Action, n_lives: u64) -> Option<Option<St
             state.tx += change;
             state = state.completed_if_possible();
         }
+        Action::Raise => state.pending += 1,
         Action::Arrive { count, expects, drops, state: told, pending, .. } => {
             let as_told = told.is_none_or(|told| told == state.phase % LIFE)
                 && pending.is_none_or(|pending| pending == state.pending);
@@ -213,6 +216,17 @@ impl Phases {
     /// From everything that made a phase complete to the waits that it let through.
     pub fn completions(&self, events: &[Event]) -> Relation {
         self.edges(events, |action| matches!(action, Action::Arrive { .. } | Action::Transact { .. }))
+    }
+    /// Of both, what asynchronous operations signal.
+    pub fn async_signals(&self, events: &[Event]) -> Relation {
+        let completions = self.completions(events);
+        let mut signals = Relation::new(events.len());
+        for from in (0..events.len()).filter(|&from| events[from].operation.is_some()) {
+            for to in (0..events.len()).filter(|&to| completions.contains(from, to)) {
+                signals.insert(from, to);
+            }
+        }
+        signals
     }
     fn edges(&self, events: &[Event], is_source: impl Fn(Action) -> bool) -> Relation {
         let mut edges = Relation::new(events.len());

@@ -31,8 +31,14 @@ impl Memory {
             let grain = widths.min().expect("a storage is declared by an object");
             assert!(grain <= 8, "16-byte objects are unsupported by the twin");
             memory.grain.push(grain);
-            let InitialBytes::Known(bytes) = &storage.initial else {
-                panic!("memory without initialiser is unsupported by the twin")
+            let is_map =
+                kernel.objects.iter().any(|o| o.storage == id && o.element == ElementKind::Tensormap);
+            // What a tensor map holds means nothing here: only who has written it does.
+            let nothing = vec![0; storage.size_bytes as usize];
+            let bytes = match &storage.initial {
+                InitialBytes::Known(bytes) => bytes,
+                InitialBytes::Unknown if is_map => &nothing,
+                InitialBytes::Unknown => panic!("memory without initialiser is unsupported by the twin"),
             };
             let n_instances = match storage.space {
                 Space::Global | Space::Param => 1,
@@ -74,10 +80,15 @@ impl Memory {
             .map(|part| if part == 0 { value & mask } else { value >> (bits as usize * part) & mask })
             .collect()
     }
-    /// The granules of a global scalar.
-    pub fn of_object(&self, object: &Object) -> Vec<usize> {
-        assert!(object.dimensions.is_empty(), "arrays are unsupported in the twin's outcomes");
+    /// Name, storage and granules of each element of a global object: `x`, or `x[0]` and so on.
+    pub fn elements(&self, object: &Object) -> Vec<(String, u32, Vec<usize>)> {
         let storage = object.storage.index() as u32;
-        self.covered(storage, 0, object.offset_bytes, u32::from(object.width) / 8)
+        let size = u32::from(object.width) / 8;
+        let covered = |element: u32| self.covered(storage, 0, object.offset_bytes + element * size, size);
+        match object.dimensions[..] {
+            [] => vec![(object.name.clone(), storage, covered(0))],
+            [n] => (0..n).map(|i| (format!("{}[{i}]", object.name), storage, covered(i))).collect(),
+            _ => panic!("arrays of several dimensions are unsupported in the twin's outcomes"),
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! PTX's memory model over one combination of runs, in the words of the specification's §1, as an edition reads them.
 //!
 //! Readings where `edition` does not say otherwise: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5,
-//! A-17 (a proxy fence is in the CTA of the access whose proxy it is of),
-//! A-38 (no control dependencies), A-46.
+//! A-16 (the owner's CTA; none between async accesses of a cluster), A-17 (a
+//! proxy fence is in the CTA of the access whose proxy it is of), A-19, A-20 (cumulative), A-22, A-27 (the signal is of the
+//! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
+
+mod asynchronous;
 
 use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
@@ -21,6 +24,8 @@ pub struct Model<'a> {
     pub ms: Relation,
     /// The CTA of each thread.
     ctas: Vec<u32>,
+    /// CTAs of a cluster.
+    cluster_size: u32,
     /// Release patterns: first operation, and the strong write (§1.8).
     release_patterns: Vec<(usize, usize)>,
     /// Acquire patterns: the strong read, and last operation (§1.8).
@@ -44,6 +49,7 @@ impl<'a> Model<'a> {
             edition,
             ms: Relation::new(n),
             ctas: threads.iter().map(Thread::cta).collect(),
+            cluster_size: threads.first().map_or(1, |thread| thread.launch.ctas),
             release_patterns: Vec::new(),
             acquire_patterns: Vec::new(),
         };
@@ -135,6 +141,14 @@ impl<'a> Model<'a> {
             if w.release {
                 patterns.push((write, write));
             }
+            if let Some(issue) = w.operation {
+                // §1.8, 4 and 5: the fence, or the release operation, comes before what is started.
+                patterns.extend(self.event(issue).release.then_some((issue, write)));
+                let fences = self.all().filter(|&first| self.po(first, issue));
+                let fences =
+                    fences.filter(|&first| self.event(first).release && self.is_pattern_fence(first));
+                patterns.extend(fences.map(|first| (first, write)));
+            }
             for first in self.all().filter(|&first| self.po(first, write)) {
                 let f = self.event(first);
                 let on_m = f.is_write() && f.location == w.location && self.pattern_address(first, write);
@@ -209,7 +223,7 @@ impl<'a> Model<'a> {
     /// What lets a blocked thread go on has happened, by an order over program order and unblocking, which must be
     /// well-founded: this is its closure.
     pub fn justification(&self, rf: &ReadsFrom) -> Relation {
-        let mut order = self.combination.po.clone();
+        let mut order = self.combination.happening();
         order.add(&self.combination.releases_wait);
         for (&read, sources) in rf {
             if self.event(read).unblocks {
@@ -288,7 +302,7 @@ impl<'a> Model<'a> {
     /// MM-36 as MB-22, BR-12 and BR-14 read it: an arrival stands for a strong write that each wait it lets through has read,
     /// so both must be in each other's scope, and so must be the ends of the patterns around them.
     fn add_signals(&self, sw: &mut Relation) {
-        for arrival in self.all() {
+        for arrival in self.all().filter(|&arrival| self.event(arrival).operation.is_none()) {
             for wait in self.all() {
                 if !self.combination.signals.contains(arrival, wait) || !self.ms.contains(arrival, wait) {
                     continue;
@@ -300,18 +314,23 @@ impl<'a> Model<'a> {
                             && self.is_pattern_fence(first))
                 });
                 for first in first {
-                    for last in self.all() {
-                        let acquires = (last == wait && self.event(wait).acquire)
-                            || (self.po(wait, last)
-                                && self.event(last).acquire
-                                && self.is_pattern_fence(last));
-                        if acquires && self.ms.contains(first, last) {
+                    for last in self.acquired_at(wait) {
+                        if self.ms.contains(first, last) {
                             sw.insert(first, last);
                         }
                     }
                 }
             }
         }
+    }
+
+    /// Last operations of the acquire patterns that start with a wait.
+    fn acquired_at(&self, wait: usize) -> impl Iterator<Item = usize> + '_ {
+        let is_last = move |last: usize| {
+            (last == wait && self.event(wait).acquire)
+                || (self.po(wait, last) && self.event(last).acquire && self.is_pattern_fence(last))
+        };
+        self.all().filter(move |&last| is_last(last))
     }
 
     /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
@@ -328,11 +347,12 @@ impl<'a> Model<'a> {
             }
         }
         self.add_signals(&mut sw);
-        let bc = self.base_causality(&sw);
+        let bc = self.with_operations(&self.base_causality(&sw));
         let mut cause = if self.edition.causality_by_location {
             let ppbc = self.proxy_preserved(&bc);
             let mut cause = obs.then(&ppbc);
             cause.add(&ppbc);
+            cause.add(&self.across_halves(&obs, &bc));
             cause
         } else {
             let mut after = bc.clone();
@@ -443,6 +463,12 @@ impl<'a> Model<'a> {
             for b in self.all() {
                 let (ea, eb) = (self.event(a), self.event(b));
                 if !bc.contains(a, b) || !ea.overlaps(eb) {
+                    continue;
+                }
+                if [ea, eb].iter().any(|e| matches!(e.proxy, Proxy::Async | Proxy::Tensormap)) {
+                    if self.passes_async_proxy(bc, a, b) {
+                        ppbc.insert(a, b);
+                    }
                     continue;
                 }
                 let stops = self.proxy_fences_needed(a, b);

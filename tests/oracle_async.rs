@@ -1,0 +1,123 @@
+//! The checker against its dull twin on small random programs of asynchronous operations, from committed seeds.
+//! `FENCEPOST_ORACLE_ASYNC_PROGRAMS=N` compares N of them, `FENCEPOST_ORACLE_ASYNC_SEED=S` others.
+
+#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+
+use fencepost::encode::Treatment;
+use fencepost_tests::litmus::shipped_model;
+use fencepost_tests::oracle::asynchronous::{FEATURES, PLAN, PROVED_WITH, RESULTS, compare_random};
+use fencepost_tests::oracle::synchronization::{Comparison, compare};
+
+/// Of the programs compared, one in so many at least has each thing the census looks for.
+const ONE_IN: usize = 100;
+
+#[test]
+fn random_programs_agree() {
+    let plan = PLAN.or_environment("FENCEPOST_ORACLE_ASYNC");
+    let model = shipped_model("ptx").expect("the model comes with Fencepost");
+    let counts = match compare_random(&model, plan) {
+        Ok(counts) => counts,
+        Err(complaints) => {
+            panic!("{} batches disagree\n{}", complaints.len(), complaints.join("\n\n"))
+        }
+    };
+    let compared = counts.of("compared");
+    println!(
+        "oracle_async: {compared} programs compared ({} of them with two readings), {} refused by the checker, {} too \
+         large to enumerate",
+        counts.of("readings that differ"),
+        counts.of("refused"),
+        counts.of("too large")
+    );
+    for name in FEATURES.iter().map(|&(name, _)| name).chain(RESULTS.iter().copied()) {
+        let n = counts.of(name);
+        println!("  {n:>6} with {name}");
+        assert!(n * ONE_IN >= compared, "{n} of {compared} programs have: {name}");
+    }
+    for (_, name) in PROVED_WITH {
+        let n = counts.of(name);
+        println!("  {n:>6} {name}");
+        assert!(n > 0, "no program is {name}");
+    }
+    assert!(compared * 2 > plan.n_programs, "most programs must be small enough");
+}
+
+/// What is too rare among random programs: asynchronous releases (§1.8, 4 and 5), and scopes of halves of proxy fences.
+const SHAPES: &[(&str, &str, bool)] = &[
+    (
+        "st.async.release publishes what came before",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1;
+    if ctaid == 0 { st.weak.u64 [g[0]], 2; st.async.release.gpu.global.u64 [x], 1; }
+    if ctaid == 1 { await (ld.acquire.gpu.u64 [x]) == 1; let r = ld.weak.u64 [g[0]]; }",
+        false,
+    ),
+    (
+        "not what came after",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1;
+    if ctaid == 0 { st.async.release.gpu.global.u64 [x], 1; st.weak.u64 [g[0]], 2; }
+    if ctaid == 1 { await (ld.acquire.gpu.u64 [x]) == 1; let r = ld.weak.u64 [g[0]]; }",
+        true,
+    ),
+    (
+        "a fence before red.async publishes",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
+    mbarrier.init.shared::cta.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
+    if ctaid == 0 {
+        st.weak.u64 [g[0]], 2; fence.acq_rel.cluster;
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [mapa(s[0], 1)], 1, [mapa(m, 1)];
+    }
+    if ctaid == 1 { await (ld.acquire.cluster.shared::cta.u64 [s[0]]) == 1; let r = ld.weak.u64 [g[0]]; }",
+        false,
+    ),
+    (
+        "red.async without a fence does not",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
+    mbarrier.init.shared::cta.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
+    if ctaid == 0 {
+        st.weak.u64 [g[0]], 2;
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [mapa(s[0], 1)], 1, [mapa(m, 1)];
+    }
+    if ctaid == 1 { await (ld.acquire.cluster.shared::cta.u64 [s[0]]) == 1; let r = ld.weak.u64 [g[0]]; }",
+        true,
+    ),
+    (
+        "halves for a tensor map, wide",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
+    if ctaid == 0 {
+        tensormap.replace.tile.global_address.global.b1024.b64 [map], g;
+        fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u64 [x], 1;
+    }
+    if ctaid == 1 {
+        await (ld.relaxed.gpu.u64 [x]) == 1; fence.proxy.tensormap::generic.acquire.gpu [map], 128;
+        cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [s[0]];
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    }",
+        false,
+    ),
+    (
+        "halves for a tensor map, one of them narrow",
+        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
+    if ctaid == 0 {
+        tensormap.replace.tile.global_address.global.b1024.b64 [map], g;
+        fence.proxy.tensormap::generic.release.cta; st.relaxed.gpu.u64 [x], 1;
+    }
+    if ctaid == 1 {
+        await (ld.relaxed.gpu.u64 [x]) == 1; fence.proxy.tensormap::generic.acquire.gpu [map], 128;
+        cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [s[0]];
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    }",
+        true,
+    ),
+];
+
+#[test]
+fn shapes_agree() {
+    let model = shipped_model("ptx").expect("the model comes with Fencepost");
+    for (name, body, racy) in SHAPES {
+        let text = format!("//! target sm_100 ptx 9.4\nkernel k {{\n    launch {{ {body}\n");
+        match compare(&model, &text, Treatment::DEFAULT) {
+            Ok(Comparison::Agreed { races, .. }) => assert_eq!(races, *racy, "{name}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
