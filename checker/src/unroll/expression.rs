@@ -217,7 +217,7 @@ impl Unroller<'_> {
     }
 
     /// States that `index .. index + extra` is below `n`, where that is not plain, and narrows the path to it.
-    fn check_bounds(
+    pub(super) fn check_bounds(
         &mut self,
         state: &mut State,
         object: &Object,

@@ -47,7 +47,13 @@ impl Unroller<'_> {
                 "copied in part",
             ));
         }
-        self.resolve(state, frame, address, (bytes / width_bytes) as usize)
+        let Some(first) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
+        // A copy goes on from row to row.
+        let kernel = self.kernel;
+        let object = &kernel.objects[first.object];
+        let extra = u64::from((bytes / width_bytes).saturating_sub(1));
+        self.check_bounds(state, object, object.n_elements(), first.index, extra, address.span);
+        Ok((state.live != TermPool::FALSE).then_some(first))
     }
 
     /// Reads and writes of a copy; whether each is a read. Beyond `copied` bytes, and if `ignored`, zeros are written.
