@@ -7,6 +7,7 @@ mod deadlock;
 pub mod diagnostic;
 pub mod json;
 mod lifetime;
+mod operation;
 pub mod summary;
 pub mod trace;
 pub mod wording;

@@ -140,6 +140,10 @@ fn relevant(
     let accesses: BTreeSet<EventId> =
         executed().filter(|&event| location(event).is_some_and(|at| locations.contains(&at))).collect();
     threads.extend(accesses.iter().map(|&event| graph.events[event].agent));
+    // Whoever started an operation is part of its story.
+    let issuers: Vec<Option<AgentId>> =
+        threads.iter().map(|agent| agent.map(|agent| graph.hierarchy.issuer(agent))).collect();
+    threads.extend(issuers);
     executed()
         .filter(|&event| match graph.events[event].kind {
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),

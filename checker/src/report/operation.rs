@@ -1,0 +1,88 @@
+//! Words for what asynchronous operations have to do with a race, and for fences that are about other memory.
+
+use super::wording::Words;
+use crate::event::{EventId, EventKind, RestrictedFence};
+use crate::explain::Explanation;
+
+impl Words<'_> {
+    /// That nothing says that an operation is done, and what would.
+    pub(super) fn not_completed(
+        &self,
+        event: EventId,
+        other: EventId,
+        known: Option<EventId>,
+        explanation: &Explanation,
+    ) -> String {
+        let graph = self.graph();
+        let agent = graph.events[event].agent;
+        let signal = graph.mbarriers.iter().find_map(|mbarrier| {
+            let own = mbarrier.operations.iter().any(|operation| {
+                graph.events[operation.event].agent == agent && agent.is_some() && operation.event != event
+            });
+            own.then(|| mbarrier.name.clone())
+        });
+        let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
+        let over = match signal {
+            Some(name) => format!("it is over once a wait for {name} has seen its complete-tx"),
+            None => "it is over once the thread that started it has waited for its group".to_owned(),
+        };
+        let end = self.end(other, explanation);
+        let gap = match known {
+            Some(wait) => format!(
+                "{} of {} knows it, but nothing leads from there to {end}",
+                self.quoted(wait),
+                self.thread(wait)
+            ),
+            None => "no wait of this execution says so".to_owned(),
+        };
+        format!("{what}: {over}; {gap}; nor is {end} ordered before its start")
+    }
+
+    /// What a restricted fence is about, and where an access is instead.
+    pub(super) fn not_covered(&self, fence: EventId, access: EventId, explanation: &Explanation) -> String {
+        let kind = match self.graph().events[fence].kind {
+            EventKind::RestrictedFence(kind) => kind,
+            EventKind::AsyncFence(space) => {
+                return format!(
+                    "{} of {} is about `{}` memory only: it orders nothing for {}",
+                    self.quoted(fence),
+                    self.thread(fence),
+                    space.suffix(),
+                    self.end(access, explanation)
+                );
+            }
+            _ => return String::new(),
+        };
+        let about = match kind {
+            RestrictedFence::ReleaseShared => "releases only accesses of its own CTA's shared memory",
+            RestrictedFence::AcquireShared => "acquires only for accesses of its cluster's shared memory",
+            RestrictedFence::ReleaseInits => "releases only its own thread's `mbarrier.init`s, no data",
+            RestrictedFence::ReleaseAlias => "releases only for accesses through another virtual address",
+            RestrictedFence::AcquireAlias => "acquires only for accesses through another virtual address",
+            RestrictedFence::ReleaseAsync => {
+                "releases only accesses of its own CTA's shared memory, to asynchronous operations"
+            }
+            RestrictedFence::ReleaseAsyncReads => {
+                "releases only its own thread's reads of shared memory, to asynchronous operations"
+            }
+            RestrictedFence::AcquireAsync => {
+                "acquires only for asynchronous operations on its cluster's shared memory"
+            }
+            RestrictedFence::ReleaseTensormap(_) => "releases only to reads of a tensor map by tensor copies",
+            RestrictedFence::AcquireTensormap { .. } => {
+                "acquires only for reads of its tensor map by tensor copies"
+            }
+        };
+        let place = self.graph().events[access].kind.access().map_or_else(String::new, |access| {
+            let location = &self.graph().locations[access.location];
+            let space = if location.cta.is_some() { "shared" } else { "global" };
+            format!("; `{}` is {space} memory", location.name)
+        });
+        format!(
+            "{} of {} {about}{place}: it orders nothing for {}",
+            self.quoted(fence),
+            self.thread(fence),
+            self.end(access, explanation)
+        )
+    }
+}

@@ -1,0 +1,200 @@
+//! PTX instructions with their operands and every default filled in.
+
+use super::{Address, AsyncOp, Expression, MbarrierOp, ProxyFenceKind, RegisterId};
+use crate::span::Span;
+use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
+
+/// A PTX instruction with its defaults resolved.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The opcode as PTX would print it with every default written out, e.g. `ld.weak.global.u32`.
+    pub text: String,
+    /// Where the opcode (without operands) is.
+    pub opcode_span: Span,
+    /// What it does.
+    pub kind: InstructionKind,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum InstructionKind {
+    /// `ld`: one scalar read per element of a vector, unordered among themselves (MM-8).
+    Load {
+        /// One destination per element; `None` for `_`.
+        destinations: Vec<Option<RegisterId>>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Acquire`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
+        scope: Scope,
+    },
+    /// `st`.
+    Store {
+        /// One value per element.
+        values: Vec<Expression>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Release`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// As for loads.
+        scope: Scope,
+    },
+    /// `atom`.
+    Atomic {
+        /// Gets the old value; `None` for the sink `_` (then it acquires nothing: A-7).
+        destination: Option<RegisterId>,
+        /// The operation.
+        op: AtomicOp,
+        /// One operand; two (compare, then swap) for CAS.
+        operands: Vec<Expression>,
+        /// Where.
+        address: Address,
+        /// `Relaxed`, `Acquire`, `Release` or `AcqRel`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+    /// `red`: its read never acquires (MM-24).
+    Reduction {
+        /// The operation; not CAS, not exchange.
+        op: AtomicOp,
+        /// The operand.
+        operand: Expression,
+        /// Where.
+        address: Address,
+        /// `Relaxed` or `Release`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+    /// A thread fence, or `membar` (which is `fence.sc`, FN-10).
+    Fence {
+        /// Its sem.
+        sem: FenceSem,
+        /// Its scope.
+        scope: Scope,
+        /// `.sync_restrict`: the objects it is about (FN-7, FN-8); then the scope is `Cluster`.
+        restrict: Option<SyncRestrict>,
+    },
+    /// `fence.mbarrier_init.release.cluster`: releases earlier `mbarrier.init`s of the thread, nothing else (FN-9).
+    MbarrierInitFence,
+    /// `fence.proxy.alias` (FN-11).
+    AliasFence,
+    /// Any other proxy fence.
+    ProxyFence(ProxyFenceKind),
+    /// `tensormap.cp_fenceproxy`: copies 128 bytes and releases them to the tensormap proxy (FN-21).
+    TensormapCopyFence {
+        /// In global memory.
+        destination: Address,
+        /// In the own CTA's shared memory.
+        source: Address,
+        /// Scope of the release.
+        scope: Scope,
+    },
+    /// `bar` / `barrier` (§3.1).
+    Barrier {
+        /// sync, arrive or red.
+        kind: BarrierKind,
+        /// Barrier id, 32 bits; constants are in 0..=15.
+        id: Expression,
+        /// Participating thread count, 32 bits; absent: all threads of the CTA.
+        count: Option<Expression>,
+        /// `.aligned` (always so for `bar`).
+        aligned: bool,
+        /// In litmus tests, the name of the dynamic round: executions meet if name and id are the same, whoever has any
+        /// takes part, and the count is one of threads.
+        instance: Option<u32>,
+    },
+    /// `bar.warp.sync mask` (BR-8).
+    WarpSync {
+        /// Mask of lanes, 32 bits.
+        mask: Expression,
+    },
+    /// `barrier.cluster.arrive` (BR-9).
+    ClusterArrive {
+        /// `Release` or `Relaxed` (BR-14).
+        sem: Sem,
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `barrier.cluster.wait`, which always acquires (BR-11).
+    ClusterWait {
+        /// `.aligned`
+        aligned: bool,
+    },
+    /// `elect.sync`: waits for all lanes of the mask, chooses one; orders no memory (AS-42).
+    ElectSync {
+        /// Gets the chosen lane, 32 bits.
+        leader: Option<RegisterId>,
+        /// Gets 1 in the chosen lane and 0 elsewhere, 1 bit.
+        predicate: Option<RegisterId>,
+        /// Mask of lanes, 32 bits.
+        mask: Expression,
+    },
+    /// An `mbarrier` instruction (§4).
+    Mbarrier(MbarrierOp),
+    /// `getctarank`: the rank of the CTA that an address is in (AS-43).
+    GetCtaRank {
+        /// Gets the rank, 32 bits; `None` for `_`.
+        destination: Option<RegisterId>,
+        /// In shared memory; nothing is accessed.
+        address: Address,
+    },
+    /// An asynchronous operation, or a wait for some (§5).
+    Async(Box<AsyncOp>),
+    /// `setmaxnreg`: no memory effect; an increase may wait for registers that other warps give back (AS-41).
+    SetMaxRegisters {
+        /// `.inc` rather than `.dec`.
+        increase: bool,
+        /// Registers per thread: 24 to 256, a multiple of 8.
+        count: u32,
+    },
+}
+
+/// Which form of `bar`.
+#[derive(Clone, Debug)]
+pub enum BarrierKind {
+    /// Arrives and waits.
+    Sync,
+    /// Arrives only.
+    Arrive,
+    /// Arrives, waits and combines a predicate over the participants.
+    Reduce {
+        /// Gets the result: 32 bits for `popc`, 1 bit for `and`/`or`.
+        destination: RegisterId,
+        /// How to combine.
+        op: BarrierReduction,
+        /// Width 1 (a `!` before it is part of the expression).
+        predicate: Expression,
+    },
+}
+
+/// How `bar.red` combines predicates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum BarrierReduction {
+    Popc,
+    And,
+    Or,
+}
+
+/// Operations of `atom` and `red`; `Signed*` for `.s32`/`.s64`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum AtomicOp {
+    Add,
+    /// `old >= operand ? 0 : old + 1`
+    Inc,
+    /// `old == 0 || old > operand ? operand : old - 1`
+    Dec,
+    Min,
+    Max,
+    SignedMin,
+    SignedMax,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+}
