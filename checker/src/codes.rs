@@ -292,6 +292,11 @@ const FINDINGS: &[Code] = &[
         "a multicast names a CTA that the cluster does not have"
     ),
     finding!(
+        "async::own-cta",
+        "async-own-cta",
+        "an operation for the memory of other CTAs names that of the own"
+    ),
+    finding!(
         "async::single-cta",
         "async-single-cta",
         "`st.async` or `red.async` in a cluster of a single CTA"

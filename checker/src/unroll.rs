@@ -155,7 +155,8 @@ fn run<'a>(
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
     let mut unroller = Unroller::new(program, kernel, launch, options);
     unroller.barriers = BarrierLog::new(loose);
-    if options.starts {
+    let may_cancel = asynchronous::may_cancel(program, kernel) && !launch.resident;
+    if options.starts || may_cancel {
         unroller.declare_starts();
     }
     let parameters = unroller.declare_parameters();

@@ -20,7 +20,7 @@ pub fn explain(
     if refined("race.tensormap") {
         return of_tensormap(graph, witness, pair);
     }
-    if refined("race.cross-proxy") && !refined("race.mixed-size") {
+    if refined("race.cross-proxy") {
         return across_proxies(graph, model, witness, pair);
     }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);

@@ -55,7 +55,7 @@ impl Window {
             }),
             Self::TensorMap(location, offset) => {
                 access.location == location
-                    && graph.terms.constant_value(access.offset).is_none_or(|at| at == u128::from(offset))
+                    && graph.terms.constant_value(access.offset) == Some(u128::from(offset))
             }
         }
     }

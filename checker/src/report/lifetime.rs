@@ -38,11 +38,12 @@ impl Words<'_> {
             Subject::Lifetime { access, owner, ended: true, .. }
                 if self.is_own_operation(*access, *owner) =>
             {
-                Some(
-                    "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
-                 copy from shared memory; for one into it, wait for the phase of its mbarrier",
-                )
+                Some(self.wait_for_own(*access))
             }
+            Subject::Lifetime { access, ended: true, .. } if self.operation_name(*access).is_some() => Some(
+                "let a thread of the CTA whose memory it is wait for the operation (the phase of the mbarrier that it \
+                 signals) before that CTA ends; a cluster barrier does not wait for asynchronous operations",
+            ),
             Subject::Lifetime { ended: true, .. } => Some(
                 "let every thread of the cluster pass a cluster barrier after the last access of a peer's memory: \
                  `barrier.cluster.arrive; barrier.cluster.wait;` before the kernel ends",
@@ -57,6 +58,30 @@ impl Words<'_> {
                  they start",
             ),
             _ => None,
+        }
+    }
+
+    /// What the operation of an access is called, if it is one's.
+    fn operation_name(&self, access: EventId) -> Option<&str> {
+        let graph = &self.case.outcome.graph;
+        let operation = graph.hierarchy.operation(graph.events[access].agent?)?;
+        Some(&operation.name)
+    }
+
+    /// How a thread waits for an operation that it or its CTA has started.
+    fn wait_for_own(&self, access: EventId) -> &'static str {
+        match self.operation_name(access) {
+            Some("matrix operation") => {
+                "wait for it before the thread ends: `wgmma.wait_group.sync.aligned 0`"
+            }
+            Some("cp.async") => {
+                "wait for it before the thread ends: `cp.async.wait_all`, or the phase of the mbarrier that \
+                 `cp.async.mbarrier.arrive` arrives at"
+            }
+            _ => {
+                "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
+                 copy from shared memory; for one into it, wait for the phase of its mbarrier"
+            }
         }
     }
 

@@ -19,6 +19,8 @@ mod matrix;
 mod store;
 mod transfer;
 
+pub use cancel::may_cancel;
+
 use super::access::Strength;
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
@@ -134,7 +136,6 @@ impl Unroller<'_> {
         copy: &AsyncCopy,
     ) -> Result<(), UnrollError> {
         let Some(to) = self.run_of_bytes(state, frame, &copy.destination, copy.bytes)? else { return Ok(()) };
-        let Some(from) = self.run_of_bytes(state, frame, &copy.source, copy.bytes)? else { return Ok(()) };
         let copied = match &copy.source_bytes {
             Some(bytes) => self.known_number(state, frame, bytes, "number of source bytes")?,
             None => copy.bytes,
@@ -155,6 +156,29 @@ impl Unroller<'_> {
             Some(ignore) => self.evaluate(&state.env, frame, ignore)?,
             None => TermPool::FALSE,
         };
+        self.require_alignment(state, to, copy.bytes, copy.destination.span);
+        // What is not read need not be there (AS-9).
+        let not_ignored = self.graph.terms.not(ignored);
+        let live = self.graph.terms.and(state.live, not_ignored);
+        let mut reading = State { live, env: state.env.clone() };
+        let from = if copied == 0 {
+            self.place(&state.env, frame, &copy.source)?
+        } else {
+            let place = self.run_of_elements(&mut reading, frame, &copy.source, copied)?;
+            match place {
+                Some(place) => place,
+                None if ignored == TermPool::FALSE => {
+                    state.live = TermPool::FALSE;
+                    return Ok(());
+                }
+                None => self.place(&state.env, frame, &copy.source)?,
+            }
+        };
+        if copied > 0 {
+            self.require_alignment(&mut reading, from, copy.bytes, copy.source.span);
+            let skipped = self.graph.terms.and(state.live, ignored);
+            state.live = self.graph.terms.or(skipped, reading.live);
+        }
         let operation = self.start(state, site, "cp.async", Sem::Weak, Scope::Cta)?;
         let strength = weak();
         let transfer = transfer::Transfer { from, to, bytes: copy.bytes, proxy: Proxy::Generic, strength };
@@ -258,7 +282,7 @@ impl Unroller<'_> {
                 open.push(commit.guard);
             }
         }
-        let missing = (pending + 1).saturating_sub(n_certain);
+        let missing = pending.saturating_add(1).saturating_sub(n_certain);
         if missing == 0 {
             return TermPool::TRUE;
         }

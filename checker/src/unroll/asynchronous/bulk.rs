@@ -16,6 +16,8 @@ use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 
 /// Bulk copies are of so many bytes and start at multiples of them (AS-12).
 const GRANULE_BYTES: u32 = 16;
+/// Most elements of a box.
+const BOX_MAX: u32 = 1 << 14;
 
 /// An end of a copy, with everything known of it.
 #[derive(Clone)]
@@ -78,6 +80,13 @@ impl Unroller<'_> {
             let what = format!("copies into cta rank {rank} and signals an mbarrier of rank {signal_rank}");
             let help = "name an mbarrier in the CTA that the data goes to";
             self.misuse(state, "async::mbarrier-elsewhere", "UB-A3", what, help, mbarrier.span);
+            return Ok(());
+        }
+        let from_shared = matches!(&ends.from, End::Bytes { run, .. } if self.kernel.objects[run.object].space == Space::Shared);
+        if from_shared && rank == own {
+            let what = "copies from its own shared memory into its own shared memory".to_owned();
+            let help = "name the memory of another CTA of the cluster, or copy with `ld` and `st`";
+            self.misuse(state, "async::own-cta", "UB-A3", what, help, span);
             return Ok(());
         }
         let mut targets = vec![(None, TermPool::TRUE)];
@@ -179,7 +188,7 @@ impl Unroller<'_> {
                 let map = self.place(&state.env, frame, &tensor.map)?;
                 let object = &self.kernel.objects[map.object];
                 let Some(described) = &object.tensor else { continue };
-                let n: u32 = described.box_dimensions.iter().product();
+                let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
                 return Ok(Some(n * u32::from(self.kernel.objects[described.object].width / 8)));
             }
         }
@@ -196,27 +205,42 @@ impl Unroller<'_> {
         match end {
             BulkEnd::Memory(address) => {
                 let Some(run) = self.run_of_bytes(state, frame, address, bytes)? else { return Ok(None) };
-                self.require_alignment(state, run, address.span);
+                self.require_alignment(state, run, GRANULE_BYTES, address.span);
                 Ok((state.live != TermPool::FALSE).then_some(End::Bytes { run, span: address.span }))
             }
             BulkEnd::Tensor(tensor) => Ok(self.boxed(state, frame, tensor)?.map(End::Tensor)),
         }
     }
 
-    fn require_alignment(&mut self, state: &mut State, run: Run, span: Span) {
+    pub(super) fn require_alignment(&mut self, state: &mut State, run: Run, bytes: u32, span: Span) {
         let first = self.first_byte(run);
         let terms = &mut self.graph.terms;
-        let granule = terms.constant(u128::from(GRANULE_BYTES), 32);
+        let granule = terms.constant(u128::from(bytes), 32);
         let rest = terms.binary(BinaryOp::Remainder, first, granule);
         let zero = terms.constant(0, 32);
         let aligned = terms.equal(rest, zero);
         let misuse = Misuse {
             code: "async::misaligned",
             rule: "UB-A2",
-            what: "copies in bulk from or to an address that is no multiple of 16 bytes".to_owned(),
-            help: "choose offsets that are multiples of 16 bytes",
+            what: format!(
+                "accesses an address that is no multiple of {bytes} bytes, as this operation needs"
+            ),
+            help: "choose offsets that are multiples of the size: 16 bytes for a bulk copy",
         };
         self.require(state, aligned, misuse, span);
+    }
+
+    /// The number of elements of a box, which are copied one by one.
+    fn box_elements(&self, dimensions: &[u32], span: Span) -> Result<u32, UnrollError> {
+        let n = dimensions.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
+        match u32::try_from(n) {
+            Ok(n) if n <= BOX_MAX => Ok(n),
+            _ => Err(UnrollError::TooLarge {
+                limit: "elements of a tensor box",
+                value: u64::from(BOX_MAX),
+                span,
+            }),
+        }
     }
 
     /// The elements of a box: row-major, those outside the tensor marked.
@@ -236,7 +260,7 @@ impl Unroller<'_> {
             coordinates.push(self.graph.terms.resize(coordinate, 32));
         }
         let mut elements = Vec::new();
-        let n: u32 = described.box_dimensions.iter().product();
+        let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
         for number in 0..n {
             let mut rest = number;
             let mut position = vec![0; described.box_dimensions.len()];
@@ -302,6 +326,10 @@ impl Unroller<'_> {
     fn read_map(&mut self, operation: Operation, map: Place) -> Result<Option<EventId>, UnrollError> {
         if self.kernel.objects[map.object].space == Space::Param {
             return Ok(None);
+        }
+        if self.graph.terms.constant_value(map.index).is_none() {
+            let span = self.graph.sites[operation.site].span;
+            return Err(unknown_map(span));
         }
         let piece = Piece { run: map, offset_bytes: 0, width_bytes: 8 };
         let how = (Proxy::Tensormap, super::weak());
@@ -446,10 +474,13 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
         let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
-        let position = self.next_position();
-        let part = super::super::access::Part { low_bit: 0, width: 64 };
-        let (_, value) = self.read_event(state.live, site, position, (from, 0), part, super::weak())?;
-        self.write_map(state, site, to, value)?;
+        // The lanes of a warp do it together, once.
+        if self.graph.hierarchy.threads[self.agent].lane == 0 {
+            let position = self.next_position();
+            let part = super::super::access::Part { low_bit: 0, width: 64 };
+            let (_, value) = self.read_event(state.live, site, position, (from, 0), part, super::weak())?;
+            self.write_map(state, site, to, value)?;
+        }
         let position = self.next_position();
         let fence = RestrictedFence::ReleaseTensormap(scope);
         let fence = self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
@@ -469,12 +500,7 @@ impl Unroller<'_> {
         let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
         let first = self.first_byte(place);
         let Some(offset) = self.graph.terms.constant_value(first) else {
-            return Err(UnrollError::unsupported(
-                "unsupported::tensormap-index",
-                "which tensor map this is must be known before the kernel runs",
-                address.span,
-                "this index depends on values read or on parameters",
-            ));
+            return Err(unknown_map(address.span));
         };
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
@@ -483,6 +509,15 @@ impl Unroller<'_> {
         self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
         Ok(())
     }
+}
+
+fn unknown_map(span: Span) -> UnrollError {
+    UnrollError::unsupported(
+        "unsupported::tensormap-index",
+        "which tensor map this is must be known before the kernel runs",
+        span,
+        "this index depends on values read or on parameters",
+    )
 }
 
 /// Both ends of a copy.

@@ -1,6 +1,7 @@
 //! `clusterlaunchcontrol`: asking for the work of a cluster that has not started (AS-39).
 //!
-//! Which request succeeds is left open, so every outcome is checked; successful responses name different clusters.
+//! Which request succeeds is left open, so every outcome is checked; successful responses name different clusters, none of
+//! which has started or ever starts.
 //! Cannot: tell that a request after a failed one is undefined (UB-A10).
 
 use super::super::access::Strength;
@@ -9,7 +10,10 @@ use super::super::{State, UnrollError, Unroller};
 use super::WRITES;
 use super::transfer::Piece;
 use crate::event::{AtomicClass, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
-use fencepost_dsl::kernel::program::{Address, CancelQuery, Expression, RegisterId};
+use fencepost_dsl::kernel::program::{
+    Address, AsyncOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId, Statement,
+    StatementKind,
+};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// Bits of a response.
@@ -65,13 +69,16 @@ impl Unroller<'_> {
     fn response(&mut self, guard: TermRef) -> TermRef {
         let terms = &mut self.graph.terms;
         let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
-        let n_ctas = u128::from(self.graph.hierarchy.launch.ctas * self.graph.hierarchy.launch.clusters);
-        let (_, ctaid) = terms.fresh_in_range(32, 0, n_ctas.saturating_sub(1), UnknownKind::Response);
+        let (_, cluster) = terms.fresh(32, UnknownKind::Response);
+        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch.ctas), 32);
+        let ctaid = terms.binary(fencepost_dsl::kernel::program::BinaryOp::Multiply, cluster, n_ctas);
         let wide = terms.resize(ctaid, RESPONSE_WIDTH);
         let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
         let high = terms.binary(fencepost_dsl::kernel::program::BinaryOp::ShiftLeft, wide, amount);
         let low = terms.resize(succeeds, RESPONSE_WIDTH);
         let value = terms.binary(fencepost_dsl::kernel::program::BinaryOp::Or, high, low);
+        self.name_a_waiting_cluster(guard, succeeds, cluster);
+        let terms = &mut self.graph.terms;
         for other in &self.asynchronous.responses {
             let theirs = terms.extract(other.value, 0, 1);
             let their_ctaid = terms.extract(other.value, CTAID_AT, 32);
@@ -82,6 +89,25 @@ impl Unroller<'_> {
         }
         self.asynchronous.responses.push(Response { guard, value });
         value
+    }
+
+    /// Only a cluster of the own device that has not started can be cancelled, and it never starts then.
+    fn name_a_waiting_cluster(&mut self, guard: TermRef, succeeds: TermRef, cluster: TermRef) {
+        let n_clusters = self.graph.hierarchy.launch.clusters;
+        let first = self.graph.hierarchy.threads[self.agent].gpu * n_clusters;
+        let mut names_one = TermPool::FALSE;
+        for number in 0..n_clusters {
+            let started = self.graph.starts.get((first + number) as usize).copied().unwrap_or(TermPool::TRUE);
+            let terms = &mut self.graph.terms;
+            let this = terms.constant(u128::from(number), 32);
+            let is_this = terms.equal(cluster, this);
+            let waits = terms.not(started);
+            let named = terms.and(is_this, waits);
+            names_one = terms.or(names_one, named);
+        }
+        let asked = self.graph.terms.and(guard, succeeds);
+        let term = self.graph.terms.implies(asked, names_one);
+        self.graph.constraints.push(Constraint { term });
     }
 
     pub(super) fn query_cancel(
@@ -116,4 +142,21 @@ impl Unroller<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a kernel, or a function it may call, cancels clusters.
+pub fn may_cancel(program: &Program, kernel: &Kernel) -> bool {
+    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+    bodies.into_iter().any(|body| any_cancels(body))
+}
+
+fn any_cancels(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        StatementKind::Instruction(instruction) => matches!(&instruction.kind,
+            InstructionKind::Async(operation) if matches!(**operation, AsyncOp::TryCancel { .. })),
+        StatementKind::If { then, otherwise, .. } => any_cancels(then) || any_cancels(otherwise),
+        StatementKind::For { body, .. } => any_cancels(body),
+        StatementKind::While { prelude, body, .. } => any_cancels(prelude) || any_cancels(body),
+        _ => false,
+    })
 }

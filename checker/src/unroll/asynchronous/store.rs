@@ -30,6 +30,18 @@ impl Unroller<'_> {
             }
             signal = Some((place, mbarrier.span));
         }
+        if store.values.len() > 1 {
+            let width_bytes = u32::from(self.kernel.objects[to.object].width / 8);
+            let bytes = width_bytes * u32::try_from(store.values.len()).unwrap_or(u32::MAX);
+            self.require_alignment(state, to, bytes, store.address.span);
+        }
+        let own = self.graph.hierarchy.threads[self.agent].cta;
+        if store.reduction.is_some() && signal.is_some() && to.rank.unwrap_or(own) == own {
+            let what = "updates its own CTA's shared memory asynchronously".to_owned();
+            let help = "name the memory of another CTA of the cluster, or use `red`";
+            self.misuse(state, "async::own-cta", "UB-A4", what, help, store.address.span);
+            return Ok(());
+        }
         if let Some((_, span)) = signal
             && self.graph.hierarchy.launch.ctas == 1
         {

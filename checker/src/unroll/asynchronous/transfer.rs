@@ -47,11 +47,23 @@ impl Unroller<'_> {
                 "copied in part",
             ));
         }
+        self.run_of_elements(state, frame, address, bytes)
+    }
+
+    /// The same, where the last element may be needed in part.
+    pub(super) fn run_of_elements(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        address: &Address,
+        bytes: u32,
+    ) -> Result<Option<Run>, UnrollError> {
         let Some(first) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
+        let width_bytes = u32::from(self.kernel.objects[first.object].width / 8);
         // A copy goes on from row to row.
         let kernel = self.kernel;
         let object = &kernel.objects[first.object];
-        let extra = u64::from((bytes / width_bytes).saturating_sub(1));
+        let extra = u64::from(bytes.div_ceil(width_bytes).saturating_sub(1));
         self.check_bounds(state, object, object.n_elements(), first.index, extra, address.span);
         Ok((state.live != TermPool::FALSE).then_some(first))
     }
@@ -64,7 +76,9 @@ impl Unroller<'_> {
         copied: u32,
         ignored: TermRef,
     ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+        // Whole pieces are read or filled with zeros.
         let piece = self.piece_bytes(transfer.from, transfer.to, transfer.strength);
+        let piece = if copied == 0 { piece } else { piece.min(1 << copied.trailing_zeros()) };
         let Transfer { proxy, strength, .. } = *transfer;
         let not_ignored = self.graph.terms.not(ignored);
         let guard = self.graph.terms.and(operation.guard, not_ignored);
@@ -134,7 +148,8 @@ impl Unroller<'_> {
         let guard = self.graph.terms.and(guard, changes);
         let write = self.write_in(operation, guard, WRITES + 1, to, new, (proxy, strength))?;
         self.graph.rmw.push((read, write));
-        Ok(vec![(read, true), (write, false)])
+        // To whoever waits for reads only, it is the write that counts.
+        Ok(vec![(read, false), (write, false)])
     }
 
     pub(super) fn read_in(
