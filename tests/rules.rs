@@ -24,6 +24,13 @@ const COVERED: &[(&str, &[&str])] = &[
     ("warp-barriers", &["UB-W1", "BR-8"]),
     ("cluster-barriers", &["UB-C1", "UB-C2", "UB-C3", "R-12", "BR-14", "P-1"]),
     ("lifetime-and-progress", &["L-1", "L-2", "P-2", "P-3"]),
+    (
+        "asynchronous-operations",
+        &[
+            "R-3", "R-6", "R-7", "R-8", "R-9", "AS-37", "R-10", "R-13", "UB-A2", "UB-A3", "UB-A5", "UB-A7",
+            "UB-A11", "L-3", "L-4",
+        ],
+    ),
 ];
 
 /// Pages of races and hangs are about more than one rule and do not name each.
