@@ -168,6 +168,7 @@ impl Unroller<'_> {
             .collect();
         self.require_init(object, &operations);
         self.limit_drops(object, &operations, expected);
+        self.limit_raises(&operations, expected)?;
         self.limit_age(object, &operations);
         self.limit_overtaking(object, &operations);
         let is_ordered = expected.is_initialised && self.needs_order(object, &operations, &seen)?;

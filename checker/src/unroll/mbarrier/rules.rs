@@ -1,7 +1,7 @@
 //! Rules about mbarriers that depend on how often and in which phase things happen: what is never initialised, who drops
 //! out last, states that are too old, and waits that a later phase lets through.
 
-use super::super::Unroller;
+use super::super::{UnrollError, Unroller};
 use super::phase::{Expected, Interval};
 use super::{Operation, OperationKind, TX_WIDTH};
 use crate::event::{EventKind, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait};
@@ -91,6 +91,28 @@ impl Unroller<'_> {
             };
             self.oblige_at(operation.event, misuse, operation.guard, some_left);
         }
+    }
+
+    /// `cp.async.mbarrier.arrive` makes one more arrival pending; that a count near its limit overflows is not decided
+    /// (UB-M10).
+    pub(super) fn limit_raises(
+        &self,
+        operations: &[(Operation, Interval)],
+        expected: Expected,
+    ) -> Result<(), UnrollError> {
+        let mut raises =
+            operations.iter().filter(|(operation, _)| matches!(operation.kind, OperationKind::Raise));
+        let n_raises = u32::try_from(raises.clone().count()).unwrap_or(u32::MAX);
+        let Some((raise, _)) = raises.next() else { return Ok(()) };
+        if expected.most.saturating_add(n_raises) < 1 << 20 {
+            return Ok(());
+        }
+        Err(UnrollError::unsupported(
+            "unsupported::mbarrier-operand",
+            "whether one more pending arrival fits a count this large is not checked by this version",
+            raise.span,
+            "one more arrival is pending from here on",
+        ))
     }
 
     /// A state is of the present phase or of the last (UB-M11).
