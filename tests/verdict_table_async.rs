@@ -394,14 +394,14 @@ fn across_ctas_the_fence_is_on_the_async_side() {
 fn a_response_is_reused_after_both_halves() {
     let frame = "//! target sm_100 ptx 9.4
 kernel k {
-    launch { ctas: 2 }
+    launch { clusters: 2, ctas: 2 }
     shared response: b128 = 0;
     shared full: mbarrier;
     mbarrier.init.shared::cta.b64 [full], 1;
     barrier.cluster.arrive;
     barrier.cluster.wait;
     mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
-    if ctaid == 0 {
+    if cluster_ctarank == 0 {
         clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [response], [full];
     }
     await mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 [full], 0;
@@ -412,7 +412,7 @@ kernel k {
     barrier.cluster.wait;
     @2
     mbarrier.arrive.expect_tx.relaxed.cta.shared::cta.b64 _, [full], 16;
-    if ctaid == 0 {
+    if cluster_ctarank == 0 {
         if cancelled {
             clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [response], [full];
         }
