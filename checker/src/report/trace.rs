@@ -149,6 +149,7 @@ fn relevant(
             | EventKind::AsyncFence(_)
             | EventKind::AsyncWait
             | EventKind::MatrixFence
+            | EventKind::Tensor(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
@@ -258,6 +259,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         | EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
         | EventKind::MatrixFence
+        | EventKind::Tensor(_)
         | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
         | EventKind::CtaExit(_) => instruction,
