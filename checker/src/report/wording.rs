@@ -2,7 +2,9 @@
 
 use super::Case;
 use crate::encode::goal::MBARRIER;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, RestrictedFence, TensorEvent, UnknownKind};
+use crate::event::{
+    AgentId, EventGraph, EventId, EventKind, MbarrierRole, RestrictedFence, TensorEvent, UnknownKind,
+};
 use crate::explain::chain::TensorLink;
 use crate::explain::{
     Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
@@ -477,7 +479,8 @@ impl Words<'_> {
         missing: TensorLink,
         known: Option<EventId>,
     ) -> String {
-        let known = known.map_or_else(String::new, |event| format!("{} of {}", self.quoted(event), self.thread(event)));
+        let known = known
+            .map_or_else(String::new, |event| format!("{} of {}", self.quoted(event), self.thread(event)));
         let issuer = |event: EventId| {
             let agent = self.graph().events[event].agent;
             agent.map_or_else(String::new, |agent| self.agent(self.graph().hierarchy.issuer(agent)))
@@ -490,7 +493,9 @@ impl Words<'_> {
                  and a wait for its mbarrier for products and copies"
             ),
             TensorLink::EndUnused => {
-                format!("{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}")
+                format!(
+                    "{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}"
+                )
             }
             TensorLink::FenceBefore => format!(
                 "{first} goes on to {second} without `tcgen05.fence::before_thread_sync` after (1): neither program order \

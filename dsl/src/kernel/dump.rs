@@ -1,9 +1,9 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements, Expression,
-    ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object, Program,
-    ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
+    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
+    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object,
+    Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -313,8 +313,10 @@ impl Names<'_> {
         match op {
             TensorOp::Multiply(product) => {
                 let (a, b) = (many(&product.a), many(&product.b));
-                let accumulates =
-                    product.accumulates.as_ref().map_or_else(String::new, |v| format!(" if {}", self.expression(v)));
+                let accumulates = product
+                    .accumulates
+                    .as_ref()
+                    .map_or_else(String::new, |v| format!(" if {}", self.expression(v)));
                 format!("{} += {a} * {b}{accumulates}", many(&product.accumulator))
             }
             TensorOp::Copy { destination, source } => format!("{} <- {}", many(destination), many(source)),
@@ -325,7 +327,9 @@ impl Names<'_> {
                 format!("{} <- {}", self.address(destination), self.expression(value))
             }
             TensorOp::Commit { mbarrier, multicast } => {
-                let to = multicast.as_ref().map_or_else(String::new, |mask| format!(", to {}", self.expression(mask)));
+                let to = multicast
+                    .as_ref()
+                    .map_or_else(String::new, |mask| format!(", to {}", self.expression(mask)));
                 format!("{}{to}", self.address(mbarrier))
             }
             TensorOp::Allocate { slot, columns } => format!("{} <- {columns} columns", self.address(slot)),

@@ -13,8 +13,8 @@ use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use asynchronous::{
-    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField, TensorOpcode,
-    check_reduction_type,
+    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
+    TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 

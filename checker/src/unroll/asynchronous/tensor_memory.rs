@@ -20,7 +20,9 @@ use crate::event::{
     ObligationKind, SiteId, TensorEvent, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct, Width};
+use fencepost_dsl::kernel::program::{
+    Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct, Width,
+};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 use std::collections::BTreeMap;
 
@@ -467,7 +469,7 @@ impl Unroller<'_> {
             for one in all.iter().filter(|one| one.object.is_none()) {
                 let guard = self.graph.terms.and(one.guard, ended);
                 let misuse = Misuse {
-                    code: "lifetime::tensor-memory-kept",
+                    code: "async::tensor-memory-kept",
                     rule: "UB-A8",
                     what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated"
                         .to_owned(),
@@ -492,8 +494,7 @@ impl Unroller<'_> {
     fn refuse_again(&self, all: &[Allocation]) -> Result<(), UnrollError> {
         let taken: Vec<&Allocation> = all.iter().filter(|one| one.object.is_none()).collect();
         let mut freed = all.iter().filter(|one| one.object.is_some());
-        let storages =
-            self.kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
+        let storages = self.kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
         let refuse = |message: &str, span: Span| {
             Err(UnrollError::unsupported(
                 "unsupported::tensor-allocation",
@@ -511,10 +512,16 @@ impl Unroller<'_> {
             known
         });
         if let (Some(again), true) = (again, taken.len() > 1) {
-            return refuse("tensor memory that is allocated again after a `tcgen05.dealloc` is not checked", again.span);
+            return refuse(
+                "tensor memory that is allocated again after a `tcgen05.dealloc` is not checked",
+                again.span,
+            );
         }
         if let Some(last) = taken.get(storages) {
-            return refuse("more allocations of tensor memory than `tmem` objects are not checked", last.span);
+            return refuse(
+                "more allocations of tensor memory than `tmem` objects are not checked",
+                last.span,
+            );
         }
         let total: u32 = taken.iter().map(|one| one.columns).sum();
         match taken.last() {

@@ -194,8 +194,12 @@ impl Body<'_> {
                 }
                 if space == Space::Tensor {
                     let message = format!("`{}` is tensor memory", name.text);
-                    let error =
-                        Diagnostic::new("validate::tensor-access", message, address.span, "not for this instruction");
+                    let error = Diagnostic::new(
+                        "validate::tensor-access",
+                        message,
+                        address.span,
+                        "not for this instruction",
+                    );
                     let help = "only `tcgen05` instructions access it: `tcgen05.ld`, `tcgen05.st`, `tcgen05.cp`, `tcgen05.mma`";
                     return Err(self.report(error.with_help(help).with_rule("AS-29")));
                 }

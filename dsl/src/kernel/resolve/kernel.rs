@@ -328,7 +328,9 @@ impl Body<'_> {
         };
         let error = Diagnostic::new("validate::tensor-object", message, name.place.0, label);
         Err(self.report(
-            error.with_help(format!("write `tmem {}: u32;`, and `view` for parts of it", name.text)).with_rule("AS-29"),
+            error
+                .with_help(format!("write `tmem {}: u32;`, and `view` for parts of it", name.text))
+                .with_rule("AS-29"),
         ))
     }
 

@@ -273,9 +273,13 @@ impl Body<'_> {
             );
         }
         if self.space_of(&address) == Some(Space::Tensor) {
-            let message = format!("`{}` is tensor memory, which is not passed to functions here", memory.name.text);
-            let error = Diagnostic::new("unsupported::tensor-reference", message, address.span, "tensor memory");
-            return Err(self.report(error.with_help("access it in the kernel, or declare no function for it")));
+            let message =
+                format!("`{}` is tensor memory, which is not passed to functions here", memory.name.text);
+            let error =
+                Diagnostic::new("unsupported::tensor-reference", message, address.span, "tensor memory");
+            return Err(
+                self.report(error.with_help("access it in the kernel, or declare no function for it"))
+            );
         }
         if let AddressBase::Object(object) = address.base {
             let object = self.objects[object].clone();

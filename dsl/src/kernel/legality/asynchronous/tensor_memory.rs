@@ -54,7 +54,15 @@ const SHAPES: [&str; 10] = [
 ];
 /// What is known to PTX and changes what is accessed.
 const UNSUPPORTED: [&str; 9] = [
-    "cta_group::2", "ws", "sp", "block_scale", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "red", "sync_restrict::shared::read::mma::a",
+    "cta_group::2",
+    "ws",
+    "sp",
+    "block_scale",
+    "kind::mxf8f6f4",
+    "kind::mxf4",
+    "kind::mxf4nvf4",
+    "red",
+    "sync_restrict::shared::read::mma::a",
 ];
 /// The word by which a commit says what it does.
 const ARRIVES: &str = "mbarrier::arrive::one";
@@ -75,7 +83,11 @@ pub(in crate::kernel::legality) fn check_tensor(
         "mma" => {
             let kind = rest.iter().find(|modifier| KINDS.contains(&modifier.text));
             let Some(kind) = kind else {
-                return Err(form(opcode, format!("`{}` needs its kind", opcode.text), "write `tcgen05.mma.cta_group::1.kind::f16`"));
+                return Err(form(
+                    opcode,
+                    format!("`{}` needs its kind", opcode.text),
+                    "write `tcgen05.mma.cta_group::1.kind::f16`",
+                ));
             };
             let kind = kind.text.trim_start_matches("kind::").to_owned();
             (TensorOpcode::Multiply { kind }, &["cta_group::1"], &KINDS)
@@ -92,18 +104,15 @@ pub(in crate::kernel::legality) fn check_tensor(
         "wait::st" => (TensorOpcode::Wait { stores: true }, &["sync", "aligned"], &[]),
         "fence::before_thread_sync" => (TensorOpcode::Fence { before: true }, &[], &[]),
         "fence::after_thread_sync" => (TensorOpcode::Fence { before: false }, &[], &[]),
-        "alloc" => {
-            (TensorOpcode::Allocate, &["cta_group::1", "sync", "aligned", "b32"], &["shared::cta"])
-        }
+        "alloc" => (TensorOpcode::Allocate, &["cta_group::1", "sync", "aligned", "b32"], &["shared::cta"]),
         "dealloc" => (TensorOpcode::Free, &["cta_group::1", "sync", "aligned", "b32"], &[]),
-        "relinquish_alloc_permit" => {
-            (TensorOpcode::Relinquish, &["cta_group::1", "sync", "aligned"], &[])
-        }
+        "relinquish_alloc_permit" => (TensorOpcode::Relinquish, &["cta_group::1", "sync", "aligned"], &[]),
         "shift" => return Err(unsupported_modifier(opcode, *name)),
         _ => return Err(no_operation(opcode)),
     };
     for &modifier in rest {
-        if !needed.contains(&modifier.text) && !more.contains(&modifier.text) && !is_layout(&found, modifier) {
+        if !needed.contains(&modifier.text) && !more.contains(&modifier.text) && !is_layout(&found, modifier)
+        {
             let known: Vec<&str> = needed.iter().chain(more).copied().collect();
             return Err(unknown_modifier(opcode, modifier, &known));
         }
@@ -123,7 +132,8 @@ pub(in crate::kernel::legality) fn check_tensor(
 fn is_layout(found: &TensorOpcode, modifier: Modifier<'_>) -> bool {
     let text = modifier.text;
     let is_count = || {
-        text.strip_prefix('x').is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n.is_power_of_two() && n <= 128))
+        text.strip_prefix('x')
+            .is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n.is_power_of_two() && n <= 128))
     };
     match found {
         TensorOpcode::Multiply { .. } => text.starts_with("collector::") || text == "ashift",
@@ -136,7 +146,11 @@ fn is_layout(found: &TensorOpcode, modifier: Modifier<'_>) -> bool {
 
 fn no_operation(opcode: &Opcode<'_>) -> Diagnostic {
     let message = format!("`{}` is not an operation of `tcgen05`", opcode.text);
-    form(opcode, message, "write `tcgen05.mma`, `cp`, `ld`, `st`, `commit`, `wait::ld`, `wait::st`, `fence::before_thread_sync`, `fence::after_thread_sync`, `alloc`, `dealloc` or `relinquish_alloc_permit`")
+    form(
+        opcode,
+        message,
+        "write `tcgen05.mma`, `cp`, `ld`, `st`, `commit`, `wait::ld`, `wait::st`, `fence::before_thread_sync`, `fence::after_thread_sync`, `alloc`, `dealloc` or `relinquish_alloc_permit`",
+    )
 }
 
 fn form(opcode: &Opcode<'_>, message: String, help: &str) -> Diagnostic {

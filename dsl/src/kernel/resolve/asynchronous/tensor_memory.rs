@@ -45,7 +45,8 @@ impl Body<'_> {
                 };
                 if let (Some(_), Some(rank)) = (&multicast, &mbarrier.rank) {
                     let message = "a multicast commit names the mbarrier of the own CTA";
-                    let error = Diagnostic::new("validate::peer-address", message, rank.span, "in a peer CTA");
+                    let error =
+                        Diagnostic::new("validate::peer-address", message, rank.span, "in a peer CTA");
                     return Err(self.report(error.with_help("leave the `mapa` out").with_rule("AS-30")));
                 }
                 TensorOp::Commit { mbarrier, multicast }
