@@ -488,7 +488,6 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
-    ("unsupported::tmem", "tensor memory is not checked by this version"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
