@@ -120,6 +120,11 @@ const FINDINGS: &[Code] = &[
         "race-matrix-register",
         "registers of a matrix operation are accessed while it may still use them"
     ),
+    finding!(
+        "race::tensor-memory",
+        "race-tensor-memory",
+        "two operations on tensor memory are not ordered by what counts for it"
+    ),
     finding!("race::async-writes", "race-async-writes", "two asynchronous operations write the same bytes"),
     finding!(
         "race::not-carried",
@@ -274,6 +279,21 @@ const FINDINGS: &[Code] = &[
         "lifetime::operation-pending",
         "lifetime-operation-pending",
         "a CTA may end while an asynchronous operation still uses its shared memory"
+    ),
+    finding!(
+        "lifetime::tensor-memory-freed",
+        "lifetime-tensor-memory-freed",
+        "tensor memory is deallocated while an operation may still use it"
+    ),
+    finding!(
+        "lifetime::alloc-after-relinquish",
+        "lifetime-alloc-after-relinquish",
+        "tensor memory may be allocated after its CTA has relinquished the permit"
+    ),
+    finding!(
+        "async::tensor-memory-kept",
+        "async-tensor-memory-kept",
+        "a CTA ends with tensor memory that it has not deallocated"
     ),
     finding!("async::bad-size", "async-bad-size", "a copy has a size that PTX does not allow"),
     finding!(
@@ -445,6 +465,10 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::launch-control-form", "not a form of `clusterlaunchcontrol`"),
     ("validate::max-registers", "`setmaxnreg` takes a constant of 24 to 256, a multiple of 8"),
     ("validate::matrix-form", "not a form of `wgmma`"),
+    ("validate::tensor-form", "not a form of `tcgen05`"),
+    ("validate::tensor-columns", "tensor memory has 32 to 512 columns, a power of two"),
+    ("validate::tensor-access", "only `tcgen05` instructions access tensor memory"),
+    ("validate::tensor-object", "tensor memory has no initial value and no alias"),
     ("validate::register-operand", "registers that are declared as an object are needed here"),
     ("validate::register-access", "registers are read and written with `mov`"),
     ("validate::await-side-effect", "what is awaited must only read"),
@@ -469,7 +493,6 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
-    ("unsupported::tmem", "tensor memory is not checked by this version"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
@@ -488,6 +511,8 @@ const INPUT: &[(&str, &str)] = &[
         "unsupported::expect-tx",
         "bytes are announced after the last arrival of the thread, and mbarriers are only counted",
     ),
+    ("unsupported::tensor-reference", "tensor memory is passed to a function"),
+    ("unsupported::tensor-allocation", "tensor memory is allocated again, or may have to wait for columns"),
     ("unsupported::async-operand", "a size or mask is not known before the kernel runs"),
     ("unsupported::copy-size", "a copy moves a part of an element"),
     ("unsupported::tensormap-address", "a tensor map describes one object, which does not change"),

@@ -11,6 +11,7 @@ pub mod proxy;
 pub mod race;
 pub mod reading;
 pub mod repair;
+pub mod tensor_memory;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
@@ -148,6 +149,11 @@ pub struct ReadFact {
 /// The flag for tensor maps that were not acquired.
 pub const TENSORMAP: &str = "tensormap-not-acquired";
 
+/// The flag for tensor memory that is deallocated while it is used.
+pub const TENSOR_FREED: &str = "lifetime-tensor-freed";
+/// The flag for allocations of tensor memory after the permit was relinquished.
+pub const TENSOR_RELINQUISHED: &str = "lifetime-tensor-relinquished";
+
 /// Reads shown that only say how a thread got to a failed condition.
 const CONTEXT_MAX: usize = 3;
 
@@ -164,6 +170,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             } else if name == TENSORMAP {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
+            } else if let Some((code, rules)) = tensor_flag(name) {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare(code, Property::Lifetime, rules, subject)
             } else if let Some((code, rule)) = mbarrier_flag(name) {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare(code, Property::Barrier, vec![rule], subject)
@@ -189,6 +198,15 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
     explanation.property = finding.property;
     explanation.parameters = parameters(graph, witness);
     explanation
+}
+
+/// Page and rules of a flag about the allocation of tensor memory.
+fn tensor_flag(name: &str) -> Option<(&'static str, Vec<&'static str>)> {
+    match name {
+        TENSOR_FREED => Some(("lifetime::tensor-memory-freed", vec!["AS-34", "UB-A8"])),
+        TENSOR_RELINQUISHED => Some(("lifetime::alloc-after-relinquish", vec!["AS-34", "UB-A8"])),
+        _ => None,
+    }
 }
 
 /// Page and rule of a flag about mbarriers.

@@ -139,6 +139,7 @@ pub fn unroll(
     }
     unroller.finish_barriers()?;
     unroller.finish_mbarriers()?;
+    unroller.finish_allocations()?;
     unroller.finish_peers()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
@@ -271,7 +272,7 @@ impl<'a> Unroller<'a> {
             let name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
             let n_threads = u32::try_from(self.graph.hierarchy.n_threads()).unwrap_or(u32::MAX);
             let instances = match storage.space {
-                Space::Shared => n_ctas,
+                Space::Shared | Space::Tensor => n_ctas,
                 Space::Register => n_threads,
                 Space::Global | Space::Param => 1,
             };
@@ -290,6 +291,7 @@ impl<'a> Unroller<'a> {
                     storage: id,
                     name,
                     is_register: storage.space == Space::Register,
+                    is_tensor: storage.space == Space::Tensor,
                     size_bytes: storage.size_bytes,
                     initial: storage.initial.clone(),
                     cta: (storage.space == Space::Shared).then_some(CtaId(instance)),

@@ -124,6 +124,8 @@ pub enum Space {
     Shared,
     /// One instance per thread: registers that asynchronous matrix operations access.
     Register,
+    /// One instance per CTA: tensor memory, which only `tcgen05` instructions access.
+    Tensor,
     /// Kernel parameters (`__grid_constant__`), read-only; tensor maps only.
     Param,
 }
@@ -134,6 +136,7 @@ impl fmt::Display for Space {
             Self::Global => "global",
             Self::Shared => "shared",
             Self::Register => "register",
+            Self::Tensor => "tmem",
             Self::Param => "param",
         })
     }

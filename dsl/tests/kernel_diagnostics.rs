@@ -88,7 +88,6 @@ fn names_and_types() {
         ("nothing(1);", "resolve::unknown-function", "nothing"),
         ("let m: mbarrier = 1;", "resolve::unknown-type", "shared bar: mbarrier;"),
         ("global m: tensormap;", "validate::tensormap", "tensormap of src[4]"),
-        ("shared m: tmem;", "unsupported::tmem", "not checked"),
     ] {
         check_body(body, code, part);
     }

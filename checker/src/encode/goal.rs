@@ -50,14 +50,21 @@ pub struct ReachableGoal {
 }
 
 /// Whether a flag is looked for: refinements are for found executions only, and without accesses of a peer's shared memory
-/// there is nothing to say of its lifetime.
+/// there is nothing to say of its lifetime, nor without tensor memory of its allocation.
 pub fn is_asked(flag: &Flag, graph: &EventGraph) -> bool {
-    let is_idle = flag.name.starts_with(LIFETIME) && graph.peer_accesses.is_empty();
+    let is_idle = if flag.name.starts_with(TENSOR) {
+        graph.locations.iter().all(|location| !location.is_tensor)
+            && graph.events.iter().all(|event| event.kind.tensor().is_none())
+    } else {
+        flag.name.starts_with(LIFETIME) && graph.peer_accesses.is_empty()
+    };
     !flag.name.contains('.') && !is_idle
 }
 
 /// Flags about the lifetime of shared memory start like this.
 pub const LIFETIME: &str = "lifetime-";
+/// … those about the allocation of tensor memory like this.
+const TENSOR: &str = "lifetime-tensor-";
 /// How the names of flags about mbarriers start.
 pub const MBARRIER: &str = "mbarrier-";
 

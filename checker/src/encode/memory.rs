@@ -293,6 +293,7 @@ impl Encoder<'_> {
             | BaseRelation::Issue
             | BaseRelation::Start
             | BaseRelation::Completion
+            | BaseRelation::Pipelined
             | BaseRelation::PhaseOrder
             | BaseRelation::InPhaseOrder
             | BaseRelation::BarrierOrder => {

@@ -55,6 +55,8 @@ pub struct EventGraph {
     pub start_edges: Vec<BarrierEdge>,
     /// From what an asynchronous operation does to the instruction by which a thread knows that it is done (AS-7, AS-20).
     pub completion_edges: Vec<BarrierEdge>,
+    /// From what a `tcgen05` operation does to what another one does that the hardware starts in order with it (AS-29).
+    pub pipelined_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to those that happen in a later phase of it.
     pub phase_edges: Vec<BarrierEdge>,
     /// From an operation on an mbarrier to one of the same phase that comes after it.
@@ -101,6 +103,7 @@ impl EventGraph {
             issue_edges: Vec::new(),
             start_edges: Vec::new(),
             completion_edges: Vec::new(),
+            pipelined_edges: Vec::new(),
             phase_edges: Vec::new(),
             moment_edges: Vec::new(),
             turn_edges: Vec::new(),
@@ -115,7 +118,7 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 9] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 10] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
@@ -123,6 +126,7 @@ impl EventGraph {
             (BaseRelation::Issue, &self.issue_edges),
             (BaseRelation::Start, &self.start_edges),
             (BaseRelation::Completion, &self.completion_edges),
+            (BaseRelation::Pipelined, &self.pipelined_edges),
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
             (BaseRelation::BarrierOrder, &self.turn_edges),
@@ -206,6 +210,8 @@ pub struct Location {
     pub name: String,
     /// Whether it is registers of one thread.
     pub is_register: bool,
+    /// Whether it is tensor memory of one CTA.
+    pub is_tensor: bool,
     /// Its size.
     pub size_bytes: u32,
     /// Its initial contents.
@@ -289,6 +295,8 @@ pub enum EventKind {
     },
     /// `wgmma.fence`.
     MatrixFence,
+    /// A `tcgen05` instruction that a thread executes itself, but for waits; a deallocation is followed by writes.
+    Tensor(TensorEvent),
     /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
     AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
@@ -311,6 +319,14 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// What a thread does about tensor memory by itself, if it is that.
+    pub fn tensor(&self) -> Option<TensorEvent> {
+        match self {
+            Self::Tensor(event) => Some(*event),
+            _ => None,
+        }
+    }
+
     /// The memory access, if it is one.
     pub fn access(&self) -> Option<&Access> {
         match self {
@@ -318,6 +334,21 @@ impl EventKind {
             _ => None,
         }
     }
+}
+
+/// What a thread does about tensor memory by itself (AS-29).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum TensorEvent {
+    /// `tcgen05.fence::before_thread_sync`.
+    FenceBefore,
+    /// `tcgen05.fence::after_thread_sync`.
+    FenceAfter,
+    /// `tcgen05.alloc`.
+    Allocate,
+    /// `tcgen05.dealloc`.
+    Free,
+    /// `tcgen05.relinquish_alloc_permit`.
+    Relinquish,
 }
 
 /// A fence of one direction that is about some operations only (FN-27).

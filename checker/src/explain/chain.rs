@@ -84,6 +84,21 @@ impl Nearby {
     }
 }
 
+/// What is missing between two operations on tensor memory; later ones are nearer to an order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum TensorLink {
+    /// Nothing says that the first has ended.
+    End,
+    /// Its thread knows, but nothing leads from there to the second.
+    EndUnused,
+    /// Its thread knows, and does not fence.
+    FenceBefore,
+    /// Nothing leads on from the fence, or the commit.
+    Execution,
+    /// The thread of the second does not fence.
+    FenceAfter,
+}
+
 /// Why a pair is not ordered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -222,6 +237,17 @@ pub enum Reason {
         /// Whether the copying thread acquires it before.
         is_acquired: bool,
     },
+    /// Accesses of tensor memory, and what is missing in the row of links that would order them.
+    TensorOrder {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+        /// The first missing link.
+        missing: TensorLink,
+        /// Where the end of the operation of (1) is known.
+        known: Option<EventId>,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -247,6 +273,7 @@ impl Reason {
             Self::StrongAliases { .. } => &["MM-18", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::TensorOrder { .. } => &["AS-31", "AS-32"],
             Self::NotCompleted { .. } => &["AS-2"],
             Self::NotCarried { .. } => &["MM-30"],
             Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
@@ -270,6 +297,9 @@ impl Reason {
             }
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
+            Self::TensorOrder { earlier, later, known, .. } => {
+                [earlier, later].into_iter().chain(known).collect()
+            }
             Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
             Self::NotCarried { operation, access } => vec![operation, access],
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
@@ -638,6 +668,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Tensor(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::CtaStart(_)

@@ -17,6 +17,9 @@ pub fn explain(
 ) -> Explanation {
     let links = Links::new(graph, model, witness);
     let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
+    if refined("race.tensor-memory") {
+        return super::tensor_memory::explain(graph, model, witness, pair);
+    }
     if refined("race.tensormap") {
         return of_tensormap(graph, witness, pair);
     }

@@ -9,7 +9,7 @@ use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, Role, TermKind, TermPool, TermRef,
+    MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -331,6 +331,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
     // thread fences are generic; so are operations on mbarriers (MB-20), the start of a releasing operation, and the
     // ends of patterns with a restricted fence, whose proxies the model file knows.
     let proxy = access
+        .filter(|access| !graph.locations[access.location].is_tensor)
         .map(|access| access.proxy)
         .or((fence.is_some() || restricted.is_some() || is_signal).then_some(Proxy::Generic))
         .or(proxy_fence.and_then(ProxyFence::proxy))
@@ -407,6 +408,11 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),
         BaseSet::Register => access.is_some_and(|access| graph.locations[access.location].is_register),
+        BaseSet::TensorMemory => access.is_some_and(|access| graph.locations[access.location].is_tensor),
+        BaseSet::TensorBefore => event.kind.tensor() == Some(TensorEvent::FenceBefore),
+        BaseSet::TensorAfter => event.kind.tensor() == Some(TensorEvent::FenceAfter),
+        BaseSet::TensorAllocate => event.kind.tensor() == Some(TensorEvent::Allocate),
+        BaseSet::TensorRelinquish => event.kind.tensor() == Some(TensorEvent::Relinquish),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),

@@ -153,6 +153,7 @@ fn relevant(
             | EventKind::AsyncFence(_)
             | EventKind::AsyncWait
             | EventKind::MatrixFence
+            | EventKind::Tensor(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::BarrierArrive
@@ -262,6 +263,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         | EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
         | EventKind::MatrixFence
+        | EventKind::Tensor(_)
         | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
         | EventKind::CtaExit(_) => instruction,

@@ -2,8 +2,11 @@
 
 use super::Case;
 use crate::encode::goal::MBARRIER;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, UnknownKind};
-use crate::explain::{Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSORMAP};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, TensorEvent, UnknownKind};
+use crate::explain::chain::TensorLink;
+use crate::explain::{
+    Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
+};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -131,7 +134,11 @@ impl Words<'_> {
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
             | EventKind::MatrixFence
+            | EventKind::Tensor(TensorEvent::FenceBefore | TensorEvent::FenceAfter)
             | EventKind::RestrictedFence(_) => "fence",
+            EventKind::Tensor(TensorEvent::Allocate) => "allocates",
+            EventKind::Tensor(TensorEvent::Free) => "deallocates",
+            EventKind::Tensor(TensorEvent::Relinquish) => "relinquishes",
             EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => "arrives",
             EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => "passes",
             EventKind::Issue { .. } => "issues",
@@ -168,6 +175,18 @@ impl Words<'_> {
                 "{} uses {} without having acquired it",
                 self.thread(*read),
                 self.object_instance(*read).unwrap_or_default()
+            ),
+            Subject::Flag { name, pair: (a, b) } if name == TENSOR_FREED => format!(
+                "{} of {} may not be over when {} deallocates {}",
+                self.quoted(*a),
+                self.thread(*a),
+                self.thread(*b),
+                self.object_instance(*b).unwrap_or_default()
+            ),
+            Subject::Flag { name, pair: (a, b) } if name == TENSOR_RELINQUISHED => format!(
+                "{} may allocate tensor memory after {} has relinquished the permit",
+                self.thread(*a),
+                self.thread(*b)
             ),
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
@@ -398,6 +417,9 @@ impl Words<'_> {
                      between them in the CTA of {end}{elsewhere}"
                 )
             }
+            Reason::TensorOrder { earlier, later, missing, known } => {
+                self.tensor_order(*earlier, *later, *missing, *known)
+            }
             Reason::NotCompleted { event, other, known } => self.not_completed(*event, *other, *known, explanation),
             Reason::NotCarried { operation, access } => format!(
                 "the only way between the two leads through {} (started by {}): whoever waits for it knows that its own \
@@ -447,6 +469,46 @@ impl Words<'_> {
         }
     }
 
+    /// Which link between two operations on tensor memory is missing.
+    fn tensor_order(
+        &self,
+        earlier: EventId,
+        later: EventId,
+        missing: TensorLink,
+        known: Option<EventId>,
+    ) -> String {
+        let known = known
+            .map_or_else(String::new, |event| format!("{} of {}", self.quoted(event), self.thread(event)));
+        let issuer = |event: EventId| {
+            let agent = self.graph().events[event].agent;
+            agent.map_or_else(String::new, |agent| self.agent(self.graph().hierarchy.issuer(agent)))
+        };
+        let (first, second) = (issuer(earlier), issuer(later));
+        match missing {
+            TensorLink::End => format!(
+                "operations on tensor memory are not in the order in which they are started, and nothing says that (1) is \
+                 over: `tcgen05.wait::ld` or `tcgen05.wait::st` of {first} for its loads and stores, a `tcgen05.commit` \
+                 and a wait for its mbarrier for products and copies"
+            ),
+            TensorLink::EndUnused => {
+                format!(
+                    "{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}"
+                )
+            }
+            TensorLink::FenceBefore => format!(
+                "{first} goes on to {second} without `tcgen05.fence::before_thread_sync` after (1): neither program order \
+                 nor release and acquire order tensor memory"
+            ),
+            TensorLink::Execution => format!(
+                "(1) is fenced in by {first}, but nothing leads from there to the start of (2) by {second}"
+            ),
+            TensorLink::FenceAfter => format!(
+                "{second} starts (2) without `tcgen05.fence::after_thread_sync` after it has learnt that (1) is over: \
+                 neither program order nor release and acquire order tensor memory"
+            ),
+        }
+    }
+
     fn proxy(&self, event: EventId) -> Proxy {
         self.graph().events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy)
     }
@@ -466,6 +528,7 @@ impl Words<'_> {
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
             | EventKind::MatrixFence
+            | EventKind::Tensor(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }

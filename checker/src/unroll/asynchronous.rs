@@ -17,6 +17,7 @@ mod bulk;
 mod cancel;
 mod matrix;
 mod store;
+mod tensor_memory;
 mod transfer;
 
 pub use cancel::may_cancel;
@@ -50,6 +51,7 @@ pub struct AsyncLog {
     fences: Vec<(EventId, TermRef)>,
     /// Matrix operations of the thread, by accumulator.
     matrices: Vec<matrix::Started>,
+    tensor: tensor_memory::TensorLog,
     /// Responses of `try_cancel` in the whole launch.
     responses: Vec<cancel::Response>,
 }
@@ -75,6 +77,7 @@ impl AsyncLog {
         self.commits.clear();
         self.fences.clear();
         self.matrices.clear();
+        self.tensor.start_thread();
     }
 }
 
@@ -123,6 +126,7 @@ impl Unroller<'_> {
             }
             AsyncOp::Matrix(matrix) => self.matrix(state, frame, site, matrix),
             AsyncOp::MatrixFence => self.matrix_fence(state, site),
+            AsyncOp::Tensor(operation) => self.tensor_memory(state, frame, site, operation),
             AsyncOp::TensormapReplace { map } => self.replace_tensormap(state, frame, site, map),
         }
     }

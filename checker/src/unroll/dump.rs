@@ -1,8 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, TermKind, TermPool,
-    TermRef,
+    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, TensorEvent, TermKind,
+    TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
@@ -104,6 +104,9 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for edge in &graph.completion_edges {
         writeln!(out, "completion e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
+    for edge in &graph.pipelined_edges {
+        writeln!(out, "pipelined e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    }
     for edge in &graph.phase_edges {
         writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
     }
@@ -137,6 +140,11 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Issue { .. } => "issue",
         EventKind::AsyncWait => "async-wait",
         EventKind::MatrixFence => "wgmma-fence",
+        EventKind::Tensor(TensorEvent::FenceBefore) => "tcgen05-before",
+        EventKind::Tensor(TensorEvent::FenceAfter) => "tcgen05-after",
+        EventKind::Tensor(TensorEvent::Allocate) => "tcgen05-alloc",
+        EventKind::Tensor(TensorEvent::Free) => "tcgen05-dealloc",
+        EventKind::Tensor(TensorEvent::Relinquish) => "tcgen05-relinquish",
         EventKind::BarrierArrive => "arrive",
         EventKind::BarrierWait => "wait",
         EventKind::ClusterArrive { .. } => "cluster-arrive",

@@ -8,7 +8,7 @@ use crate::event::{
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
     InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
-    UnaryOp, Width,
+    TensorOp, TensorProduct, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -294,6 +294,7 @@ impl Unroller<'_> {
         let instance = match (object.space, place.rank) {
             (Space::Global | Space::Param, _) => 0,
             (Space::Register, _) => self.agent.0,
+            (Space::Tensor, _) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
@@ -410,6 +411,16 @@ fn async_address(operation: &AsyncOp) -> Option<&Address> {
         AsyncOp::TryCancel { response, .. } => Some(response),
         AsyncOp::TensormapReplace { map } => Some(map),
         AsyncOp::Matrix(matrix) => Some(&matrix.accumulator),
+        AsyncOp::Tensor(operation) => match operation {
+            TensorOp::Multiply(TensorProduct { accumulator: elements, .. })
+            | TensorOp::Copy { destination: elements, .. }
+            | TensorOp::Free { object: elements, .. } => Some(&elements.address),
+            TensorOp::Load { source: address, .. }
+            | TensorOp::Store { destination: address, .. }
+            | TensorOp::Commit { mbarrier: address, .. }
+            | TensorOp::Allocate { slot: address, .. } => Some(address),
+            TensorOp::Wait { .. } | TensorOp::Fence { .. } | TensorOp::Relinquish => None,
+        },
         AsyncOp::MatrixFence | AsyncOp::Commit(_) | AsyncOp::Wait { .. } | AsyncOp::QueryCancel { .. } => {
             None
         }

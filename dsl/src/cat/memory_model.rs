@@ -195,6 +195,16 @@ base_names! {
         Async = "ASYNC",
         /// Accesses of registers that matrix operations access, too.
         Register = "REGISTER",
+        /// Accesses of tensor memory; those of threads themselves are deallocations.
+        TensorMemory = "TMEM",
+        /// `tcgen05.fence::before_thread_sync`.
+        TensorBefore = "TC-BEFORE",
+        /// `tcgen05.fence::after_thread_sync`.
+        TensorAfter = "TC-AFTER",
+        /// `tcgen05.alloc`.
+        TensorAllocate = "TC-ALLOC",
+        /// `tcgen05.relinquish_alloc_permit`.
+        TensorRelinquish = "TC-RELINQUISH",
         /// Accesses through the tensormap proxy.
         Tensormap = "TMAP",
         /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`.
@@ -265,6 +275,9 @@ base_names! {
         Start = "start",
         /// From what an asynchronous operation does to the instruction by which a thread knows that it is done.
         Completion = "completion",
+        /// From what a `tcgen05` operation does to what another one of its CTA does that comes after it if it is started after
+        /// it (AS-29).
+        Pipelined = "pipelined",
         /// From an arrival to a passage of the same barrier instance (MM-34, MM-37).
         BarrierSynchronization = "syncbar",
         /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about

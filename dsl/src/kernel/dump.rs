@@ -1,9 +1,9 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Expression,
-    ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object, Program,
-    ProxyFenceKind, Register, RegisterId, Statement, StatementKind, Width,
+    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
+    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object,
+    Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -300,7 +300,41 @@ impl Names<'_> {
                 let (a, b) = (self.address(&matrix.a), self.address(&matrix.b));
                 format!("{} {sign} {a} * {b}", self.address(&matrix.accumulator))
             }
+            AsyncOp::Tensor(op) => self.tensor_memory(op),
             AsyncOp::MatrixFence => String::new(),
+        }
+    }
+
+    fn tensor_memory(&self, op: &TensorOp) -> String {
+        let many = |elements: &Elements| match elements.count {
+            1 => self.address(&elements.address),
+            n => format!("{} x {n}", self.address(&elements.address)),
+        };
+        match op {
+            TensorOp::Multiply(product) => {
+                let (a, b) = (many(&product.a), many(&product.b));
+                let accumulates = product
+                    .accumulates
+                    .as_ref()
+                    .map_or_else(String::new, |v| format!(" if {}", self.expression(v)));
+                format!("{} += {a} * {b}{accumulates}", many(&product.accumulator))
+            }
+            TensorOp::Copy { destination, source } => format!("{} <- {}", many(destination), many(source)),
+            TensorOp::Load { destination, source } => {
+                format!("{} <- {}", self.address(destination), self.address(source))
+            }
+            TensorOp::Store { destination, value } => {
+                format!("{} <- {}", self.address(destination), self.expression(value))
+            }
+            TensorOp::Commit { mbarrier, multicast } => {
+                let to = multicast
+                    .as_ref()
+                    .map_or_else(String::new, |mask| format!(", to {}", self.expression(mask)));
+                format!("{}{to}", self.address(mbarrier))
+            }
+            TensorOp::Allocate { slot, columns } => format!("{} <- {columns} columns", self.address(slot)),
+            TensorOp::Free { object, columns } => format!("{}, {columns} columns", many(object)),
+            TensorOp::Wait { .. } | TensorOp::Fence { .. } | TensorOp::Relinquish => String::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use asynchronous::{
     AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
-    check_reduction_type,
+    TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 
@@ -171,6 +171,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
         "clusterlaunchcontrol" => asynchronous::check_launch_control(opcode, target),
+        "tcgen05" => asynchronous::check_tensor(opcode, target),
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
         "setmaxnreg" => asynchronous::check_max_registers(opcode, target),

@@ -342,6 +342,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Shared, "shared"),
     (Token::Param, "param"),
     (Token::Register, "register"),
+    (Token::TensorMemory, "tmem"),
     (Token::Texture, "texture"),
     (Token::Surface, "surface"),
     (Token::Constant, "constant"),

@@ -13,8 +13,8 @@ use crate::span::Span;
 use crate::vocabulary::{Proxy, Space};
 
 pub use asynchronous::{
-    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, MatrixOp,
-    Tensor, TensorBox,
+    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Elements,
+    MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
 };
 pub use instruction::{AtomicOp, BarrierKind, BarrierReduction, Instruction, InstructionKind};
 pub use synchronization::{

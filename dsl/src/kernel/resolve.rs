@@ -194,10 +194,7 @@ impl Checker {
             "pred" if !memory => 1,
             other => {
                 let span = ty.place.0;
-                let error = if let Some(code) = unsupported_type(other) {
-                    let message = format!("`{other}` objects are not checked by this version");
-                    Diagnostic::new(code, message, span, "known, not checked here")
-                } else if other == "mbarrier" {
+                let error = if other == "mbarrier" {
                     let message = "an mbarrier is memory, not a value";
                     Diagnostic::new("resolve::unknown-type", message, span, "not a type of values").with_help(
                         "declare `shared bar: mbarrier;`; a parameter takes its address: `bar: &mbarrier`",
@@ -216,12 +213,5 @@ impl Checker {
             }
         };
         Ok(width)
-    }
-}
-
-fn unsupported_type(name: &str) -> Option<&'static str> {
-    match name {
-        "tmem" => Some("unsupported::tmem"),
-        _ => None,
     }
 }

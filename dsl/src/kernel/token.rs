@@ -105,6 +105,8 @@ pub enum Token<'t> {
     Param,
     #[token("register")]
     Register,
+    #[token("tmem")]
+    TensorMemory,
     #[token("texture")]
     Texture,
     #[token("surface")]

@@ -434,7 +434,7 @@ impl Interpreter<'_> {
         let offset = object.offset_bytes + element * size;
         let instance = match (&address.rank, object.space) {
             (_, Space::Global | Space::Param) => 0,
-            (_, Space::Register) => panic!("matrix operations are unsupported by the twin"),
+            (_, Space::Register | Space::Tensor) => panic!("matrix operations are unsupported by the twin"),
             (None, Space::Shared) => self.thread.cta(),
             (Some(rank), Space::Shared) => {
                 let rank = evaluate(rank, &self.registers, self.thread).value;

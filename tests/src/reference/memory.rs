@@ -42,7 +42,7 @@ impl Memory {
             };
             let n_instances = match storage.space {
                 Space::Global | Space::Param => 1,
-                Space::Register => panic!("matrix operations are unsupported by the twin"),
+                Space::Register | Space::Tensor => panic!("matrix operations are unsupported by the twin"),
                 Space::Shared => launch.gpus * launch.clusters * launch.ctas,
             };
             for instance in 0..n_instances {

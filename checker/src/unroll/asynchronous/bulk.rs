@@ -115,7 +115,7 @@ impl Unroller<'_> {
     }
 
     /// The CTAs whose bits are set, with the condition for each.
-    fn multicast_targets(
+    pub(super) fn multicast_targets(
         &mut self,
         state: &mut State,
         mask: TermRef,

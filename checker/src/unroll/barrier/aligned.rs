@@ -152,6 +152,7 @@ impl Unroller<'_> {
                 _ if text.starts_with("barrier.cluster") => {
                     ("UB-C2", "let all lanes of the warp come to it in the same way, or leave `.aligned` out")
                 }
+                Some("tcgen05") => ("AS-34", "let all lanes of the warp come to it in the same way"),
                 Some("wgmma") => ("UB-A7", "let all lanes of the warpgroup come to it in the same way"),
                 Some("tensormap") => ("UB-F2", "let all lanes of the warp come to it in the same way"),
                 _ => (
@@ -194,7 +195,7 @@ fn any_aligned(statements: &[Statement]) -> bool {
                     | InstructionKind::ClusterWait { aligned: true }
                     | InstructionKind::TensormapCopyFence { .. }
             ) || matches!(&instruction.kind, InstructionKind::Async(operation)
-            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence))
+            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_)))
         }
         StatementKind::If { then, otherwise, .. } => any_aligned(then) || any_aligned(otherwise),
         StatementKind::For { body, .. } => any_aligned(body),

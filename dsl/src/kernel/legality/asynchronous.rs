@@ -12,17 +12,20 @@ use crate::kernel::program::{AsyncGroup, CancelQuery};
 
 pub use bulk::{BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use store::StoreOpcode;
+pub use tensor_memory::TensorOpcode;
 pub use tensormap::{ReplaceOpcode, TensorField};
 
 mod bulk;
 mod cancel;
 mod matrix;
 mod store;
+mod tensor_memory;
 mod tensormap;
 
 pub(super) use cancel::{check_dependent_launch, check_launch_control, check_max_registers};
 pub(super) use matrix::{check_matrix, check_move};
 pub(super) use store::check as check_store;
+pub(super) use tensor_memory::check_tensor;
 pub(super) use tensormap::check as check_replace;
 
 /// The word by which an operation says that it completes on an mbarrier.
@@ -67,6 +70,13 @@ pub enum AsyncOpcode {
     },
     /// `wgmma.mma_async`
     Matrix {
+        /// Full spelling.
+        text: String,
+    },
+    /// `tcgen05`
+    Tensor {
+        /// Which instruction.
+        opcode: TensorOpcode,
         /// Full spelling.
         text: String,
     },

@@ -3,8 +3,12 @@
 //! Sizes are in bytes. A copy reaches over as many elements from the first one as it has bytes; both ends hold whole
 //! elements of it.
 
+pub use tensor_memory::{Elements, TensorOp, TensorProduct};
+
 use super::{Address, AtomicOp, Expression, ObjectId, RegisterId};
 use crate::vocabulary::{Scope, Sem};
+
+mod tensor_memory;
 
 /// An instruction that starts an asynchronous operation, or waits for some.
 #[derive(Clone, Debug)]
@@ -58,6 +62,8 @@ pub enum AsyncOp {
     },
     /// `wgmma.mma_async`: `accumulator += a * b`, of which only what is read and written counts (AS-24).
     Matrix(MatrixOp),
+    /// `tcgen05`: on tensor memory (AS-29).
+    Tensor(TensorOp),
     /// `wgmma.fence`: orders register accesses before and after it with matrix operations (AS-25).
     MatrixFence,
     /// `tensormap.replace`: a weak generic write of the whole tensor map (AS-35).

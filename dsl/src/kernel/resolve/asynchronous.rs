@@ -21,6 +21,7 @@ mod bulk;
 mod matrix;
 mod store;
 mod tensor;
+mod tensor_memory;
 
 impl Body<'_> {
     pub(super) fn resolve_async(&mut self, site: &Site<'_>, opcode: AsyncOpcode) -> Resolved<Parts> {
@@ -64,6 +65,7 @@ impl Body<'_> {
             AsyncOpcode::TryCancel { multicast } => self.resolve_try_cancel(site, multicast)?,
             AsyncOpcode::Replace(opcode) => self.resolve_replace(site, opcode)?,
             AsyncOpcode::Matrix { text } => self.resolve_matrix(site, text)?,
+            AsyncOpcode::Tensor { opcode, text } => self.resolve_tensor_memory(site, opcode, text)?,
             AsyncOpcode::MatrixFence => {
                 self.expect_operands(site, 0, 0, "no operands")?;
                 ("wgmma.fence.sync.aligned".to_owned(), AsyncOp::MatrixFence)
@@ -230,6 +232,13 @@ impl Body<'_> {
         space: Space,
         rule: &'static str,
     ) -> Resolved<(Address, Width)> {
+        let (address, width) = self.any_data_operand(site, operand)?;
+        self.expect_space(site, &address, space, rule)?;
+        Ok((address, width))
+    }
+
+    /// The same in any state space.
+    fn any_data_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<(Address, Width)> {
         let Operand::Memory(memory) = operand else {
             let span = operand_span(operand, site.span);
             return Err(self.wrong_operand(site, span, "an address in brackets, `[x]`,"));
@@ -261,7 +270,6 @@ impl Body<'_> {
                 self.report(error.with_help("name the object that it is another name of").with_rule("MM-15"))
             );
         }
-        self.expect_space(site, &address, space, rule)?;
         Ok((address, width))
     }
 

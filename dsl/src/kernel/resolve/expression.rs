@@ -97,6 +97,18 @@ impl Body<'_> {
             ExprKind::Final(memory) => {
                 let (address, width) = self.resolve_address(memory)?;
                 self.reject_map(&address, "final")?;
+                if self.space_of(&address) == Some(crate::vocabulary::Space::Tensor) {
+                    let message =
+                        format!("`{}` is tensor memory, which is gone at the end", memory.name.text);
+                    let error = Diagnostic::new(
+                        "validate::tensor-access",
+                        message,
+                        span,
+                        "not for a `final` condition",
+                    );
+                    let help = "load it with `tcgen05.ld`, store it in global memory and test that";
+                    return Err(self.report(error.with_help(help).with_rule("AS-29")));
+                }
                 Ok(Expression { span, width, kind: ExpressionKind::FinalValue(Box::new(address)) })
             }
             ExprKind::Element(memory) => {

@@ -192,6 +192,17 @@ impl Body<'_> {
                     let help = format!("write `mov.b32 {0}, x;` or `let x = mov.b32 {0};`", name.text);
                     return Err(self.report(error.with_help(help).with_rule("AS-26")));
                 }
+                if space == Space::Tensor {
+                    let message = format!("`{}` is tensor memory", name.text);
+                    let error = Diagnostic::new(
+                        "validate::tensor-access",
+                        message,
+                        address.span,
+                        "not for this instruction",
+                    );
+                    let help = "only `tcgen05` instructions access it: `tcgen05.ld`, `tcgen05.st`, `tcgen05.cp`, `tcgen05.mma`";
+                    return Err(self.report(error.with_help(help).with_rule("AS-29")));
+                }
                 if let Some((written, span)) = written
                     && written != space
                 {

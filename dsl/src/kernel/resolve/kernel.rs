@@ -235,6 +235,9 @@ impl Body<'_> {
             self.check_mbarrier_object(object, space)?;
         }
         let tensor = self.check_tensormap_object(object, element)?;
+        if space == Space::Tensor {
+            self.check_tensor_memory(object, element)?;
+        }
         let (dimensions, bytes) = self.resolve_dimensions(&object.name, &object.dimensions, width)?;
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
@@ -309,6 +312,26 @@ impl Body<'_> {
             return Err(self.report(error.with_help(help).with_rule("MB-1")));
         }
         Ok(())
+    }
+
+    /// Tensor memory holds plain data of nobody knows which values, under one address.
+    fn check_tensor_memory(&mut self, object: &ast::Object, element: ElementKind) -> Resolved<()> {
+        let name = &object.name;
+        let (message, label) = if object.initial.is_some() {
+            (format!("`{}` is tensor memory, which is not initialised", name.text), "initialised here")
+        } else if object.alias.is_some() {
+            (format!("`{}` is tensor memory, which has no second address", name.text), "an alias")
+        } else if element != ElementKind::Data {
+            (format!("`{}` is tensor memory, which holds plain data", name.text), "declared here")
+        } else {
+            return Ok(());
+        };
+        let error = Diagnostic::new("validate::tensor-object", message, name.place.0, label);
+        Err(self.report(
+            error
+                .with_help(format!("write `tmem {}: u32;`, and `view` for parts of it", name.text))
+                .with_rule("AS-29"),
+        ))
     }
 
     /// Only tensor maps are described, opaque, and kernel parameters.

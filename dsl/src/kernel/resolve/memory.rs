@@ -272,6 +272,15 @@ impl Body<'_> {
                 self.report(error.with_help(format!("declare a view: `view … : u{width} of {name};`")))
             );
         }
+        if self.space_of(&address) == Some(Space::Tensor) {
+            let message =
+                format!("`{}` is tensor memory, which is not passed to functions here", memory.name.text);
+            let error =
+                Diagnostic::new("unsupported::tensor-reference", message, address.span, "tensor memory");
+            return Err(
+                self.report(error.with_help("access it in the kernel, or declare no function for it"))
+            );
+        }
         if let AddressBase::Object(object) = address.base {
             let object = self.objects[object].clone();
             self.check_reference_proxy(&object, address.span)?;

@@ -59,7 +59,7 @@ impl CopySpace {
             (Space::Global, _) => Some(Self::Global),
             (Space::Shared, Some(Window::Cluster)) => Some(Self::Cluster),
             (Space::Shared, _) => Some(Self::Cta),
-            (Space::Param | Space::Register, _) => None,
+            (Space::Param | Space::Register | Space::Tensor, _) => None,
         }
     }
     /// The state space.

@@ -64,7 +64,7 @@ impl ReplaceOpcode {
     pub fn text(&self, space: Option<Space>) -> String {
         let space = match space {
             Some(Space::Shared) => ".shared::cta",
-            Some(Space::Global | Space::Param | Space::Register) => ".global",
+            Some(Space::Global | Space::Param | Space::Register | Space::Tensor) => ".global",
             None => "",
         };
         format!("tensormap.replace.tile.{}{space}.b1024.b{}", self.name, self.field.width())

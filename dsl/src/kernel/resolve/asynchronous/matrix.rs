@@ -57,7 +57,11 @@ impl Body<'_> {
     }
 
     /// A register object, by its name: `acc`, `acc[1]`.
-    fn register_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<(Address, Width)> {
+    pub(super) fn register_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+    ) -> Resolved<(Address, Width)> {
         let memory = match operand {
             Operand::Expr(expr) => Self::as_memory(expr),
             Operand::Memory(_) | Operand::Vector(_) | Operand::Sink(_) | Operand::Tensor(_) => None,

@@ -1,0 +1,103 @@
+//! Two unordered accesses of tensor memory: which link between them is missing (AS-29 … AS-32).
+//!
+//! An operation ends, its thread fences, something leads to the other thread, that one fences, and starts the other
+//! operation. What comes first in that row and is not there is told. The names `execution-order` and `left` are looked up
+//! in the model file.
+
+use super::chain::{Reason, TensorLink, definition};
+use super::{Explanation, Subject, bare};
+use crate::bits::BitMatrix;
+use crate::event::{EventGraph, EventId, EventKind, TensorEvent};
+use crate::relation::algebra::{Value, evaluate};
+use crate::verdict::Property;
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+
+/// The facts of a race on tensor memory.
+pub fn explain(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    witness: &Witness,
+    (a, b): (EventId, EventId),
+) -> Explanation {
+    let rows = Rows { graph, witness, order: execution_order(model, witness) };
+    let (forth, back) = (rows.missing(a, b), rows.missing(b, a));
+    // The direction that is nearer to being ordered; else the write first.
+    let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+    let swap = back > forth || (back == forth && reads(a) && !reads(b));
+    let (earlier, later, missing) = if swap { (b, a, back) } else { (a, b, forth) };
+    let rules = vec!["AS-29", "AS-31", "AS-32", "MM-19"];
+    let subject = Subject::Race { earlier, later };
+    let mut explanation = bare("race::tensor-memory", Property::Race, rules, subject);
+    let known = rows.ends(earlier).first().copied();
+    explanation.reasons = vec![Reason::TensorOrder { earlier, later, missing, known }];
+    explanation
+}
+
+fn execution_order(model: &MemoryModel, witness: &Witness) -> BitMatrix {
+    let found = definition(model, "execution-order").and_then(|term| {
+        match evaluate(model, &witness.basis, &[term]).get(term) {
+            Some(Value::Relation(relation)) => Some(relation.clone()),
+            _ => None,
+        }
+    });
+    found.unwrap_or_else(|| witness.basis.relations[&BaseRelation::ProgramOrder].clone())
+}
+
+/// The links of an execution.
+struct Rows<'a> {
+    graph: &'a EventGraph,
+    witness: &'a Witness,
+    order: BitMatrix,
+}
+
+impl Rows<'_> {
+    /// The first link from one access to the other that is not there.
+    fn missing(&self, from: EventId, to: EventId) -> TensorLink {
+        let relations = &self.witness.basis.relations;
+        let order = &relations[&BaseRelation::ProgramOrder];
+        let starts = self.starts(to);
+        let is_pipelined = relations[&BaseRelation::Pipelined].contains(from, to);
+        let ends = if is_pipelined { self.starts(from) } else { self.ends(from) };
+        if ends.is_empty() {
+            return TensorLink::End;
+        }
+        // A commit stands for the fence (AS-30).
+        let is_commit = |event: EventId| matches!(self.graph.events[event].kind, EventKind::Mbarrier(_));
+        let mut anchors: Vec<EventId> = Vec::new();
+        for &end in &ends {
+            if is_commit(end) {
+                anchors.push(end);
+            } else {
+                let fences = self.fences(TensorEvent::FenceBefore).into_iter();
+                anchors.extend(fences.filter(|&fence| order.contains(end, fence)));
+            }
+        }
+        let leads = |anchors: &[EventId], targets: &[EventId]| {
+            anchors.iter().any(|&anchor| targets.iter().any(|&target| self.order.contains(anchor, target)))
+        };
+        if anchors.is_empty() {
+            let exists = leads(&ends, &starts);
+            return if exists { TensorLink::FenceBefore } else { TensorLink::EndUnused };
+        }
+        if !leads(&anchors, &starts) {
+            return TensorLink::Execution;
+        }
+        TensorLink::FenceAfter
+    }
+
+    /// Where the end of the operation of an access is known: a wait of its thread, or the arrival of a commit.
+    fn ends(&self, access: EventId) -> Vec<EventId> {
+        self.witness.basis.relations[&BaseRelation::Completion].successors(access).collect()
+    }
+
+    /// The instruction that starts the operation of an access.
+    fn starts(&self, access: EventId) -> Vec<EventId> {
+        self.witness.basis.relations[&BaseRelation::Issue].inverse().successors(access).collect()
+    }
+
+    fn fences(&self, wanted: TensorEvent) -> Vec<EventId> {
+        let executed = self.witness.execution.executed.iter();
+        executed.filter(|&event| self.graph.events[event].kind.tensor() == Some(wanted)).collect()
+    }
+}

@@ -1,0 +1,549 @@
+//! `tcgen05`: asynchronous operations on tensor memory, and its allocation (§5.8).
+//!
+//! Every product, copy, load and store is an agent. What orders their accesses of tensor memory is for the model file to
+//! say; this notes which are done at which instruction (`completion`), and which pairs the hardware keeps in the order in
+//! which they are started (`pipelined`, AS-29). Only what is read and written counts: an accumulator gets any value.
+//!
+//! Allocations have no address: a `dealloc` names its object, which must then be over with, and what is allocated must
+//! be given back. One warp executes each of them, so one of its lanes stands for all.
+//!
+//! Cannot: allocate an object again; wait for columns that others hold; pairs of CTAs; which lanes of tensor memory a
+//! warp can reach.
+
+use super::super::access::Part;
+use super::super::expression::{Frame, Place};
+use super::super::{State, UnrollError, Unroller};
+use super::transfer::Piece;
+use super::{DONE, Operation, READS, WRITES};
+use crate::event::{
+    AgentId, BarrierEdge, CtaId, EventId, EventKind, MbarrierEvent, MbarrierRole, Misuse, Obligation,
+    ObligationKind, SiteId, TensorEvent, TermPool, TermRef, UnknownKind,
+};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{
+    Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct, Width,
+};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
+use std::collections::BTreeMap;
+
+/// Columns of the tensor memory of a CTA.
+const COLUMNS: u32 = 512;
+/// Bits of a number of columns.
+const COLUMNS_WIDTH: u8 = 32;
+
+/// What has been started in the whole launch, and by the current thread.
+#[derive(Default)]
+pub(super) struct TensorLog {
+    /// Of the whole launch.
+    started: Vec<Started>,
+    /// The current thread's operations that a wait or a commit is for.
+    own: Vec<(Class, Vec<EventId>)>,
+    allocations: Vec<Allocation>,
+}
+
+impl TensorLog {
+    pub(super) fn start_thread(&mut self) {
+        self.own.clear();
+    }
+}
+
+/// What kind of operation it is, as far as order is concerned.
+#[derive(Clone, PartialEq, Eq)]
+enum Class {
+    /// With its kind.
+    Multiply(String),
+    Copy,
+    Load,
+    Store,
+}
+
+/// An operation that can follow another one, or be followed.
+struct Started {
+    class: Class,
+    cta: CtaId,
+    /// The object and the first element, of an accumulator.
+    accumulator: Option<(Place, u32)>,
+    events: Vec<EventId>,
+}
+
+/// Columns taken or given back.
+struct Allocation {
+    cta: CtaId,
+    agent: AgentId,
+    position: u32,
+    guard: TermRef,
+    columns: u32,
+    /// What is given back; `None` for an allocation.
+    object: Option<Place>,
+    span: Span,
+}
+
+impl Unroller<'_> {
+    pub(super) fn tensor_memory(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        operation: &TensorOp,
+    ) -> Result<(), UnrollError> {
+        match operation {
+            TensorOp::Multiply(product) => self.product(state, frame, site, product),
+            TensorOp::Copy { destination, source } => {
+                self.tensor_copy(state, frame, site, destination, source)
+            }
+            TensorOp::Load { destination, source } => {
+                self.tensor_load(state, frame, site, destination, source)
+            }
+            TensorOp::Store { destination, value } => {
+                self.tensor_store(state, frame, site, destination, value)
+            }
+            TensorOp::Commit { mbarrier, multicast } => {
+                self.tensor_commit(state, frame, site, mbarrier, multicast.as_ref())
+            }
+            TensorOp::Wait { stores } => self.tensor_wait(state, site, *stores),
+            TensorOp::Fence { before } => {
+                let fence = if *before { TensorEvent::FenceBefore } else { TensorEvent::FenceAfter };
+                self.tensor_event(state, site, fence).map(drop)
+            }
+            TensorOp::Allocate { slot, columns } => self.allocate(state, frame, site, slot, *columns),
+            TensorOp::Free { object, columns } => self.free(state, frame, site, object, *columns),
+            TensorOp::Relinquish => {
+                let event = self.tensor_event(state, site, TensorEvent::Relinquish)?;
+                self.log_aligned(state.live, event);
+                Ok(())
+            }
+        }
+    }
+
+    fn tensor_event(
+        &mut self,
+        state: &State,
+        site: SiteId,
+        event: TensorEvent,
+    ) -> Result<EventId, UnrollError> {
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::Tensor(event), site)
+    }
+
+    fn product(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        product: &TensorProduct,
+    ) -> Result<(), UnrollError> {
+        let Some(accumulator) = self.elements(state, frame, &product.accumulator)? else { return Ok(()) };
+        let Some(a) = self.elements(state, frame, &product.a)? else { return Ok(()) };
+        let Some(b) = self.elements(state, frame, &product.b)? else { return Ok(()) };
+        let accumulates = match &product.accumulates {
+            Some(value) => {
+                let value = self.evaluate(&state.env, frame, value)?;
+                let zero = self.graph.terms.constant(0, self.graph.terms.width(value));
+                let is_zero = self.graph.terms.equal(value, zero);
+                self.graph.terms.not(is_zero)
+            }
+            None => TermPool::TRUE,
+        };
+        let operation = self.start(state, site, "tcgen05.mma", Sem::Weak, Scope::Cta)?;
+        let mut events = Vec::new();
+        for operand in [a, b] {
+            for piece in self.pieces_of(operand) {
+                events.push(self.read_piece(operation, operation.guard, piece)?.0);
+            }
+        }
+        let reads = self.graph.terms.and(operation.guard, accumulates);
+        for piece in self.pieces_of(accumulator) {
+            if reads != TermPool::FALSE {
+                events.push(self.read_piece(operation, reads, piece)?.0);
+            }
+        }
+        for piece in self.pieces_of(accumulator) {
+            let (_, value) = self.graph.terms.fresh(bits_of(piece), UnknownKind::Response);
+            events.push(self.write_piece(operation, piece, value)?);
+        }
+        let class = Class::Multiply(product.kind.clone());
+        self.note_tensor(class, Some(accumulator), events);
+        Ok(())
+    }
+
+    fn tensor_copy(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        destination: &Elements,
+        source: &Elements,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.elements(state, frame, destination)? else { return Ok(()) };
+        let Some(from) = self.elements(state, frame, source)? else { return Ok(()) };
+        let operation = self.start(state, site, "tcgen05.cp", Sem::Weak, Scope::Cta)?;
+        let (mut events, mut values) = (Vec::new(), Vec::new());
+        for piece in self.pieces_of(from) {
+            let (event, value) = self.read_piece(operation, operation.guard, piece)?;
+            events.push(event);
+            values.push(value);
+        }
+        for (piece, value) in self.pieces_of(to).into_iter().zip(values) {
+            events.push(self.write_piece(operation, piece, value)?);
+        }
+        self.note_tensor(Class::Copy, None, events);
+        Ok(())
+    }
+
+    fn tensor_load(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        destination: &Address,
+        source: &Address,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
+        let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
+        let operation = self.start(state, site, "tcgen05.ld", Sem::Weak, Scope::Cta)?;
+        self.log_aligned(state.live, operation.issue);
+        let mut events = Vec::new();
+        for (from, to) in self.pieces_of((from, 1)).into_iter().zip(self.pieces_of((to, 1))) {
+            let (read, value) = self.read_piece(operation, operation.guard, from)?;
+            events.push(read);
+            events.push(self.write_piece(operation, to, value)?);
+        }
+        self.note_tensor(Class::Load, None, events);
+        Ok(())
+    }
+
+    fn tensor_store(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        destination: &Address,
+        value: &Expression,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
+        let value = self.evaluate(&state.env, frame, value)?;
+        let operation = self.start(state, site, "tcgen05.st", Sem::Weak, Scope::Cta)?;
+        self.log_aligned(state.live, operation.issue);
+        let mut events = Vec::new();
+        for piece in self.pieces_of((to, 1)) {
+            let low = Width::try_from(piece.offset_bytes * 8).unwrap_or(0);
+            let value = self.graph.terms.extract(value, low, bits_of(piece));
+            events.push(self.write_piece(operation, piece, value)?);
+        }
+        self.note_tensor(Class::Store, None, events);
+        Ok(())
+    }
+
+    fn tensor_wait(&mut self, state: &State, site: SiteId, stores: bool) -> Result<(), UnrollError> {
+        let position = self.next_position();
+        let wait = self.emit(state.live, position, EventKind::AsyncWait, site)?;
+        self.log_aligned(state.live, wait);
+        let class = if stores { Class::Store } else { Class::Load };
+        let edges: Vec<BarrierEdge> = self
+            .asynchronous
+            .tensor
+            .own
+            .iter()
+            .filter(|(own, _)| *own == class)
+            .flat_map(|(_, events)| events)
+            .map(|&from| BarrierEdge { from, wait, condition: TermPool::TRUE })
+            .collect();
+        self.graph.completion_edges.extend(edges);
+        Ok(())
+    }
+
+    /// An arrival once the thread's products and copies are done, which it releases and nothing else (AS-30, A-28).
+    fn tensor_commit(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        mbarrier: &Address,
+        multicast: Option<&Expression>,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let mut targets = vec![(None, TermPool::TRUE)];
+        if let Some(mask) = multicast {
+            let value = self.evaluate(&state.env, frame, mask)?;
+            targets = self.multicast_targets(state, value, mask.span);
+        }
+        let position = self.next_position();
+        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
+        let issue = self.emit(state.live, position, kind, site)?;
+        for (rank, chosen) in targets {
+            let guard = self.graph.terms.and(state.live, chosen);
+            if guard == TermPool::FALSE {
+                continue;
+            }
+            let place = Place { rank: rank.or(place.rank), ..place };
+            let object = self.mbarrier_at(place, mbarrier.span)?;
+            let operation = self.operation_of(issue, guard, "tcgen05.commit");
+            let kind = EventKind::Mbarrier(MbarrierEvent {
+                object,
+                role: MbarrierRole::Arrive,
+                sem: Sem::Release,
+                scope: Scope::Cluster,
+            });
+            let event = self.emit_in(operation, guard, DONE, kind)?;
+            let tracked = self.asynchronous.tensor.own.iter();
+            let edges: Vec<BarrierEdge> = tracked
+                .filter(|(class, _)| matches!(class, Class::Multiply(_) | Class::Copy))
+                .flat_map(|(_, events)| events)
+                .map(|&from| BarrierEdge { from, wait: event, condition: TermPool::TRUE })
+                .collect();
+            self.graph.completion_edges.extend(edges);
+            self.log_async_arrival(operation.agent, object, event, (self.agent, operation.position));
+        }
+        Ok(())
+    }
+
+    /// Remembers an operation, and which operations of the CTA the hardware would keep in order with it.
+    fn note_tensor(&mut self, class: Class, accumulator: Option<(Place, u32)>, events: Vec<EventId>) {
+        let cta = self.graph.hierarchy.cta_of(self.agent);
+        self.asynchronous.tensor.own.push((class.clone(), events.clone()));
+        let new = Started { class, cta, accumulator, events };
+        let started = std::mem::take(&mut self.asynchronous.tensor.started);
+        for other in started.iter().filter(|other| other.cta == cta) {
+            for (first, second) in [(other, &new), (&new, other)] {
+                let condition = self.follows(first, second);
+                if condition == TermPool::FALSE {
+                    continue;
+                }
+                let edges = first.events.iter().flat_map(|&from| {
+                    second.events.iter().map(move |&wait| BarrierEdge { from, wait, condition })
+                });
+                self.graph.pipelined_edges.extend(edges);
+            }
+        }
+        self.asynchronous.tensor.started = started;
+        self.asynchronous.tensor.started.push(new);
+    }
+
+    /// Whether `second` comes after `first` if it is started after it (AS-29).
+    fn follows(&mut self, first: &Started, second: &Started) -> TermRef {
+        match (&first.class, &second.class) {
+            (Class::Copy, Class::Multiply(_)) => TermPool::TRUE,
+            (Class::Multiply(kind), Class::Multiply(other)) if kind == other => {
+                match (first.accumulator, second.accumulator) {
+                    (Some((a, n)), Some((b, m))) if a.object == b.object && n == m => {
+                        self.graph.terms.equal(a.index, b.index)
+                    }
+                    _ => TermPool::FALSE,
+                }
+            }
+            _ => TermPool::FALSE,
+        }
+    }
+
+    /// The elements of an operand; the path goes on where they are inside the object.
+    fn elements(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        elements: &Elements,
+    ) -> Result<Option<(Place, u32)>, UnrollError> {
+        let place = self.resolve(state, frame, &elements.address, 1)?;
+        Ok(place.map(|place| (place, elements.count)))
+    }
+
+    fn pieces_of(&self, (run, count): (Place, u32)) -> Vec<Piece> {
+        let element = u32::from(self.kernel.objects[run.object].width / 8);
+        let piece = element.min(8);
+        (0..count * element)
+            .step_by(piece as usize)
+            .map(|offset_bytes| Piece { run, offset_bytes, width_bytes: piece })
+            .collect()
+    }
+
+    /// Shared memory is accessed through the async proxy, tensor memory and registers through none.
+    fn proxy_of_piece(&self, piece: Piece) -> Proxy {
+        let is_shared = self.kernel.objects[piece.run.object].space == Space::Shared;
+        if is_shared { Proxy::Async } else { Proxy::Generic }
+    }
+
+    fn read_piece(
+        &mut self,
+        operation: Operation,
+        guard: TermRef,
+        piece: Piece,
+    ) -> Result<(EventId, TermRef), UnrollError> {
+        let how = (self.proxy_of_piece(piece), super::weak());
+        self.read_in(operation, guard, READS, piece, how)
+    }
+
+    fn write_piece(
+        &mut self,
+        operation: Operation,
+        piece: Piece,
+        value: TermRef,
+    ) -> Result<EventId, UnrollError> {
+        let how = (self.proxy_of_piece(piece), super::weak());
+        self.write_in(operation, operation.guard, WRITES, piece, value, how)
+    }
+
+    /// Whether the current lane stands for its warp.
+    fn is_first_lane(&self) -> bool {
+        self.graph.hierarchy.threads[self.agent].lane == 0
+    }
+
+    /// Columns of tensor memory; their address goes to shared memory by a weak store (AS-34).
+    fn allocate(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        slot: &Address,
+        columns: u32,
+    ) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(state, frame, slot, 1)? else { return Ok(()) };
+        let event = self.tensor_event(state, site, TensorEvent::Allocate)?;
+        self.log_aligned(state.live, event);
+        if !self.is_first_lane() {
+            return Ok(());
+        }
+        let (_, value) = self.graph.terms.fresh(32, UnknownKind::Response);
+        let part = Part { low_bit: 0, width: 32 };
+        let access = self.scalar_access((to, 0), part, value, super::weak());
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::Write(access), site)?;
+        self.note_allocation(state, columns, None, slot.span);
+        Ok(())
+    }
+
+    /// Nothing uses the object from here on: a write of it all, by the thread itself.
+    fn free(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        object: &Elements,
+        columns: u32,
+    ) -> Result<(), UnrollError> {
+        let Some((run, count)) = self.elements(state, frame, object)? else { return Ok(()) };
+        let position = self.next_position();
+        let wait = self.emit(state.live, position, EventKind::Tensor(TensorEvent::Free), site)?;
+        self.log_aligned(state.live, wait);
+        if !self.is_first_lane() {
+            return Ok(());
+        }
+        let element = u32::from(self.kernel.objects[run.object].width / 8);
+        let position = self.next_position();
+        for piece in self.pieces_of((run, count)) {
+            let (_, value) = self.graph.terms.fresh(bits_of(piece), UnknownKind::Response);
+            let low_bit = Width::try_from(piece.offset_bytes % element * 8).unwrap_or(0);
+            let part = Part { low_bit, width: bits_of(piece) };
+            let index = (piece.offset_bytes / element) as usize;
+            let access = self.scalar_access((run, index), part, value, super::weak());
+            self.emit(state.live, position, EventKind::Write(access), site)?;
+        }
+        self.note_allocation(state, columns, Some(run), object.address.span);
+        Ok(())
+    }
+
+    fn note_allocation(&mut self, state: &State, columns: u32, object: Option<Place>, span: Span) {
+        self.asynchronous.tensor.allocations.push(Allocation {
+            cta: self.graph.hierarchy.cta_of(self.agent),
+            agent: self.agent,
+            position: self.position,
+            guard: state.live,
+            columns,
+            object,
+            span,
+        });
+    }
+
+    /// Every CTA gives back what it has allocated (UB-A8).
+    pub(in super::super) fn finish_allocations(&mut self) -> Result<(), UnrollError> {
+        let mut by_cta: BTreeMap<CtaId, Vec<Allocation>> = BTreeMap::new();
+        for allocation in std::mem::take(&mut self.asynchronous.tensor.allocations) {
+            by_cta.entry(allocation.cta).or_default().push(allocation);
+        }
+        for (cta, all) in by_cta {
+            self.refuse_again(&all)?;
+            let threads: Vec<AgentId> = self.graph.hierarchy.threads_of_cta(cta).collect();
+            let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
+            let ended = self.graph.terms.and_all(ended);
+            let taken = self.columns(all.iter().filter(|one| one.object.is_none()));
+            let given = self.columns(all.iter().filter(|one| one.object.is_some()));
+            let balanced = self.graph.terms.equal(taken, given);
+            for one in all.iter().filter(|one| one.object.is_none()) {
+                let guard = self.graph.terms.and(one.guard, ended);
+                let misuse = Misuse {
+                    code: "async::tensor-memory-kept",
+                    rule: "UB-A8",
+                    what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated"
+                        .to_owned(),
+                    help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, \
+                           once nobody uses it any more",
+                };
+                self.graph.obligations.push(Obligation {
+                    kind: ObligationKind::Discipline(misuse),
+                    agent: one.agent,
+                    guard,
+                    condition: balanced,
+                    span: one.span,
+                    iterations: Vec::new(),
+                    position: one.position,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects that are allocated again, and allocations that may have to wait, are not told apart here.
+    fn refuse_again(&self, all: &[Allocation]) -> Result<(), UnrollError> {
+        let taken: Vec<&Allocation> = all.iter().filter(|one| one.object.is_none()).collect();
+        let mut freed = all.iter().filter(|one| one.object.is_some());
+        let storages = self.kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
+        let refuse = |message: &str, span: Span| {
+            Err(UnrollError::unsupported(
+                "unsupported::tensor-allocation",
+                message,
+                span,
+                "not told apart from earlier ones",
+            ))
+        };
+        let mut objects: Vec<fencepost_dsl::kernel::program::StorageId> = Vec::new();
+        let storage_of = |one: &Allocation| one.object.map(|run| self.kernel.objects[run.object].storage);
+        let again = freed.find(|one| {
+            let Some(storage) = storage_of(one) else { return false };
+            let known = objects.contains(&storage);
+            objects.push(storage);
+            known
+        });
+        if let (Some(again), true) = (again, taken.len() > 1) {
+            return refuse(
+                "tensor memory that is allocated again after a `tcgen05.dealloc` is not checked",
+                again.span,
+            );
+        }
+        if let Some(last) = taken.get(storages) {
+            return refuse(
+                "more allocations of tensor memory than `tmem` objects are not checked",
+                last.span,
+            );
+        }
+        let total: u32 = taken.iter().map(|one| one.columns).sum();
+        match taken.last() {
+            Some(last) if total > COLUMNS => refuse(
+                "an allocation that may have to wait for columns is not checked: tensor memory has 512",
+                last.span,
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn columns<'a>(&mut self, some: impl Iterator<Item = &'a Allocation>) -> TermRef {
+        let terms = &mut self.graph.terms;
+        let zero = terms.constant(0, COLUMNS_WIDTH);
+        some.fold(zero, |sum, one| {
+            let columns = terms.constant(u128::from(one.columns), COLUMNS_WIDTH);
+            let counted = terms.if_then_else(one.guard, columns, zero);
+            terms.binary(BinaryOp::Add, sum, counted)
+        })
+    }
+}
+
+fn bits_of(piece: Piece) -> Width {
+    Width::try_from(piece.width_bytes * 8).unwrap_or(Width::MAX)
+}

@@ -1,0 +1,88 @@
+//! `tcgen05`: operations on tensor memory (§5.8).
+
+use super::super::{Address, Expression};
+
+/// A `tcgen05` instruction. Of what it computes only what is read and written counts.
+#[derive(Clone, Debug)]
+pub enum TensorOp {
+    /// `mma`: `accumulator += a * b`.
+    Multiply(TensorProduct),
+    /// `cp`: from shared memory of the own CTA, through the async proxy.
+    Copy {
+        /// Tensor memory.
+        destination: Elements,
+        /// As many elements of the same size.
+        source: Elements,
+    },
+    /// `ld`
+    Load {
+        /// Registers: of [`Space::Register`](crate::vocabulary::Space).
+        destination: Address,
+        /// Tensor memory, one element of the same size.
+        source: Address,
+    },
+    /// `st`
+    Store {
+        /// Tensor memory, one element.
+        destination: Address,
+        /// As wide as the element.
+        value: Expression,
+    },
+    /// `commit`: arrives once all earlier products and copies of the thread are done (AS-30).
+    Commit {
+        /// In any CTA of the cluster.
+        mbarrier: Address,
+        /// At the same place of every CTA whose rank's bit is set, 16 bits.
+        multicast: Option<Expression>,
+    },
+    /// `wait::ld`, `wait::st`: for all earlier ones of the thread.
+    Wait {
+        /// For stores rather than loads.
+        stores: bool,
+    },
+    /// `fence::before_thread_sync`, `fence::after_thread_sync` (AS-31).
+    Fence {
+        /// The former.
+        before: bool,
+    },
+    /// `alloc`: stores an address, weakly, once there are so many columns.
+    Allocate {
+        /// In the own CTA's shared memory, 32 bits.
+        slot: Address,
+        /// A power of two from 32 to 512.
+        columns: u32,
+    },
+    /// `dealloc`
+    Free {
+        /// Tensor memory: the whole object.
+        object: Elements,
+        /// A power of two from 32 to 512.
+        columns: u32,
+    },
+    /// `relinquish_alloc_permit`
+    Relinquish,
+}
+
+/// The operands of `tcgen05.mma`.
+#[derive(Clone, Debug)]
+pub struct TensorProduct {
+    /// Tensor memory.
+    pub accumulator: Elements,
+    /// If 0, the old accumulator is not read.
+    pub accumulates: Option<Expression>,
+    /// Tensor memory, or shared memory of the own CTA.
+    pub a: Elements,
+    /// Shared memory of the own CTA.
+    pub b: Elements,
+    /// `f16` and so on: only products of one kind follow each other on an accumulator.
+    pub kind: String,
+}
+
+/// Consecutive elements.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// The first.
+    pub address: Address,
+    /// How many.
+    pub count: u32,
+}
