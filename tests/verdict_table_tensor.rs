@@ -156,6 +156,48 @@ fn a_store_is_handed_over_between_both_fences() {
     ]);
 }
 
+/// AS-31: what orders threads, whatever its sem; a relaxed read that nobody waits for orders nothing but the fence after it.
+#[test]
+fn values_order_the_fences() {
+    let frame = "kernel k {
+    launch { warps: 3 }
+    tmem acc: u32;
+    register r: u32;
+    global x: u32 = 0;
+    global y: u32 = 0;
+    global z: u32 = 0;
+    if warpid == 0 {
+        tcgen05.st.sync.aligned.32x32b.x1.b32 [acc], 7;
+        tcgen05.wait::st.sync.aligned;
+        tcgen05.fence::before_thread_sync;
+        st.relaxed.cta [x], 1;
+    } else if warpid == 1 {
+        @
+    } else {
+        let v = ld.relaxed.cta [y];
+        if v == 1 {
+            tcgen05.fence::after_thread_sync;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [acc];
+            tcgen05.wait::ld.sync.aligned;
+        }
+    }
+}";
+    for (name, middle, expect) in [
+        ("awaited", "await ld.relaxed.cta [x] == 1; st.relaxed.cta [y], 1;", Fine),
+        ("decided", "let u = ld.relaxed.cta [x]; if u == 1 { st.relaxed.cta [y], 1; }", Fine),
+        ("passed on", "let u = ld.relaxed.cta [x]; st.relaxed.cta [y], u;", Fine),
+        ("independent", "let u = ld.relaxed.cta [x]; st.relaxed.cta [y], 1;", TENSOR),
+        (
+            "decided about something else",
+            "let u = ld.relaxed.cta [x]; if u == 1 { st.relaxed.cta [z], 1; } st.relaxed.cta [y], 1;",
+            TENSOR,
+        ),
+        ("not read", "st.relaxed.cta [y], 1;", TENSOR),
+    ] {
+        judge(name, &frame.replace('@', middle), &[], expect);
+    }
+}
+
 /// AS-32: what is pipelined needs no end, but both fences, if another thread starts it.
 #[test]
 fn pipelined_operations_of_two_threads_need_no_end() {
