@@ -35,7 +35,6 @@ const FORMS: &[&str] = &[
 ];
 
 const ILLEGAL: &[(&str, &str)] = &[
-    ("tcgen05;", "resolve::misplaced-statement"),
     ("tcgen05.mul [t], [a], [b];", "validate::tensor-form"),
     ("tcgen05.mma.cta_group::1 [t], [a], [b];", "validate::tensor-form"),
     ("tcgen05.mma.kind::f16 [t], [a], [b];", "validate::tensor-form"),
