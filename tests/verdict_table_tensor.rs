@@ -1,9 +1,13 @@
 //! Verdicts of operations on tensor memory (R-11, UB-A8), derived from the PTX ISA's section on `tcgen05`: each row is a
 //! kernel, and what is found in it, if anything; next to each bad one stands the nearest good one.
 
+use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
 use fencepost::explain::explain;
 use fencepost::verdict::Verdict;
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::run::{config, model, outcomes};
 use std::collections::BTreeSet;
 
@@ -32,6 +36,12 @@ fn judge(name: &str, text: &str, variants: &[&str], expect: Expect) {
         Fine => assert_eq!(verdict, Verdict::Proved, "{name}: {codes:?}\n{text}"),
         Found(code) => assert!(codes.contains(code), "{name}: {verdict:?} with {codes:?}\n{text}"),
     }
+}
+
+fn load_text(text: &str) -> Program {
+    let mut sources = SourceMap::default();
+    load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
 }
 
 /// Short forms that the rows are written with.
@@ -156,6 +166,48 @@ fn a_store_is_handed_over_between_both_fences() {
     ]);
 }
 
+/// AS-31: what orders threads, whatever its sem; a relaxed read that nobody waits for orders nothing but the fence after it.
+#[test]
+fn values_order_the_fences() {
+    let frame = "kernel k {
+    launch { warps: 3 }
+    tmem acc: u32;
+    register r: u32;
+    global x: u32 = 0;
+    global y: u32 = 0;
+    global z: u32 = 0;
+    if warpid == 0 {
+        tcgen05.st.sync.aligned.32x32b.x1.b32 [acc], 7;
+        tcgen05.wait::st.sync.aligned;
+        tcgen05.fence::before_thread_sync;
+        st.relaxed.cta [x], 1;
+    } else if warpid == 1 {
+        @
+    } else {
+        let v = ld.relaxed.cta [y];
+        if v == 1 {
+            tcgen05.fence::after_thread_sync;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [acc];
+            tcgen05.wait::ld.sync.aligned;
+        }
+    }
+}";
+    for (name, middle, expect) in [
+        ("awaited", "await ld.relaxed.cta [x] == 1; st.relaxed.cta [y], 1;", Fine),
+        ("decided", "let u = ld.relaxed.cta [x]; if u == 1 { st.relaxed.cta [y], 1; }", Fine),
+        ("passed on", "let u = ld.relaxed.cta [x]; st.relaxed.cta [y], u;", Fine),
+        ("independent", "let u = ld.relaxed.cta [x]; st.relaxed.cta [y], 1;", TENSOR),
+        (
+            "decided about something else",
+            "let u = ld.relaxed.cta [x]; if u == 1 { st.relaxed.cta [z], 1; } st.relaxed.cta [y], 1;",
+            TENSOR,
+        ),
+        ("not read", "st.relaxed.cta [y], 1;", TENSOR),
+    ] {
+        judge(name, &frame.replace('@', middle), &[], expect);
+    }
+}
+
 /// AS-32: what is pipelined needs no end, but both fences, if another thread starts it.
 #[test]
 fn pipelined_operations_of_two_threads_need_no_end() {
@@ -238,4 +290,75 @@ fn tensor_memory_is_given_back() {
         ("permit given up by the other warp", "ALLOC; FREE", "RELINQUISH", RELINQUISHED),
         ("… after a barrier", "ALLOC; bar.sync 1; FREE", "bar.sync 1; RELINQUISH", Fine),
     ]);
+}
+
+/// LT-1, LT-2, AS-30: a commit that signals several CTAs.
+#[test]
+fn a_commit_signals_every_cta_of_its_mask() {
+    let frame = "kernel k {
+    launch { ctas: 2 }
+    shared a: u32 = 3;
+    shared b: u32 = 1;
+    tmem acc: u32;
+    shared full: mbarrier;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    fence.mbarrier_init.release.cluster;
+    @
+    if ctaid == 0 {
+        tcgen05.mma.cta_group::1.kind::f16 [acc], [a], [b], 0;
+        tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [full], MASK;
+    }
+    await mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 [full], 0;
+}";
+    let start = "barrier.cluster.arrive.relaxed; barrier.cluster.wait;";
+    for (name, start, mask, expect) in [
+        ("to both", start, "3", Fine),
+        ("to one", start, "1", Found("deadlock::phase-never-completes")),
+        ("to a third", start, "7", Found("async::bad-multicast")),
+        ("before the other has started", "", "3", Found("lifetime::peer-not-started")),
+    ] {
+        judge(name, &frame.replace('@', start).replace("MASK", mask), &[], expect);
+    }
+}
+
+/// AS-34, UB-A8: a warp executes what is aligned as one, and allocates once.
+#[test]
+fn a_warp_executes_them_together() {
+    let frame = "kernel k {
+    launch { lanes: 2 }
+    tmem acc[2]: u32;
+    shared slot: u32;
+    register r: u32;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    @
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 [acc], 32;
+}";
+    let load = "tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [acc[laneid]]; tcgen05.wait::ld.sync.aligned; bar.warp.sync 3;";
+    let divided = format!("if laneid == 0 {{ {load} }}").replace("bar.warp.sync 3;", "") + "bar.warp.sync 3;";
+    for (name, part, expect) in
+        [("both lanes", load.to_owned(), Fine), ("one lane", divided, Found("barrier::aligned-divergent"))]
+    {
+        judge(name, &frame.replace('@', &part), &[], expect);
+    }
+}
+
+/// What is not told apart is refused.
+#[test]
+fn allocations_that_are_not_told_apart_are_refused() {
+    let again = "ALLOC; FREE; ALLOC; FREE";
+    let wait = "tcgen05.alloc.cta_group::1.sync.aligned.b32 [slot], 512; ALLOC";
+    let more = "ALLOC; ALLOC; ALLOC";
+    for (first, is_refused) in [("ALLOC; FREE", false), (again, true), (wait, true), (more, true)] {
+        let text = format!("//! target sm_100 ptx 9.4\n{}", kernel(first, ""));
+        let program = load_text(&text);
+        let launch = &program.kernels[0].launches[0];
+        let result = check(&program, &program.kernels[0], launch, &model(&[]), &config(Treatment::DEFAULT));
+        match result {
+            Err(CheckError::Unsupported(why)) => {
+                assert_eq!(why.code, "unsupported::tensor-allocation", "{first}")
+            }
+            Err(error) => panic!("{first}: {error}"),
+            Ok(_) => assert!(!is_refused, "{first}"),
+        }
+    }
 }

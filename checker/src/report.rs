@@ -9,6 +9,7 @@ pub mod json;
 mod lifetime;
 mod operation;
 pub mod summary;
+mod tensor_memory;
 pub mod trace;
 pub mod wording;
 

@@ -207,6 +207,12 @@ pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagn
                 (counts, BaseRelation::Signals.name())
             }
             EventKind::Issue { .. } => (starts, BaseRelation::Start.name()),
+            EventKind::Read(access) | EventKind::Write(access)
+                if graph.locations[access.location].is_tensor =>
+            {
+                (has_set(BaseSet::TensorMemory), BaseSet::TensorMemory.name())
+            }
+            EventKind::Tensor(_) => (has_set(BaseSet::TensorMemory), BaseSet::TensorMemory.name()),
             EventKind::RestrictedFence(fence) => (has_set(fence.set()), fence.set().name()),
             _ => return None,
         };

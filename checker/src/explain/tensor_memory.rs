@@ -1,8 +1,8 @@
 //! Two unordered accesses of tensor memory: which link between them is missing (AS-29 … AS-32).
 //!
 //! An operation ends, its thread fences, something leads to the other thread, that one fences, and starts the other
-//! operation. What comes first in that row and is not there is told. The names `execution-order` and `left` are looked up
-//! in the model file.
+//! operation. What comes first in that row and is not there is told. The name `fence-order` is looked up in the
+//! model file.
 
 use super::chain::{Reason, TensorLink, definition};
 use super::{Explanation, Subject, bare};
@@ -20,7 +20,7 @@ pub fn explain(
     witness: &Witness,
     (a, b): (EventId, EventId),
 ) -> Explanation {
-    let rows = Rows { graph, witness, order: execution_order(model, witness) };
+    let rows = Rows { graph, witness, order: fence_order(model, witness) };
     let (forth, back) = (rows.missing(a, b), rows.missing(b, a));
     // The direction that is nearer to being ordered; else the write first.
     let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
@@ -34,8 +34,8 @@ pub fn explain(
     explanation
 }
 
-fn execution_order(model: &MemoryModel, witness: &Witness) -> BitMatrix {
-    let found = definition(model, "execution-order").and_then(|term| {
+fn fence_order(model: &MemoryModel, witness: &Witness) -> BitMatrix {
+    let found = definition(model, "fence-order").and_then(|term| {
         match evaluate(model, &witness.basis, &[term]).get(term) {
             Some(Value::Relation(relation)) => Some(relation.clone()),
             _ => None,

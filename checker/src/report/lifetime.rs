@@ -78,6 +78,10 @@ impl Words<'_> {
                 "wait for it before the thread ends: `cp.async.wait_all`, or the phase of the mbarrier that \
                  `cp.async.mbarrier.arrive` arrives at"
             }
+            Some(name) if name.starts_with("tcgen05.") => {
+                "let a thread wait before it ends: for the phase of an mbarrier that a `tcgen05.commit` behind the \
+                 operation arrives at"
+            }
             _ => {
                 "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
                  copy from shared memory; for one into it, wait for the phase of its mbarrier"

@@ -22,9 +22,16 @@ impl Words<'_> {
             own.then(|| mbarrier.name.clone())
         });
         let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
-        let over = match signal {
-            Some(name) => format!("it is over once a wait for {name} has seen its complete-tx"),
-            None => "it is over once the thread that started it has waited for its group".to_owned(),
+        let operation = agent.and_then(|agent| graph.hierarchy.operation(agent));
+        let over = match (signal, operation.map(|operation| operation.name.as_str())) {
+            (_, Some("tcgen05.ld")) => {
+                "it is over once the thread that started it has passed `tcgen05.wait::ld`".to_owned()
+            }
+            (_, Some("tcgen05.mma" | "tcgen05.cp")) => {
+                "it is over once a wait has seen the arrival of a `tcgen05.commit` behind it".to_owned()
+            }
+            (Some(name), _) => format!("it is over once a wait for {name} has seen its complete-tx"),
+            (None, _) => "it is over once the thread that started it has waited for its group".to_owned(),
         };
         let end = self.end(other, explanation);
         let gap = match known {

@@ -174,6 +174,9 @@ impl Body<'_> {
             Some(space) => self.data_operand(site, operand, space, "AS-29")?,
             None => self.any_data_operand(site, operand)?,
         };
+        if self.space_of(&address) == Some(Space::Tensor) {
+            self.expect_own_cta(site, &address, "AS-29", "accessed by `tcgen05`")?;
+        }
         let count = match address.base {
             AddressBase::Object(object) => self.objects[object].dimensions[n_given..].iter().product(),
             AddressBase::Reference(_) => 1,

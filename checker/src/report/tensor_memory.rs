@@ -1,0 +1,47 @@
+//! Words for tensor memory: which link between two of its operations is missing.
+
+use super::wording::Words;
+use crate::event::EventId;
+use crate::explain::chain::TensorLink;
+
+impl Words<'_> {
+    /// Which link between two operations on tensor memory is missing.
+    pub(super) fn tensor_order(
+        &self,
+        earlier: EventId,
+        later: EventId,
+        missing: TensorLink,
+        known: Option<EventId>,
+    ) -> String {
+        let known = known
+            .map_or_else(String::new, |event| format!("{} of {}", self.quoted(event), self.thread(event)));
+        let issuer = |event: EventId| {
+            let agent = self.graph().events[event].agent;
+            agent.map_or_else(String::new, |agent| self.agent(self.graph().hierarchy.issuer(agent)))
+        };
+        let (first, second) = (issuer(earlier), issuer(later));
+        match missing {
+            TensorLink::End => format!(
+                "operations on tensor memory are not in the order in which they are started, and nothing says that (1) is \
+                 over: `tcgen05.wait::ld` or `tcgen05.wait::st` of {first} for its loads and stores, a `tcgen05.commit` \
+                 and a wait for its mbarrier for products and copies"
+            ),
+            TensorLink::EndUnused => {
+                format!(
+                    "{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}"
+                )
+            }
+            TensorLink::FenceBefore => format!(
+                "{first} goes on to {second} without `tcgen05.fence::before_thread_sync` after (1): neither program order \
+                 nor release and acquire order tensor memory"
+            ),
+            TensorLink::Execution => format!(
+                "the end of (1) is known and fenced in {first}, but nothing leads from there to the start of (2) by {second}"
+            ),
+            TensorLink::FenceAfter => format!(
+                "{second} starts (2) without `tcgen05.fence::after_thread_sync` after it has learnt that (1) is over: \
+                 neither program order nor release and acquire order tensor memory"
+            ),
+        }
+    }
+}
