@@ -135,6 +135,11 @@ impl EventGraph {
 }
 
 impl EventGraph {
+    /// Whether an event is part of an asynchronous operation; what no thread started is not.
+    pub fn is_of_operation(&self, event: EventId) -> bool {
+        self.events[event].agent.is_some_and(|agent| self.hierarchy.is_operation(agent))
+    }
+
     /// The memory that an event is about: that it accesses, or that its mbarrier is in.
     pub fn location_of(&self, kind: &EventKind) -> Option<LocationId> {
         match kind {

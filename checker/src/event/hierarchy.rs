@@ -107,6 +107,11 @@ impl Hierarchy {
         self.operations.get(agent.index().checked_sub(self.n_threads)?)
     }
 
+    /// Whether an agent is an asynchronous operation and no thread.
+    pub fn is_operation(&self, agent: AgentId) -> bool {
+        self.operation(agent).is_some()
+    }
+
     /// The thread that an agent is, or that started it.
     pub fn issuer(&self, agent: AgentId) -> AgentId {
         self.operation(agent).map_or(agent, |operation| operation.issuer)

@@ -421,13 +421,8 @@ impl<'a> Links<'a> {
     /// An asynchronous operation on the way from `earlier` to `later`, if completion carried what came before its start.
     pub fn operation_between(&self, earlier: EventId, later: EventId) -> Option<EventId> {
         let chain = self.chain_through(earlier, later, true)?;
-        let of_operation = |event: EventId| {
-            self.graph.events[event]
-                .agent
-                .is_some_and(|agent| self.graph.hierarchy.operation(agent).is_some())
-        };
-        let between = chain.steps.iter().map(|step| step.to).filter(|&event| event != later);
-        (chain.n_attempts() == 0).then(|| between.into_iter().find(|&event| of_operation(event))).flatten()
+        let mut between = chain.steps.iter().map(|step| step.to).filter(|&event| event != later);
+        (chain.n_attempts() == 0).then(|| between.find(|&event| self.graph.is_of_operation(event))).flatten()
     }
 
     /// Some instruction by which a thread knows that the operation of an access is done.

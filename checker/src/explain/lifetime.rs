@@ -20,7 +20,7 @@ pub fn explain(
             let last = last_event(graph, witness, owner);
             let subject = Subject::Lifetime { access: first, owner, ended: true, last };
             let is_operation =
-                |agent| graph.hierarchy.operation(agent).is_some() && graph.hierarchy.cta_of(agent) == owner;
+                |agent| graph.hierarchy.is_operation(agent) && graph.hierarchy.cta_of(agent) == owner;
             if graph.events[first].agent.is_some_and(is_operation) {
                 let rules = vec!["LT-2", "LT-3"];
                 return Some(bare("lifetime::operation-pending", Property::Lifetime, rules, subject));
@@ -35,9 +35,9 @@ pub fn explain(
 /// The last thing that some thread of a CTA does.
 fn last_event(graph: &EventGraph, witness: &Witness, cta: CtaId) -> Option<EventId> {
     let is_own = |event: &EventId| {
-        graph.events[*event].agent.is_some_and(|agent| {
-            graph.hierarchy.cta_of(agent) == cta && graph.hierarchy.operation(agent).is_none()
-        })
+        graph.events[*event]
+            .agent
+            .is_some_and(|agent| graph.hierarchy.cta_of(agent) == cta && !graph.hierarchy.is_operation(agent))
     };
     let executed = witness.execution.executed.iter().filter(is_own);
     executed.max_by_key(|&event| graph.events[event].position)

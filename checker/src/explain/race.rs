@@ -117,11 +117,8 @@ fn operation_reason(
             return Some(Reason::NotCarried { operation, access });
         }
     }
-    let of_operation = |event: EventId| {
-        graph.events[event].agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some())
-    };
-    let (event, other) = if of_operation(earlier) { (earlier, later) } else { (later, earlier) };
-    of_operation(event).then(|| Reason::NotCompleted { event, other, known: links.known_by(event) })
+    let (event, other) = if graph.is_of_operation(earlier) { (earlier, later) } else { (later, earlier) };
+    graph.is_of_operation(event).then(|| Reason::NotCompleted { event, other, known: links.known_by(event) })
 }
 
 /// A race that only different proxies make.
@@ -166,11 +163,8 @@ fn orient(
         (None, Some(back)) => (b, a, Some(back)),
         (None, None) => {
             let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-            let of_operation = |event: EventId| {
-                graph.events[event].agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some())
-            };
             // A source that is overwritten is the operation's, which should have been waited for; else a write comes first.
-            let is_source = |event: EventId| reads(event) && of_operation(event);
+            let is_source = |event: EventId| reads(event) && graph.is_of_operation(event);
             let swap = if is_source(a) || is_source(b) { is_source(b) } else { reads(a) && !reads(b) };
             if swap { (b, a, None) } else { (a, b, None) }
         }

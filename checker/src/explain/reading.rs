@@ -47,7 +47,5 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
 /// Whether the readings can matter: only for what asynchronous operations do.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     let Subject::Race { earlier, later } = explanation.subject else { return false };
-    [earlier, later].iter().any(|&event| {
-        graph.events[event].agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some())
-    })
+    graph.is_of_operation(earlier) || graph.is_of_operation(later)
 }

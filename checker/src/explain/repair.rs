@@ -8,7 +8,7 @@ pub mod insert;
 use super::chain::{Chain, scope_of};
 use super::{Explanation, Reason, Subject};
 use crate::check::{CheckError, Config, recheck_graph};
-use crate::event::{AtomicClass, Event, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
 use crate::verdict::{Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
@@ -194,8 +194,8 @@ fn link_candidates(graph: &EventGraph, chain: &Chain) -> Vec<Vec<Edit>> {
 fn apply(graph: &mut EventGraph, edits: &[Edit]) -> Vec<Change> {
     let mut changes: BTreeMap<SiteId, Change> = BTreeMap::new();
     for edit in edits {
-        let Event { site: Some(site), agent, .. } = graph.events[edit.event] else { continue };
-        if agent.is_some_and(|agent| graph.hierarchy.operation(agent).is_some()) {
+        let Some(site) = graph.events[edit.event].site else { continue };
+        if graph.is_of_operation(edit.event) {
             // The sems of asynchronous operations are not the programmer's to choose.
             continue;
         }

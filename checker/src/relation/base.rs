@@ -510,7 +510,7 @@ fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
     for (id, event) in graph.events.iter_enumerated() {
         let Some(agent) = event.agent else { continue };
         let cta = graph.hierarchy.cta_of(agent);
-        let is_asynchronous = graph.hierarchy.operation(agent).is_some();
+        let is_asynchronous = graph.hierarchy.is_operation(agent);
         let owner = graph.location_of(&event.kind).and_then(|location| graph.locations[location].cta);
         let home = owner.filter(|_| is_asynchronous).unwrap_or(cta);
         by_home.entry(home).or_insert_with(|| EventSet::empty(n)).insert(id);
@@ -534,7 +534,7 @@ pub fn life_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     for (id, event) in graph.events.iter_enumerated() {
         // What a thread started may go on when the thread has ended.
         if let Some(agent) = event.agent
-            && graph.hierarchy.operation(agent).is_none()
+            && !graph.hierarchy.is_operation(agent)
             && let Some(&(start, exit)) = owners.get(&graph.hierarchy.cta_of(agent))
         {
             life.extend([(start, id), (id, exit)]);

@@ -94,7 +94,7 @@ impl Words<'_> {
         let hierarchy = &self.case.outcome.graph.hierarchy;
         self.case.outcome.graph.events[access]
             .agent
-            .is_some_and(|agent| hierarchy.operation(agent).is_some() && hierarchy.cta_of(agent) == owner)
+            .is_some_and(|agent| hierarchy.is_operation(agent) && hierarchy.cta_of(agent) == owner)
     }
 
     /// `cta 1`, with its device where there are several.

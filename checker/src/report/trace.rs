@@ -189,7 +189,7 @@ fn columns(
     story.iter().for_each(|event| push(graph.events[event].agent));
     relevant.iter().for_each(|&event| push(graph.events[event].agent));
     columns.sort_unstable();
-    let n_shown = columns.iter().filter(|&&agent| graph.hierarchy.operation(agent).is_none()).count();
+    let n_shown = columns.iter().filter(|&&agent| !graph.hierarchy.is_operation(agent)).count();
     let n_folded = graph.hierarchy.n_threads() - n_shown;
     (columns, n_folded)
 }

@@ -33,7 +33,7 @@ impl Words<'_> {
 
     /// Whether an agent is a thread and no asynchronous operation.
     pub fn is_thread(&self, agent: AgentId) -> bool {
-        self.graph().hierarchy.operation(agent).is_none()
+        !self.graph().hierarchy.is_operation(agent)
     }
 
     /// The thread of an event.

@@ -39,8 +39,7 @@ impl Unroller<'_> {
             let owner = location.and_then(|location| owners.get(&location).copied());
             // An operation can outlive the thread that started it (LT-2, LT-3).
             if let (Some(agent), Some(owner)) = (event.agent, owner)
-                && (self.graph.hierarchy.cta_of(agent) != owner
-                    || self.graph.hierarchy.operation(agent).is_some())
+                && (self.graph.hierarchy.cta_of(agent) != owner || self.graph.hierarchy.is_operation(agent))
             {
                 peers.push((id, owner));
             }

@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, id: EventId) -> Option<Step> {
         let event = &self.problem.graph.events[id];
-        let is_thread = |agent| self.problem.graph.hierarchy.operation(agent).is_none();
+        let is_thread = |agent| !self.problem.graph.hierarchy.is_operation(agent);
         if self.n_missing[id] > 0 && !event.agent.is_some_and(is_thread) {
             // Whether it is started at all is known once its thread has got there.
             return Some(Step::Blocked);

@@ -35,12 +35,14 @@ pub fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Insertio
     for (event, is_after) in [(earlier, true), (later, false)] {
         let Some(agent) = graph.events[event].agent else { continue };
         // A fence stands in a thread: for a copy, where it is started.
-        let anchor = match graph.hierarchy.operation(agent) {
-            None => Some(event),
-            Some(_) => graph.issue_edges.iter().find(|edge| edge.wait == event).map(|edge| edge.from),
+        let is_operation = graph.hierarchy.is_operation(agent);
+        let anchor = if is_operation {
+            graph.issue_edges.iter().find(|edge| edge.wait == event).map(|edge| edge.from)
+        } else {
+            Some(event)
         };
         if let Some(site) = anchor.and_then(|anchor| graph.events[anchor].site)
-            && (graph.hierarchy.operation(agent).is_none() || !is_after)
+            && (!is_operation || !is_after)
         {
             let space = space_of(graph, event, graph.hierarchy.issuer(agent));
             let text = format!("fence.proxy.async{}", space.suffix());
@@ -77,7 +79,7 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
     let mut places = BTreeSet::new();
     let mut added = Vec::new();
     for event in graph.events.iter().filter(|event| event.site == Some(insertion.site)) {
-        let Some(agent) = event.agent.filter(|&agent| graph.hierarchy.operation(agent).is_none()) else {
+        let Some(agent) = event.agent.filter(|&agent| !graph.hierarchy.is_operation(agent)) else {
             continue;
         };
         if matches!(event.role, Role::Spin(_)) || !places.insert((agent, event.position)) {
