@@ -3,7 +3,7 @@
 //! An mbarrier only counts, so operations are not ordered among each other but assigned to phases (MB-4): each operation
 //! has the number of the phase in which it happens, and a phase is complete when the arrivals in it are as many as it
 //! expects and its bytes balance. `phase` narrows the phase of each operation as far as counting does; `completion`
-//! states the rest as constraints, and which arrivals each wait has seen.
+//! states the rest as constraints, and which arrivals each wait has seen; `moment`, what comes when within a phase.
 //!
 //! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
 //! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
@@ -14,6 +14,7 @@ mod cases;
 mod completion;
 mod exact;
 mod lives;
+mod moment;
 mod order;
 mod phase;
 mod rules;

@@ -54,6 +54,35 @@ pub struct Program {
     pub loops: IndexVec<LoopId, Loop>,
 }
 
+impl Program {
+    /// Whether the kernel, or a function that it may call, has an instruction for which the predicate holds.
+    pub fn any_instruction(&self, kernel: &Kernel, predicate: impl Fn(&InstructionKind) -> bool) -> bool {
+        let bodies = self.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+        bodies.into_iter().any(|body| any_instruction_in(body, &predicate))
+    }
+}
+
+fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&InstructionKind) -> bool) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        StatementKind::Instruction(instruction) => predicate(&instruction.kind),
+        StatementKind::If { then, otherwise, .. } => {
+            any_instruction_in(then, predicate) || any_instruction_in(otherwise, predicate)
+        }
+        StatementKind::While { prelude, body, .. } => {
+            any_instruction_in(prelude, predicate) || any_instruction_in(body, predicate)
+        }
+        StatementKind::For { body, .. } => any_instruction_in(body, predicate),
+        StatementKind::Await { prelude, .. } => any_instruction_in(prelude, predicate),
+        StatementKind::Assign { .. }
+        | StatementKind::Break
+        | StatementKind::Call { .. }
+        | StatementKind::Exit
+        | StatementKind::Assert(_)
+        | StatementKind::Assume(_)
+        | StatementKind::Reachable(_) => false,
+    })
+}
+
 /// A static loop, for messages about its bound.
 #[derive(Clone, Debug)]
 pub struct Loop {

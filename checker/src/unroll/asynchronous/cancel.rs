@@ -11,8 +11,7 @@ use super::WRITES;
 use super::transfer::Piece;
 use crate::event::{AtomicClass, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
-    Address, AsyncOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId, Statement,
-    StatementKind,
+    Address, AsyncOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
@@ -146,17 +145,8 @@ impl Unroller<'_> {
 
 /// Whether a kernel, or a function it may call, cancels clusters.
 pub fn may_cancel(program: &Program, kernel: &Kernel) -> bool {
-    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
-    bodies.into_iter().any(|body| any_cancels(body))
-}
-
-fn any_cancels(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => matches!(&instruction.kind,
-            InstructionKind::Async(operation) if matches!(**operation, AsyncOp::TryCancel { .. })),
-        StatementKind::If { then, otherwise, .. } => any_cancels(then) || any_cancels(otherwise),
-        StatementKind::For { body, .. } => any_cancels(body),
-        StatementKind::While { prelude, body, .. } => any_cancels(prelude) || any_cancels(body),
-        _ => false,
+    program.any_instruction(kernel, |instruction| {
+        matches!(instruction, InstructionKind::Async(operation)
+            if matches!(**operation, AsyncOp::TryCancel { .. }))
     })
 }

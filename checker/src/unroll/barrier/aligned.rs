@@ -12,7 +12,7 @@ use super::super::{State, Unroller};
 use super::entails;
 use crate::event::{AgentId, EventId, Misuse, Role, TermPool, TermRef};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{AsyncOp, InstructionKind, Kernel, Program, Statement, StatementKind};
+use fencepost_dsl::kernel::program::{AsyncOp, InstructionKind, Kernel, Program};
 use std::collections::BTreeMap;
 
 /// The way to a statement: per nested block the iteration of its loop and the statement's place in the text.
@@ -181,26 +181,14 @@ impl Unroller<'_> {
 
 /// Whether a kernel, or a function it may call, contains an instruction that is always or here aligned.
 pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
-    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
-    bodies.into_iter().any(|body| any_aligned(body))
-}
-
-fn any_aligned(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => {
-            matches!(
-                instruction.kind,
-                InstructionKind::Barrier { aligned: true, .. }
-                    | InstructionKind::ClusterArrive { aligned: true, .. }
-                    | InstructionKind::ClusterWait { aligned: true }
-                    | InstructionKind::TensormapCopyFence { .. }
-            ) || matches!(&instruction.kind, InstructionKind::Async(operation)
-            if matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_)))
+    program.any_instruction(kernel, |instruction| match instruction {
+        InstructionKind::Barrier { aligned, .. }
+        | InstructionKind::ClusterArrive { aligned, .. }
+        | InstructionKind::ClusterWait { aligned } => *aligned,
+        InstructionKind::TensormapCopyFence { .. } => true,
+        InstructionKind::Async(operation) => {
+            matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_))
         }
-        StatementKind::If { then, otherwise, .. } => any_aligned(then) || any_aligned(otherwise),
-        StatementKind::For { body, .. } => any_aligned(body),
-        StatementKind::While { prelude, body, .. } => any_aligned(prelude) || any_aligned(body),
-        StatementKind::Await { prelude, .. } => any_aligned(prelude),
         _ => false,
     })
 }

@@ -2,22 +2,18 @@
 
 use super::super::{MbarrierEncoding, UnrollError, Unroller};
 use super::exact::{forget_counting, is_countable};
+use super::moment::Moments;
 use super::phase::{Expected, Interval, Narrowed, SeenBy, narrow};
 use super::{Operation, OperationKind, PHASE_WIDTH, PHASES_MAX, TX_WIDTH};
-use crate::event::{
-    AgentId, BarrierEdge, EventId, MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{BarrierEdge, EventId, MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef};
 use fencepost_dsl::kernel::program::{
-    BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program, Statement, StatementKind,
+    BinaryOp, ExpressionKind, InstructionKind, Kernel, MbarrierOp, Program,
 };
 use fencepost_dsl::{Diagnostic, IndexVec};
 use std::collections::BTreeMap;
 
 /// Most pairs of operations of one object.
 const MAX_PAIRS: usize = 4_000_000;
-
-/// Pairs of operations on one object of which the first comes first, on a condition.
-pub type Moments = Vec<(EventId, EventId, TermRef)>;
 
 /// The phases of one object.
 pub struct Phases {
@@ -31,13 +27,13 @@ pub struct Phases {
 #[derive(Clone, Copy)]
 pub struct Counts {
     /// How many there are.
-    arrived: TermRef,
+    pub arrived: TermRef,
     /// How many it expects.
-    needs: TermRef,
+    pub needs: TermRef,
     /// 1 iff there are no more than it expects.
-    within: TermRef,
+    pub within: TermRef,
     /// Bytes announced less bytes delivered.
-    bytes: TermRef,
+    pub bytes: TermRef,
 }
 
 impl Counts {
@@ -45,23 +41,6 @@ impl Counts {
     pub fn of_needs(needs: TermRef) -> Self {
         Self { arrived: needs, needs, within: TermPool::TRUE, bytes: needs }
     }
-}
-
-/// Whether something that completes the phase surely comes after the operation.
-fn is_surely_earlier(
-    operation: &Operation,
-    phase: u32,
-    operations: &[(Operation, Interval)],
-    seen: &[SeenBy],
-) -> bool {
-    operations.iter().zip(seen).any(|((other, interval), seen)| {
-        // Where it is known to be in just this phase and the phase cannot do without it.
-        let own = operation.precedes(other);
-        other.kind.arrivals() > 0
-            && interval.only() == Some(phase)
-            && seen.is_essential
-            && (own || seen.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position))
-    })
 }
 
 impl Unroller<'_> {
@@ -385,13 +364,13 @@ impl Unroller<'_> {
         }
     }
 
-    fn happens_in(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+    pub(super) fn happens_in(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
         let happens = self.counted(operation);
         let here = self.is_phase(operation, interval, phase);
         self.graph.terms.and(happens, here)
     }
 
-    fn is_phase(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+    pub(super) fn is_phase(&mut self, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
         let number = self.phase_term(operation, interval);
         let phase = self.phase_constant(phase);
         self.graph.terms.equal(number, phase)
@@ -434,159 +413,6 @@ impl Unroller<'_> {
             let passes = self.passes_in(operation.kind, number);
             self.imply(operation.guard, passes);
         }
-    }
-
-    /// An operation of a phase comes before its completion: if the phase completes, something that can complete it comes
-    /// after the operation; and no bytes are delivered to a phase that has nothing left to wait for.
-    fn state_moment(
-        &mut self,
-        (operation, interval): (&Operation, Interval),
-        phases: &Phases,
-        operations: &[(Operation, Interval)],
-        seen: &[SeenBy],
-        moments: &mut Moments,
-    ) {
-        let needs_moment = operation.kind.is_wait()
-            || matches!(
-                operation.kind,
-                OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise
-            );
-        if !needs_moment || interval.is_empty() {
-            return;
-        }
-        for phase in interval.first..=interval.last {
-            let (Some(&complete), Some(&counts)) =
-                (phases.complete.get(phase as usize), phases.counts.get(phase as usize))
-            else {
-                continue;
-            };
-            if complete == TermPool::FALSE || is_surely_earlier(operation, phase, operations, seen) {
-                continue;
-            }
-            let here = self.is_phase(operation, interval, phase);
-            let here = self.graph.terms.and(operation.guard, here);
-            let terms = &mut self.graph.terms;
-            let fine = if let OperationKind::Complete { bytes } = operation.kind {
-                let short = terms.less(counts.arrived, counts.needs);
-                let own = terms.constant(u128::from(bytes), TX_WIDTH);
-                let before = terms.binary(BinaryOp::Add, counts.bytes, own);
-                let zero = terms.constant(0, TX_WIDTH);
-                let outstanding = terms.signed_less(zero, before);
-                terms.or(short, outstanding)
-            } else {
-                terms.not(complete)
-            };
-            if fine == TermPool::TRUE {
-                continue;
-            }
-            let only_arrivals = matches!(operation.kind, OperationKind::Complete { .. });
-            let mut ways = vec![fine];
-            for (other, of_other) in operations {
-                let completes = other.kind.arrivals() > 0
-                    || (!only_arrivals && matches!(other.kind, OperationKind::Complete { .. }));
-                let is_before = other.precedes(operation);
-                if !completes || other.event == operation.event || is_before || !of_other.contains(phase) {
-                    continue;
-                }
-                let (_, comes_later) = self.graph.terms.fresh(1, UnknownKind::Excess);
-                let there = self.happens_in(other, *of_other, phase);
-                let both = self.graph.terms.and(here, there);
-                let later = self.graph.terms.and(comes_later, both);
-                moments.push((operation.event, other.event, later));
-                ways.push(later);
-            }
-            let some = self.graph.terms.or_all(ways);
-            self.imply(here, some);
-        }
-    }
-
-    /// An arrival never exceeds what its phase expects, unless it is the one that breaks the rule.
-    fn state_excess(
-        &mut self,
-        operation: &Operation,
-        interval: Interval,
-        phases: &Phases,
-        operations: &[(Operation, Interval)],
-        moments: &mut Moments,
-    ) {
-        let OperationKind::Arrive { count, excess, .. } = operation.kind else { return };
-        // One at a time, and nothing else to wait for: the last arrival completes the phase.
-        let is_plain = |kind: OperationKind| match kind {
-            OperationKind::Arrive { count, expects, drops, .. } => count == 1 && expects == 0 && !drops,
-            OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise => false,
-            _ => true,
-        };
-        if let Some(excess) = excess
-            && operations.iter().all(|(other, _)| is_plain(other.kind))
-        {
-            self.imply(excess, TermPool::FALSE);
-        }
-        for phase in interval.first..=interval.last {
-            let Some(of_phase) = phases.counts.get(phase as usize).copied() else { continue };
-            let here = self.is_phase(operation, interval, phase);
-            let here = self.graph.terms.and(operation.guard, here);
-            self.imply(here, of_phase.within);
-            let Some(excess) = excess else { continue };
-            // With it the phase would have more than it expects; and it is not over yet.
-            let breaks = self.graph.terms.and(here, excess);
-            let open = self.graph.terms.not(phases.complete[phase as usize]);
-            let still_open = self.still_open(operation, (count, excess), phase, operations, moments);
-            let open = self.graph.terms.or(open, still_open);
-            self.imply(breaks, open);
-            let count = self.graph.terms.constant(u128::from(count), TX_WIDTH);
-            let with_it = self.add(of_phase.arrived, count);
-            let over = self.graph.terms.less(of_phase.needs, with_it);
-            self.imply(breaks, over);
-        }
-    }
-
-    /// Whether a phase that is complete in the end was not yet so at an arrival that is one too many: something of the phase
-    /// comes later, and the arrivals among it are fewer than this one brings.
-    fn still_open(
-        &mut self,
-        arrival: &Operation,
-        (count, excess): (u32, TermRef),
-        phase: u32,
-        operations: &[(Operation, Interval)],
-        moments: &mut Moments,
-    ) -> TermRef {
-        let mut any_later = TermPool::FALSE;
-        // Of each thread's operations, those after a later one are later.
-        let mut latest: BTreeMap<AgentId, TermRef> = BTreeMap::new();
-        let mut pending = self.graph.terms.constant(0, TX_WIDTH);
-        for (other, interval) in operations {
-            let counts = matches!(
-                other.kind,
-                OperationKind::Arrive { .. } | OperationKind::Complete { .. } | OperationKind::Expect { .. }
-            );
-            if !counts || other.event == arrival.event || !interval.contains(phase) {
-                continue;
-            }
-            let (_, comes_later) = self.graph.terms.fresh(1, UnknownKind::Excess);
-            let here = self.happens_in(other, *interval, phase);
-            let own = self.is_phase(arrival, Interval { first: phase, last: phase + 1 }, phase);
-            let terms = &mut self.graph.terms;
-            let here = terms.and(here, excess);
-            let here = terms.and(here, own);
-            let so_far = latest.get(&other.agent).copied().unwrap_or(TermPool::FALSE);
-            let comes_later = terms.or(comes_later, so_far);
-            let later = terms.and(here, comes_later);
-            let so_far = terms.or(so_far, later);
-            latest.insert(other.agent, so_far);
-            let not_later = terms.not(comes_later);
-            let earlier = terms.and(here, not_later);
-            moments.push((arrival.event, other.event, later));
-            moments.push((other.event, arrival.event, earlier));
-            any_later = terms.or(any_later, later);
-            let zero = terms.constant(0, TX_WIDTH);
-            let arrives = terms.constant(u128::from(other.kind.arrivals()), TX_WIDTH);
-            let arrives = terms.if_then_else(later, arrives, zero);
-            pending = self.add(pending, arrives);
-        }
-        let terms = &mut self.graph.terms;
-        let count = terms.constant(u128::from(count), TX_WIDTH);
-        let too_few = terms.less(pending, count);
-        terms.and(any_later, too_few)
     }
 
     fn state_final_phase(&mut self, object: MbarrierId, phases: &Phases) {
@@ -662,24 +488,12 @@ impl Unroller<'_> {
 
 /// Whether an arrival may be one too many: some count is above 1, or bytes can keep a phase open.
 pub fn counts_bytes(program: &Program, kernel: &Kernel) -> bool {
-    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
-    bodies.into_iter().any(|body| any_counts_bytes(body))
-}
-
-fn any_counts_bytes(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => match &instruction.kind {
-            InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. }) => true,
-            InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-                arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
-            }
-            InstructionKind::Async(_) => true,
-            _ => false,
-        },
-        StatementKind::If { then, otherwise, .. } => any_counts_bytes(then) || any_counts_bytes(otherwise),
-        StatementKind::For { body, .. } => any_counts_bytes(body),
-        StatementKind::While { prelude, body, .. } => any_counts_bytes(prelude) || any_counts_bytes(body),
-        StatementKind::Await { prelude, .. } => any_counts_bytes(prelude),
+    program.any_instruction(kernel, |instruction| match instruction {
+        InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
+            arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+        }
+        InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
+        | InstructionKind::Async(_) => true,
         _ => false,
     })
 }

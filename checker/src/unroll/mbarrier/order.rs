@@ -12,7 +12,8 @@
 //! Cannot: more than [`OPERATIONS_MAX`] operations of one object.
 
 use super::super::{UnrollError, Unroller};
-use super::completion::{Counts, Moments, Phases};
+use super::completion::{Counts, Phases};
+use super::moment::Moments;
 use super::phase::{Expected, Interval, SeenBy};
 use super::{Operation, OperationKind, PHASE_WIDTH, TX_MAX};
 use crate::event::{Constraint, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
