@@ -439,43 +439,39 @@ impl Unroller<'_> {
         let position = self.next_position();
         let operation = MbarrierEvent { object, role, sem, scope };
         let event = self.emit(state.live, position, EventKind::Mbarrier(operation), site)?;
+        Ok(Some(self.record(object, event, kind, None)))
+    }
+
+    /// Adds what an event does to an object to the log; its number there.
+    fn record(
+        &mut self,
+        object: MbarrierId,
+        event: EventId,
+        kind: OperationKind,
+        issued: Option<(AgentId, u32)>,
+    ) -> usize {
         let (_, phase) = self.graph.terms.fresh(PHASE_WIDTH, UnknownKind::Phase);
-        let span = self.graph.sites[site].span;
-        let (agent, guard) = (self.agent, state.live);
-        self.mbarriers.operations.push(Operation {
-            agent,
-            object,
-            guard,
-            event,
-            kind,
-            position,
-            span,
-            phase,
-            issued: None,
-        });
-        Ok(Some(self.mbarriers.operations.len() - 1))
+        let span = self.event_span(event);
+        let of = &self.graph.events[event];
+        let (agent, guard, position) = (of.agent.unwrap_or(self.agent), of.guard, of.position);
+        let operation = Operation { agent, object, guard, event, kind, position, span, phase, issued };
+        self.mbarriers.operations.push(operation);
+        self.mbarriers.operations.len() - 1
     }
 
     /// Records the complete-tx of an asynchronous operation.
     pub(super) fn log_completion(
         &mut self,
-        agent: AgentId,
         object: MbarrierId,
         event: EventId,
         bytes: u32,
         issued: (AgentId, u32),
     ) {
-        self.log_asynchronous(agent, object, event, OperationKind::Complete { bytes }, issued);
+        self.record(object, event, OperationKind::Complete { bytes }, Some(issued));
     }
 
     /// Records the arrival of `cp.async.mbarrier.arrive`.
-    pub(super) fn log_async_arrival(
-        &mut self,
-        agent: AgentId,
-        object: MbarrierId,
-        event: EventId,
-        issued: (AgentId, u32),
-    ) {
+    pub(super) fn log_async_arrival(&mut self, object: MbarrierId, event: EventId, issued: (AgentId, u32)) {
         let span = self.event_span(event);
         let excess = self.excess(self.graph.events[event].guard, object, span);
         let kind = OperationKind::Arrive {
@@ -486,7 +482,7 @@ impl Unroller<'_> {
             no_complete: false,
             pending: None,
         };
-        self.log_asynchronous(agent, object, event, kind, issued);
+        self.record(object, event, kind, Some(issued));
     }
 
     /// Records that one more arrival is pending from now on.
@@ -523,31 +519,6 @@ impl Unroller<'_> {
         };
         self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
         Some(excess)
-    }
-
-    fn log_asynchronous(
-        &mut self,
-        agent: AgentId,
-        object: MbarrierId,
-        event: EventId,
-        kind: OperationKind,
-        issued: (AgentId, u32),
-    ) {
-        let (_, phase) = self.graph.terms.fresh(PHASE_WIDTH, UnknownKind::Phase);
-        let span = self.event_span(event);
-        let of = &self.graph.events[event];
-        let (guard, position) = (of.guard, of.position);
-        self.mbarriers.operations.push(Operation {
-            agent,
-            object,
-            guard,
-            event,
-            kind,
-            position,
-            span,
-            phase,
-            issued: Some(issued),
-        });
     }
 
     /// The object at a place.

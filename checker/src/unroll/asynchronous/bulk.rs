@@ -153,7 +153,7 @@ impl Unroller<'_> {
         bytes: u32,
     ) -> Result<(), UnrollError> {
         let event = self.signal_in(operation, object)?;
-        self.log_completion(operation.agent, object, event, bytes, (self.agent, operation.position));
+        self.log_completion(object, event, bytes, (self.agent, operation.position));
         Ok(())
     }
 

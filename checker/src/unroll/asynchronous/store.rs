@@ -125,7 +125,7 @@ impl Unroller<'_> {
             .map(|&(from, _)| BarrierEdge { from, wait: event, condition: TermPool::TRUE })
             .collect();
         self.graph.completion_edges.extend(edges);
-        self.log_async_arrival(operation.agent, object, event, (self.agent, operation.position));
+        self.log_async_arrival(object, event, (self.agent, operation.position));
         Ok(())
     }
 }
