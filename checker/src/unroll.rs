@@ -419,6 +419,12 @@ impl<'a> Unroller<'a> {
         position
     }
 
+    /// An event of the current thread, after all before it.
+    fn emit_next(&mut self, guard: TermRef, kind: EventKind, site: SiteId) -> Result<EventId, UnrollError> {
+        let position = self.next_position();
+        self.emit(guard, position, kind, site)
+    }
+
     fn emit(
         &mut self,
         guard: TermRef,

@@ -26,7 +26,8 @@ use super::access::Strength;
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    AgentId, AtomicClass, BarrierEdge, EventId, EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef,
+    AgentId, AtomicClass, BarrierEdge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
+    ObligationKind, SiteId, TermPool, TermRef,
 };
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression};
@@ -183,7 +184,7 @@ impl Unroller<'_> {
             let skipped = self.graph.terms.and(state.live, ignored);
             state.live = self.graph.terms.or(skipped, reading.live);
         }
-        let operation = self.start(state, site, "cp.async", Sem::Weak, Scope::Cta)?;
+        let operation = self.start(state, site, "cp.async")?;
         let strength = weak();
         let transfer = transfer::Transfer { from, to, bytes: copy.bytes, proxy: Proxy::Generic, strength };
         let events = self.transfer(operation, &transfer, copied, ignored)?;
@@ -196,18 +197,15 @@ impl Unroller<'_> {
         self.asynchronous.started.push(Started { group, n_commits, events });
     }
 
-    /// A new agent, and the event by which its thread starts it.
-    fn start(
-        &mut self,
-        state: &State,
-        site: SiteId,
-        name: &str,
-        sem: Sem,
-        scope: Scope,
-    ) -> Result<Operation, UnrollError> {
-        let position = self.next_position();
-        let issue = self.emit(state.live, position, EventKind::Issue { sem, scope }, site)?;
+    /// A new agent, and the event by which its thread starts it without releasing anything.
+    fn start(&mut self, state: &State, site: SiteId, name: &str) -> Result<Operation, UnrollError> {
+        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
         Ok(self.operation_of(issue, state.live, name))
+    }
+
+    /// The event by which the current thread starts one operation or several.
+    fn issue(&mut self, state: &State, site: SiteId, sem: Sem, scope: Scope) -> Result<EventId, UnrollError> {
+        self.emit_next(state.live, EventKind::Issue { sem, scope }, site)
     }
 
     /// A new agent for what an issued instruction does if `guard`.
@@ -241,6 +239,40 @@ impl Unroller<'_> {
         Ok(event)
     }
 
+    /// What an operation does to an mbarrier at its end: releases what the operation itself did (MB-24).
+    fn signal_in(
+        &mut self,
+        operation: Operation,
+        object: MbarrierId,
+        role: MbarrierRole,
+        scope: Scope,
+    ) -> Result<EventId, UnrollError> {
+        let signal = MbarrierEvent { object, role, sem: Sem::Release, scope };
+        self.emit_in(operation, operation.guard, DONE, EventKind::Mbarrier(signal))
+    }
+
+    /// The arrival that an operation consists of, once other operations of its thread are done.
+    fn arrive_after(
+        &mut self,
+        operation: Operation,
+        object: MbarrierId,
+        scope: Scope,
+        done: &[EventId],
+    ) -> Result<(), UnrollError> {
+        let arrival = self.signal_in(operation, object, MbarrierRole::Arrive, scope)?;
+        self.complete_at(done, &[arrival]);
+        self.log_async_arrival(object, arrival, (self.agent, operation.position));
+        Ok(())
+    }
+
+    /// Whatever gets to one of `waits` knows that all of `done` are done.
+    fn complete_at(&mut self, done: &[EventId], waits: &[EventId]) {
+        for &from in done {
+            let edges = waits.iter().map(|&wait| BarrierEdge { from, wait, condition: TermPool::TRUE });
+            self.graph.completion_edges.extend(edges);
+        }
+    }
+
     fn wait_for_groups(
         &mut self,
         state: &State,
@@ -249,8 +281,7 @@ impl Unroller<'_> {
         pending: u32,
         reads_only: bool,
     ) -> Result<(), UnrollError> {
-        let position = self.next_position();
-        let wait = self.emit(state.live, position, EventKind::AsyncWait, site)?;
+        let wait = self.emit_next(state.live, EventKind::AsyncWait, site)?;
         if group == AsyncGroup::Matrix {
             self.log_aligned(state.live, wait);
         }

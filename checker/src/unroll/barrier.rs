@@ -313,8 +313,7 @@ impl Unroller<'_> {
         } else {
             let passes = self.passes(group, generation);
             state.live = self.graph.terms.and(guard, passes);
-            let wait_position = self.next_position();
-            let wait = self.emit(state.live, wait_position, EventKind::BarrierWait, site)?;
+            let wait = self.emit_next(state.live, EventKind::BarrierWait, site)?;
             self.n_blocking += 1;
             Some((wait, state.live))
         };

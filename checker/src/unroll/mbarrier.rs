@@ -376,10 +376,9 @@ impl Unroller<'_> {
             let (_, result) = self.graph.terms.fresh(1, UnknownKind::WaitResult);
             let not = self.graph.terms.not(result);
             let tested = self.graph.terms.and(state.live, not);
-            let position = self.next_position();
             let operation =
                 MbarrierEvent { object, role: MbarrierRole::Test, sem: Sem::Relaxed, scope: wait.scope };
-            self.emit(tested, position, EventKind::Mbarrier(operation), site)?;
+            self.emit_next(tested, EventKind::Mbarrier(operation), site)?;
             // A try that fails is none that passed.
             if !matches!(self.role, Role::Spin(_)) || !self.is_pure_wait {
                 let passed = State { live: self.graph.terms.and(state.live, result), env: state.env.clone() };
@@ -436,9 +435,8 @@ impl Unroller<'_> {
         if self.last_try.is_some() {
             return Ok(None);
         }
-        let position = self.next_position();
         let operation = MbarrierEvent { object, role, sem, scope };
-        let event = self.emit(state.live, position, EventKind::Mbarrier(operation), site)?;
+        let event = self.emit_next(state.live, EventKind::Mbarrier(operation), site)?;
         Ok(Some(self.record(object, event, kind, None)))
     }
 

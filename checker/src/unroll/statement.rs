@@ -138,8 +138,7 @@ impl Unroller<'_> {
                 Ok(())
             }
             InstructionKind::Fence { sem, scope, restrict: None } => {
-                let position = self.next_position();
-                self.emit(state.live, position, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
+                self.emit_next(state.live, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
                 Ok(())
             }
             InstructionKind::Fence { sem, restrict: Some(_), .. } => {
@@ -158,8 +157,7 @@ impl Unroller<'_> {
                 self.restricted_fence(state, site, fence)
             }
             &InstructionKind::ProxyFence(ProxyFenceKind::Async { space }) => {
-                let position = self.next_position();
-                self.emit(state.live, position, EventKind::AsyncFence(space), site)?;
+                self.emit_next(state.live, EventKind::AsyncFence(space), site)?;
                 Ok(())
             }
             InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict }) => {
@@ -181,13 +179,11 @@ impl Unroller<'_> {
             }
             InstructionKind::Async(operation) => self.asynchronous(state, frame, site, operation),
             InstructionKind::AliasFence => {
-                let position = self.next_position();
-                self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::Alias), site)?;
+                self.emit_next(state.live, EventKind::ProxyFence(ProxyFence::Alias), site)?;
                 Ok(())
             }
             &InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }) => {
-                let position = self.next_position();
-                self.emit(state.live, position, EventKind::ProxyFence(ProxyFence::With(proxy)), site)?;
+                self.emit_next(state.live, EventKind::ProxyFence(ProxyFence::With(proxy)), site)?;
                 Ok(())
             }
             InstructionKind::Barrier { kind, id, count, aligned, instance } => {
@@ -230,8 +226,7 @@ impl Unroller<'_> {
         site: SiteId,
         fence: RestrictedFence,
     ) -> Result<(), UnrollError> {
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
         Ok(())
     }
 

@@ -1,16 +1,17 @@
 //! Bulk copies and reductions, plain and by tensor map: through the async proxy (§5.3, §5.4, §5.9).
 
-use super::super::access::Strength;
+use super::super::access::{Part, Strength};
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
-use super::transfer::{Piece, Run, Transfer};
-use super::{DONE, Operation, READS, WRITES};
+use super::transfer::{Piece, Run, Transfer, width_of};
+use super::{Operation, READS, WRITES};
 use crate::event::{
-    AtomicClass, EventId, EventKind, MbarrierId, Misuse, RestrictedFence, SiteId, TermPool, TermRef,
+    AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, RestrictedFence, SiteId, TermPool,
+    TermRef,
 };
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Object, TensorBox,
+    Address, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Object, TensorBox,
 };
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 
@@ -51,7 +52,7 @@ impl Unroller<'_> {
         let ends = Ends { from, to, bytes, strength };
         match &copy.completion {
             BulkCompletion::Group => {
-                let operation = self.start(state, site, noun(copy), Sem::Weak, Scope::Cta)?;
+                let operation = self.start(state, site, noun(copy))?;
                 let events = self.move_between(operation, &ends, copy)?;
                 self.note_started(AsyncGroup::Bulk, events);
                 Ok(())
@@ -89,20 +90,9 @@ impl Unroller<'_> {
             self.misuse(state, "async::own-cta", "UB-A3", what, help, span);
             return Ok(());
         }
-        let mut targets = vec![(None, TermPool::TRUE)];
-        if let Some(mask) = &copy.multicast {
-            let mask_span = mask.span;
-            let mask = self.evaluate(&state.env, frame, mask)?;
-            targets = self.multicast_targets(state, mask, mask_span);
-        }
-        let position = self.next_position();
-        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
-        let issue = self.emit(state.live, position, kind, site)?;
-        for (rank, chosen) in targets {
-            let guard = self.graph.terms.and(state.live, chosen);
-            if guard == TermPool::FALSE {
-                continue;
-            }
+        let targets = self.targets(state, frame, copy.multicast.as_ref())?;
+        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        for (rank, guard) in targets {
             let run = Place { rank: rank.or(destination.rank), ..destination };
             let signal = Place { rank: rank.or(signal.rank), ..signal };
             let ends = Ends { to: End::Bytes { run, span }, ..ends.clone() };
@@ -114,13 +104,27 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// The CTAs whose bits are set, with the condition for each.
-    pub(super) fn multicast_targets(
+    /// The ranks whose bits are set in a mask, each with the condition for it; without a mask, wherever the address is.
+    pub(super) fn targets(
         &mut self,
         state: &mut State,
-        mask: TermRef,
-        span: Span,
-    ) -> Vec<(Option<u32>, TermRef)> {
+        frame: &Frame<'_>,
+        mask: Option<&Expression>,
+    ) -> Result<Vec<(Option<u32>, TermRef)>, UnrollError> {
+        let mut targets = vec![(None, TermPool::TRUE)];
+        if let Some(mask) = mask {
+            let bits = self.evaluate(&state.env, frame, mask)?;
+            targets = self.chosen_ranks(state, bits, mask.span);
+        }
+        for (_, guard) in &mut targets {
+            *guard = self.graph.terms.and(state.live, *guard);
+        }
+        targets.retain(|&(_, guard)| guard != TermPool::FALSE);
+        Ok(targets)
+    }
+
+    /// The bits of a mask, which has none beyond the cluster.
+    fn chosen_ranks(&mut self, state: &mut State, mask: TermRef, span: Span) -> Vec<(Option<u32>, TermRef)> {
         let n_ctas = self.graph.hierarchy.launch.ctas;
         let width = self.graph.terms.width(mask);
         if n_ctas < u32::from(width) {
@@ -152,19 +156,9 @@ impl Unroller<'_> {
         object: MbarrierId,
         bytes: u32,
     ) -> Result<(), UnrollError> {
-        let event = self.signal_in(operation, object)?;
+        let event = self.signal_in(operation, object, MbarrierRole::Complete, Scope::Cluster)?;
         self.log_completion(object, event, bytes, (self.agent, operation.position));
         Ok(())
-    }
-
-    fn signal_in(&mut self, operation: Operation, object: MbarrierId) -> Result<EventId, UnrollError> {
-        let kind = EventKind::Mbarrier(crate::event::MbarrierEvent {
-            object,
-            role: crate::event::MbarrierRole::Complete,
-            sem: Sem::Release,
-            scope: Scope::Cluster,
-        });
-        self.emit_in(operation, operation.guard, DONE, kind)
     }
 
     fn copied_bytes(
@@ -189,7 +183,7 @@ impl Unroller<'_> {
                 let object = &self.kernel.objects[map.object];
                 let Some(described) = &object.tensor else { continue };
                 let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
-                return Ok(Some(n * u32::from(self.kernel.objects[described.object].width / 8)));
+                return Ok(Some(n * self.element_bytes(described.object)));
             }
         }
         Ok(Some(0))
@@ -272,7 +266,7 @@ impl Unroller<'_> {
         }
         let zero = self.graph.terms.constant(0, 32);
         let tensor = Place { object: described.object, index: zero, rank: None };
-        Ok(Some(Boxed { map, tensor, elements, width_bytes: u32::from(object.width / 8) }))
+        Ok(Some(Boxed { map, tensor, elements, width_bytes: self.element_bytes(described.object) }))
     }
 
     /// The flat index of an element of a box, and whether it is inside the tensor.
@@ -350,7 +344,7 @@ impl Unroller<'_> {
         for &(index, inside) in &from.elements {
             let guard = self.graph.terms.and(operation.guard, inside);
             for offset_bytes in (0..from.width_bytes).step_by(piece as usize) {
-                let zero = self.graph.terms.constant(0, u8::try_from(piece * 8).unwrap_or(u8::MAX));
+                let zero = self.graph.terms.constant(0, width_of(piece));
                 let mut value = zero;
                 if guard != TermPool::FALSE {
                     let run = Place { index, ..from.tensor };
@@ -415,8 +409,7 @@ impl Unroller<'_> {
 
     /// Bytes moved at once between a box and shared memory.
     fn box_piece(&self, tensor: &Boxed, run: Run) -> u32 {
-        let of_run = u32::from(self.kernel.objects[run.object].width / 8);
-        tensor.width_bytes.min(of_run).min(8)
+        tensor.width_bytes.min(self.element_bytes(run.object)).min(8)
     }
 
     /// A hint: nothing but the tensor map is read for certain.
@@ -430,7 +423,7 @@ impl Unroller<'_> {
         let BulkEnd::Tensor(tensor) = source else { return Ok(()) };
         let Some(map) = self.resolve(state, frame, &tensor.map, 1)? else { return Ok(()) };
         if self.kernel.objects[map.object].space != Space::Param {
-            let operation = self.start(state, site, "prefetch", Sem::Weak, Scope::Cta)?;
+            let operation = self.start(state, site, "prefetch")?;
             self.read_map(operation, map)?;
         }
         Ok(())
@@ -456,10 +449,9 @@ impl Unroller<'_> {
         place: Place,
         value: TermRef,
     ) -> Result<(), UnrollError> {
-        let position = self.next_position();
-        let part = super::super::access::Part { low_bit: 0, width: 64 };
+        let part = Part { low_bit: 0, width: 64 };
         let access = self.scalar_access((place, 0), part, value, super::weak());
-        self.emit(state.live, position, EventKind::Write(access), site)?;
+        self.emit_next(state.live, EventKind::Write(access), site)?;
         Ok(())
     }
 
@@ -475,15 +467,14 @@ impl Unroller<'_> {
         let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
         let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
         // The lanes of a warp do it together, once.
-        if self.graph.hierarchy.threads[self.agent].lane == 0 {
+        if self.is_first_lane() {
             let position = self.next_position();
-            let part = super::super::access::Part { low_bit: 0, width: 64 };
+            let part = Part { low_bit: 0, width: 64 };
             let (_, value) = self.read_event(state.live, site, position, (from, 0), part, super::weak())?;
             self.write_map(state, site, to, value)?;
         }
-        let position = self.next_position();
         let fence = RestrictedFence::ReleaseTensormap(scope);
-        let fence = self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        let fence = self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
         self.log_aligned(state.live, fence);
         Ok(())
     }
@@ -505,8 +496,7 @@ impl Unroller<'_> {
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
         let fence = RestrictedFence::AcquireTensormap { scope, location, offset_bytes };
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::RestrictedFence(fence), site)?;
+        self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
         Ok(())
     }
 }

@@ -4,14 +4,12 @@
 //! which has started or ever starts.
 //! Cannot: tell that a request after a failed one is undefined (UB-A10).
 
-use super::super::access::Strength;
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::WRITES;
-use super::transfer::Piece;
-use crate::event::{AtomicClass, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{Constraint, Misuse, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
-    Address, AsyncOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
+    Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
@@ -43,19 +41,13 @@ impl Unroller<'_> {
         let value = self.response(state.live);
         let own = self.graph.hierarchy.threads[self.agent].cta;
         let ranks = if multicast { 0..self.graph.hierarchy.launch.ctas } else { own..own + 1 };
-        let position = self.next_position();
-        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
-        let issue = self.emit(state.live, position, kind, site)?;
-        let width_bytes = u32::from(self.kernel.objects[to.object].width / 8).min(8);
+        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
             let operation = self.operation_of(issue, state.live, "try_cancel");
-            let how = (Proxy::Async, Strength::new(Sem::Weak, Scope::Cta, AtomicClass::None));
-            let run = Place { rank: Some(rank), ..to };
-            for offset_bytes in (0..RESPONSE_BYTES).step_by(width_bytes as usize) {
-                let low = u8::try_from(offset_bytes * 8).unwrap_or(0);
-                let bits = u8::try_from(width_bytes * 8).unwrap_or(u8::MAX);
-                let value = self.graph.terms.extract(value, low, bits);
-                let piece = Piece { run, offset_bytes, width_bytes };
+            let how = (Proxy::Async, super::weak());
+            for piece in self.pieces(Place { rank: Some(rank), ..to }, n_elements) {
+                let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
                 self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
             }
             let object = self.mbarrier_at(Place { rank: Some(rank), ..signal }, mbarrier.span)?;
@@ -70,12 +62,12 @@ impl Unroller<'_> {
         let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
         let (_, cluster) = terms.fresh(32, UnknownKind::Response);
         let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch.ctas), 32);
-        let ctaid = terms.binary(fencepost_dsl::kernel::program::BinaryOp::Multiply, cluster, n_ctas);
+        let ctaid = terms.binary(BinaryOp::Multiply, cluster, n_ctas);
         let wide = terms.resize(ctaid, RESPONSE_WIDTH);
         let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
-        let high = terms.binary(fencepost_dsl::kernel::program::BinaryOp::ShiftLeft, wide, amount);
+        let high = terms.binary(BinaryOp::ShiftLeft, wide, amount);
         let low = terms.resize(succeeds, RESPONSE_WIDTH);
-        let value = terms.binary(fencepost_dsl::kernel::program::BinaryOp::Or, high, low);
+        let value = terms.binary(BinaryOp::Or, high, low);
         self.name_a_waiting_cluster(guard, succeeds, cluster);
         let terms = &mut self.graph.terms;
         for other in &self.asynchronous.responses {

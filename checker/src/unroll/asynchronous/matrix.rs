@@ -9,13 +9,10 @@
 
 use super::super::expression::Frame;
 use super::super::{State, UnrollError, Unroller};
-use super::transfer::{Piece, Run};
-use super::{AsyncGroup, Operation, READS, WRITES};
-use crate::event::{
-    BarrierEdge, EventId, EventKind, LocationId, Misuse, ObligationKind, SiteId, TermPool, UnknownKind,
-};
+use super::transfer::{Run, width_of};
+use super::{AsyncGroup, Operation};
+use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, SiteId, UnknownKind};
 use fencepost_dsl::kernel::program::{Address, MatrixOp};
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 
 /// A matrix operation that was started.
 pub(super) struct Started {
@@ -25,8 +22,7 @@ pub(super) struct Started {
 
 impl Unroller<'_> {
     pub(super) fn matrix_fence(&mut self, state: &State, site: SiteId) -> Result<(), UnrollError> {
-        let position = self.next_position();
-        let fence = self.emit(state.live, position, EventKind::MatrixFence, site)?;
+        let fence = self.emit_next(state.live, EventKind::MatrixFence, site)?;
         self.asynchronous.fences.push((fence, state.live));
         self.log_aligned(state.live, fence);
         Ok(())
@@ -43,7 +39,7 @@ impl Unroller<'_> {
         let Some(a) = self.resolve(state, frame, &matrix.a, 1)? else { return Ok(()) };
         let Some(b) = self.resolve(state, frame, &matrix.b, 1)? else { return Ok(()) };
         self.require_fence(state, &matrix.accumulator);
-        let started = self.start(state, site, "matrix operation", Sem::Weak, Scope::Cta)?;
+        let started = self.start(state, site, "matrix operation")?;
         self.log_aligned(state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
         let mut events = Vec::new();
@@ -55,12 +51,9 @@ impl Unroller<'_> {
         if matrix.accumulates {
             on_accumulator.extend(self.read_operand(operation, accumulator)?);
         }
-        for piece in self.pieces(accumulator) {
-            let bits = u8::try_from(piece.width_bytes * 8).unwrap_or(u8::MAX);
-            let (_, value) = self.graph.terms.fresh(bits, UnknownKind::Response);
-            let how = (Proxy::Generic, super::weak());
-            let write = self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
-            on_accumulator.push((write, false));
+        for piece in self.pieces(accumulator, 1) {
+            let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
+            on_accumulator.push((self.write_piece(operation, piece, value)?, false));
         }
         self.order_on_accumulator(location, &on_accumulator);
         events.extend(on_accumulator);
@@ -86,42 +79,21 @@ impl Unroller<'_> {
         state.live = self.graph.terms.and(state.live, fenced);
     }
 
-    /// The pieces of an operand: the one element it names.
-    fn pieces(&self, run: Run) -> Vec<Piece> {
-        let width_bytes = u32::from(self.kernel.objects[run.object].width / 8);
-        let piece = width_bytes.min(8);
-        (0..width_bytes)
-            .step_by(piece as usize)
-            .map(|offset_bytes| Piece { run, offset_bytes, width_bytes: piece })
-            .collect()
-    }
-
-    /// Operands in shared memory go through the async proxy, registers through none.
+    /// The reads of an operand: of the one element it names.
     fn read_operand(&mut self, operation: Operation, run: Run) -> Result<Vec<(EventId, bool)>, UnrollError> {
-        let is_register = self.kernel.objects[run.object].space == Space::Register;
-        let proxy = if is_register { Proxy::Generic } else { Proxy::Async };
         let mut events = Vec::new();
-        for piece in self.pieces(run) {
-            let how = (proxy, super::weak());
-            events.push((self.read_in(operation, operation.guard, READS, piece, how)?.0, true));
+        for piece in self.pieces(run, 1) {
+            events.push((self.read_piece(operation, operation.guard, piece)?.0, true));
         }
         Ok(events)
     }
 
     /// Operations on one accumulator follow each other.
     fn order_on_accumulator(&mut self, accumulator: LocationId, events: &[(EventId, bool)]) {
-        let mut edges = Vec::new();
-        for earlier in self.asynchronous.matrices.iter().filter(|other| other.accumulator == accumulator) {
-            for &from in &earlier.events {
-                edges.extend(events.iter().map(|&(wait, _)| BarrierEdge {
-                    from,
-                    wait,
-                    condition: TermPool::TRUE,
-                }));
-            }
-        }
-        self.graph.completion_edges.extend(edges);
-        let events = events.iter().map(|&(event, _)| event).collect();
+        let others = self.asynchronous.matrices.iter().filter(|other| other.accumulator == accumulator);
+        let earlier: Vec<EventId> = others.flat_map(|other| &other.events).copied().collect();
+        let events: Vec<EventId> = events.iter().map(|&(event, _)| event).collect();
+        self.complete_at(&earlier, &events);
         self.asynchronous.matrices.push(Started { accumulator, events });
     }
 }

@@ -4,8 +4,8 @@ use super::super::access::Strength;
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::transfer::Piece;
-use super::{AsyncGroup, DONE, WRITES};
-use crate::event::{AtomicClass, BarrierEdge, EventKind, MbarrierEvent, MbarrierRole, SiteId, TermPool};
+use super::{AsyncGroup, WRITES};
+use crate::event::{AtomicClass, EventId, SiteId};
 use fencepost_dsl::kernel::program::{Address, AsyncStore};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
@@ -31,8 +31,7 @@ impl Unroller<'_> {
             signal = Some((place, mbarrier.span));
         }
         if store.values.len() > 1 {
-            let width_bytes = u32::from(self.kernel.objects[to.object].width / 8);
-            let bytes = width_bytes * u32::try_from(store.values.len()).unwrap_or(u32::MAX);
+            let bytes = self.element_bytes(to.object) * u32::try_from(store.values.len()).unwrap_or(u32::MAX);
             self.require_alignment(state, to, bytes, store.address.span);
         }
         let own = self.graph.hierarchy.threads[self.agent].cta;
@@ -61,24 +60,22 @@ impl Unroller<'_> {
         store: &AsyncStore,
         (to, signal): (Place, Option<(Place, fencepost_dsl::Span)>),
     ) -> Result<(), UnrollError> {
-        let width_bytes = u32::from(self.kernel.objects[to.object].width / 8);
+        let width_bytes = self.element_bytes(to.object);
         let issue_sem = if store.sem == Sem::Release { Sem::Release } else { Sem::Weak };
         let name = if store.reduction.is_some() { "red.async" } else { "st.async" };
-        let operation = self.start(state, site, name, issue_sem, store.scope)?;
+        let issue = self.issue(state, site, issue_sem, store.scope)?;
+        let operation = self.operation_of(issue, state.live, name);
         let class = if store.reduction.is_some() { AtomicClass::Reduction } else { AtomicClass::None };
         let strength = Strength::new(store.sem, store.scope, class);
+        let how = (Proxy::Generic, strength);
+        let piece_bytes = self.piece_bytes(to, to, strength);
         for (number, value) in (0u32..).zip(&store.values) {
             let value = self.evaluate(&state.env, frame, value)?;
             let value = self.graph.terms.resize(value, self.kernel.objects[to.object].width);
-            let how = (Proxy::Generic, strength);
-            let parts = if width_bytes == 16 && store.sem == Sem::Weak { 2 } else { 1 };
-            let piece_bytes = width_bytes / parts;
-            for part in 0..parts {
-                let offset_bytes = number * width_bytes + part * piece_bytes;
+            for at in (0..width_bytes).step_by(piece_bytes as usize) {
+                let offset_bytes = number * width_bytes + at;
                 let piece = Piece { run: to, offset_bytes, width_bytes: piece_bytes };
-                let low = u8::try_from(part * piece_bytes * 8).unwrap_or(0);
-                let bits = u8::try_from(piece_bytes * 8).unwrap_or(u8::MAX);
-                let value = self.graph.terms.extract(value, low, bits);
+                let value = self.extract_bytes(value, at, piece_bytes);
                 match store.reduction {
                     None => {
                         self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
@@ -111,21 +108,10 @@ impl Unroller<'_> {
         if increments {
             self.log_raise(state, site, object)?;
         }
-        let operation = self.start(state, site, "cp.async arrival", Sem::Weak, Scope::Cta)?;
-        let kind = EventKind::Mbarrier(MbarrierEvent {
-            object,
-            role: MbarrierRole::Arrive,
-            sem: Sem::Release,
-            scope: Scope::Cta,
-        });
-        let event = self.emit_in(operation, operation.guard, DONE, kind)?;
+        let operation = self.start(state, site, "cp.async arrival")?;
         let tracked = self.asynchronous.started.iter().filter(|started| started.group == AsyncGroup::Copy);
-        let edges: Vec<BarrierEdge> = tracked
-            .flat_map(|started| &started.events)
-            .map(|&(from, _)| BarrierEdge { from, wait: event, condition: TermPool::TRUE })
-            .collect();
-        self.graph.completion_edges.extend(edges);
-        self.log_async_arrival(object, event, (self.agent, operation.position));
-        Ok(())
+        let copied: Vec<EventId> =
+            tracked.flat_map(|started| &started.events).map(|&(event, _)| event).collect();
+        self.arrive_after(operation, object, Scope::Cta, &copied)
     }
 }

@@ -13,17 +13,14 @@
 use super::super::access::Part;
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
-use super::transfer::Piece;
-use super::{DONE, Operation, READS, WRITES};
+use super::transfer::width_of;
 use crate::event::{
-    AgentId, BarrierEdge, CtaId, EventId, EventKind, MbarrierEvent, MbarrierRole, Misuse, Obligation,
-    ObligationKind, SiteId, TensorEvent, TermPool, TermRef, UnknownKind,
+    AgentId, BarrierEdge, CtaId, EventId, EventKind, Misuse, Obligation, ObligationKind, SiteId, TensorEvent,
+    TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{
-    Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct, Width,
-};
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
+use fencepost_dsl::kernel::program::{Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct};
+use fencepost_dsl::vocabulary::{Scope, Sem, Space};
 use std::collections::BTreeMap;
 
 /// Columns of the tensor memory of a CTA.
@@ -44,6 +41,12 @@ pub(super) struct TensorLog {
 impl TensorLog {
     pub(super) fn start_thread(&mut self) {
         self.own.clear();
+    }
+
+    /// What the current thread's operations of some classes do.
+    fn own_of(&self, is_wanted: impl Fn(&Class) -> bool) -> Vec<EventId> {
+        let wanted = self.own.iter().filter(|(class, _)| is_wanted(class));
+        wanted.flat_map(|(_, events)| events).copied().collect()
     }
 }
 
@@ -121,8 +124,7 @@ impl Unroller<'_> {
         site: SiteId,
         event: TensorEvent,
     ) -> Result<EventId, UnrollError> {
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::Tensor(event), site)
+        self.emit_next(state.live, EventKind::Tensor(event), site)
     }
 
     fn product(
@@ -144,21 +146,21 @@ impl Unroller<'_> {
             }
             None => TermPool::TRUE,
         };
-        let operation = self.start(state, site, "tcgen05.mma", Sem::Weak, Scope::Cta)?;
+        let operation = self.start(state, site, "tcgen05.mma")?;
         let mut events = Vec::new();
-        for operand in [a, b] {
-            for piece in self.pieces_of(operand) {
+        for (run, count) in [a, b] {
+            for piece in self.pieces(run, count) {
                 events.push(self.read_piece(operation, operation.guard, piece)?.0);
             }
         }
         let reads = self.graph.terms.and(operation.guard, accumulates);
-        for piece in self.pieces_of(accumulator) {
+        for piece in self.pieces(accumulator.0, accumulator.1) {
             if reads != TermPool::FALSE {
                 events.push(self.read_piece(operation, reads, piece)?.0);
             }
         }
-        for piece in self.pieces_of(accumulator) {
-            let (_, value) = self.graph.terms.fresh(bits_of(piece), UnknownKind::Response);
+        for piece in self.pieces(accumulator.0, accumulator.1) {
+            let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
             events.push(self.write_piece(operation, piece, value)?);
         }
         let class = Class::Multiply(product.kind.clone());
@@ -174,16 +176,16 @@ impl Unroller<'_> {
         destination: &Elements,
         source: &Elements,
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.elements(state, frame, destination)? else { return Ok(()) };
-        let Some(from) = self.elements(state, frame, source)? else { return Ok(()) };
-        let operation = self.start(state, site, "tcgen05.cp", Sem::Weak, Scope::Cta)?;
+        let Some((to, n_to)) = self.elements(state, frame, destination)? else { return Ok(()) };
+        let Some((from, n_from)) = self.elements(state, frame, source)? else { return Ok(()) };
+        let operation = self.start(state, site, "tcgen05.cp")?;
         let (mut events, mut values) = (Vec::new(), Vec::new());
-        for piece in self.pieces_of(from) {
+        for piece in self.pieces(from, n_from) {
             let (event, value) = self.read_piece(operation, operation.guard, piece)?;
             events.push(event);
             values.push(value);
         }
-        for (piece, value) in self.pieces_of(to).into_iter().zip(values) {
+        for (piece, value) in self.pieces(to, n_to).into_iter().zip(values) {
             events.push(self.write_piece(operation, piece, value)?);
         }
         self.note_tensor(Class::Copy, None, events);
@@ -200,10 +202,10 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
         let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
-        let operation = self.start(state, site, "tcgen05.ld", Sem::Weak, Scope::Cta)?;
+        let operation = self.start(state, site, "tcgen05.ld")?;
         self.log_aligned(state.live, operation.issue);
         let mut events = Vec::new();
-        for (from, to) in self.pieces_of((from, 1)).into_iter().zip(self.pieces_of((to, 1))) {
+        for (from, to) in self.pieces(from, 1).into_iter().zip(self.pieces(to, 1)) {
             let (read, value) = self.read_piece(operation, operation.guard, from)?;
             events.push(read);
             events.push(self.write_piece(operation, to, value)?);
@@ -222,12 +224,11 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
         let value = self.evaluate(&state.env, frame, value)?;
-        let operation = self.start(state, site, "tcgen05.st", Sem::Weak, Scope::Cta)?;
+        let operation = self.start(state, site, "tcgen05.st")?;
         self.log_aligned(state.live, operation.issue);
         let mut events = Vec::new();
-        for piece in self.pieces_of((to, 1)) {
-            let low = Width::try_from(piece.offset_bytes * 8).unwrap_or(0);
-            let value = self.graph.terms.extract(value, low, bits_of(piece));
+        for piece in self.pieces(to, 1) {
+            let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
             events.push(self.write_piece(operation, piece, value)?);
         }
         self.note_tensor(Class::Store, None, events);
@@ -235,20 +236,11 @@ impl Unroller<'_> {
     }
 
     fn tensor_wait(&mut self, state: &State, site: SiteId, stores: bool) -> Result<(), UnrollError> {
-        let position = self.next_position();
-        let wait = self.emit(state.live, position, EventKind::AsyncWait, site)?;
+        let wait = self.emit_next(state.live, EventKind::AsyncWait, site)?;
         self.log_aligned(state.live, wait);
         let class = if stores { Class::Store } else { Class::Load };
-        let edges: Vec<BarrierEdge> = self
-            .asynchronous
-            .tensor
-            .own
-            .iter()
-            .filter(|(own, _)| *own == class)
-            .flat_map(|(_, events)| events)
-            .map(|&from| BarrierEdge { from, wait, condition: TermPool::TRUE })
-            .collect();
-        self.graph.completion_edges.extend(edges);
+        let done = self.asynchronous.tensor.own_of(|own| *own == class);
+        self.complete_at(&done, &[wait]);
         Ok(())
     }
 
@@ -262,37 +254,15 @@ impl Unroller<'_> {
         multicast: Option<&Expression>,
     ) -> Result<(), UnrollError> {
         let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
-        let mut targets = vec![(None, TermPool::TRUE)];
-        if let Some(mask) = multicast {
-            let value = self.evaluate(&state.env, frame, mask)?;
-            targets = self.multicast_targets(state, value, mask.span);
-        }
-        let position = self.next_position();
-        let kind = EventKind::Issue { sem: Sem::Weak, scope: Scope::Cta };
-        let issue = self.emit(state.live, position, kind, site)?;
-        for (rank, chosen) in targets {
-            let guard = self.graph.terms.and(state.live, chosen);
-            if guard == TermPool::FALSE {
-                continue;
-            }
+        let targets = self.targets(state, frame, multicast)?;
+        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        let committed =
+            self.asynchronous.tensor.own_of(|own| matches!(own, Class::Multiply(_) | Class::Copy));
+        for (rank, guard) in targets {
             let place = Place { rank: rank.or(place.rank), ..place };
             let object = self.mbarrier_at(place, mbarrier.span)?;
             let operation = self.operation_of(issue, guard, "tcgen05.commit");
-            let kind = EventKind::Mbarrier(MbarrierEvent {
-                object,
-                role: MbarrierRole::Arrive,
-                sem: Sem::Release,
-                scope: Scope::Cluster,
-            });
-            let event = self.emit_in(operation, guard, DONE, kind)?;
-            let tracked = self.asynchronous.tensor.own.iter();
-            let edges: Vec<BarrierEdge> = tracked
-                .filter(|(class, _)| matches!(class, Class::Multiply(_) | Class::Copy))
-                .flat_map(|(_, events)| events)
-                .map(|&from| BarrierEdge { from, wait: event, condition: TermPool::TRUE })
-                .collect();
-            self.graph.completion_edges.extend(edges);
-            self.log_async_arrival(object, event, (self.agent, operation.position));
+            self.arrive_after(operation, object, Scope::Cluster, &committed)?;
         }
         Ok(())
     }
@@ -346,43 +316,8 @@ impl Unroller<'_> {
         Ok(place.map(|place| (place, elements.count)))
     }
 
-    fn pieces_of(&self, (run, count): (Place, u32)) -> Vec<Piece> {
-        let element = u32::from(self.kernel.objects[run.object].width / 8);
-        let piece = element.min(8);
-        (0..count * element)
-            .step_by(piece as usize)
-            .map(|offset_bytes| Piece { run, offset_bytes, width_bytes: piece })
-            .collect()
-    }
-
-    /// Shared memory is accessed through the async proxy, tensor memory and registers through none.
-    fn proxy_of_piece(&self, piece: Piece) -> Proxy {
-        let is_shared = self.kernel.objects[piece.run.object].space == Space::Shared;
-        if is_shared { Proxy::Async } else { Proxy::Generic }
-    }
-
-    fn read_piece(
-        &mut self,
-        operation: Operation,
-        guard: TermRef,
-        piece: Piece,
-    ) -> Result<(EventId, TermRef), UnrollError> {
-        let how = (self.proxy_of_piece(piece), super::weak());
-        self.read_in(operation, guard, READS, piece, how)
-    }
-
-    fn write_piece(
-        &mut self,
-        operation: Operation,
-        piece: Piece,
-        value: TermRef,
-    ) -> Result<EventId, UnrollError> {
-        let how = (self.proxy_of_piece(piece), super::weak());
-        self.write_in(operation, operation.guard, WRITES, piece, value, how)
-    }
-
     /// Whether the current lane stands for its warp.
-    fn is_first_lane(&self) -> bool {
+    pub(super) fn is_first_lane(&self) -> bool {
         self.graph.hierarchy.threads[self.agent].lane == 0
     }
 
@@ -404,8 +339,7 @@ impl Unroller<'_> {
         let (_, value) = self.graph.terms.fresh(32, UnknownKind::Response);
         let part = Part { low_bit: 0, width: 32 };
         let access = self.scalar_access((to, 0), part, value, super::weak());
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::Write(access), site)?;
+        self.emit_next(state.live, EventKind::Write(access), site)?;
         self.note_allocation(state, columns, None, slot.span);
         Ok(())
     }
@@ -420,20 +354,15 @@ impl Unroller<'_> {
         columns: u32,
     ) -> Result<(), UnrollError> {
         let Some((run, count)) = self.elements(state, frame, object)? else { return Ok(()) };
-        let position = self.next_position();
-        let wait = self.emit(state.live, position, EventKind::Tensor(TensorEvent::Free), site)?;
-        self.log_aligned(state.live, wait);
+        let event = self.tensor_event(state, site, TensorEvent::Free)?;
+        self.log_aligned(state.live, event);
         if !self.is_first_lane() {
             return Ok(());
         }
-        let element = u32::from(self.kernel.objects[run.object].width / 8);
         let position = self.next_position();
-        for piece in self.pieces_of((run, count)) {
-            let (_, value) = self.graph.terms.fresh(bits_of(piece), UnknownKind::Response);
-            let low_bit = Width::try_from(piece.offset_bytes % element * 8).unwrap_or(0);
-            let part = Part { low_bit, width: bits_of(piece) };
-            let index = (piece.offset_bytes / element) as usize;
-            let access = self.scalar_access((run, index), part, value, super::weak());
+        for piece in self.pieces(run, count) {
+            let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
+            let access = self.piece_access(piece, value, super::weak());
             self.emit(state.live, position, EventKind::Write(access), site)?;
         }
         self.note_allocation(state, columns, Some(run), object.address.span);
@@ -542,8 +471,4 @@ impl Unroller<'_> {
             terms.binary(BinaryOp::Add, sum, counted)
         })
     }
-}
-
-fn bits_of(piece: Piece) -> Width {
-    Width::try_from(piece.width_bytes * 8).unwrap_or(Width::MAX)
 }

@@ -4,9 +4,9 @@ use super::super::access::{Part, Strength};
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::{Operation, READS, WRITES};
-use crate::event::{AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
-use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, Width};
-use fencepost_dsl::vocabulary::{Proxy, Sem};
+use crate::event::{Access, AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
+use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, ObjectId, Width};
+use fencepost_dsl::vocabulary::{Proxy, Sem, Space};
 
 /// The first element of consecutive bytes.
 pub(super) type Run = Place;
@@ -38,7 +38,7 @@ impl Unroller<'_> {
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
         let place = self.place(&state.env, frame, address)?;
-        let width_bytes = u32::from(self.kernel.objects[place.object].width / 8);
+        let width_bytes = self.element_bytes(place.object);
         if !bytes.is_multiple_of(width_bytes) {
             return Err(UnrollError::unsupported(
                 "unsupported::copy-size",
@@ -59,7 +59,7 @@ impl Unroller<'_> {
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
         let Some(first) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
-        let width_bytes = u32::from(self.kernel.objects[first.object].width / 8);
+        let width_bytes = self.element_bytes(first.object);
         // A copy goes on from row to row.
         let kernel = self.kernel;
         let object = &kernel.objects[first.object];
@@ -103,9 +103,8 @@ impl Unroller<'_> {
     }
 
     /// Bytes that are moved at once: an element of the finer side; weak 16-byte cells are two halves, as anywhere.
-    fn piece_bytes(&self, from: Run, to: Run, strength: Strength) -> u32 {
-        let width = |run: Run| u32::from(self.kernel.objects[run.object].width / 8);
-        let piece = width(from).min(width(to));
+    pub(super) fn piece_bytes(&self, from: Run, to: Run, strength: Strength) -> u32 {
+        let piece = self.element_bytes(from.object).min(self.element_bytes(to.object));
         if strength.sem == Sem::Weak { piece.min(8) } else { piece }
     }
 
@@ -116,7 +115,7 @@ impl Unroller<'_> {
         transfer: &Transfer,
         op: AtomicOp,
     ) -> Result<Vec<(EventId, bool)>, UnrollError> {
-        let width_bytes = u32::from(self.kernel.objects[transfer.to.object].width / 8);
+        let width_bytes = self.element_bytes(transfer.to.object);
         let mut events = Vec::new();
         let weak = super::weak();
         for offset_bytes in (0..transfer.bytes).step_by(width_bytes as usize) {
@@ -152,6 +151,34 @@ impl Unroller<'_> {
         Ok(vec![(read, false), (write, false)])
     }
 
+    /// Shared memory is accessed through the async proxy, tensor memory and registers through none.
+    fn proxy_of_piece(&self, piece: Piece) -> Proxy {
+        let is_shared = self.kernel.objects[piece.run.object].space == Space::Shared;
+        if is_shared { Proxy::Async } else { Proxy::Generic }
+    }
+
+    /// A weak read of a piece.
+    pub(super) fn read_piece(
+        &mut self,
+        operation: Operation,
+        guard: TermRef,
+        piece: Piece,
+    ) -> Result<(EventId, TermRef), UnrollError> {
+        let how = (self.proxy_of_piece(piece), super::weak());
+        self.read_in(operation, guard, READS, piece, how)
+    }
+
+    /// A weak write of a piece.
+    pub(super) fn write_piece(
+        &mut self,
+        operation: Operation,
+        piece: Piece,
+        value: TermRef,
+    ) -> Result<EventId, UnrollError> {
+        let how = (self.proxy_of_piece(piece), super::weak());
+        self.write_in(operation, operation.guard, WRITES, piece, value, how)
+    }
+
     pub(super) fn read_in(
         &mut self,
         operation: Operation,
@@ -162,7 +189,7 @@ impl Unroller<'_> {
     ) -> Result<(EventId, TermRef), UnrollError> {
         let event = self.graph.events.next_id();
         let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Read(event));
-        let access = self.piece_access(piece, value, (proxy, strength));
+        let access = Access { proxy, ..self.piece_access(piece, value, strength) };
         Ok((self.emit_in(operation, guard, position, EventKind::Read(access))?, value))
     }
 
@@ -175,22 +202,35 @@ impl Unroller<'_> {
         value: TermRef,
         (proxy, strength): (Proxy, Strength),
     ) -> Result<EventId, UnrollError> {
-        let access = self.piece_access(piece, value, (proxy, strength));
+        let access = Access { proxy, ..self.piece_access(piece, value, strength) };
         self.emit_in(operation, guard, position, EventKind::Write(access))
     }
 
-    fn piece_access(
-        &mut self,
-        piece: Piece,
-        value: TermRef,
-        (proxy, strength): (Proxy, Strength),
-    ) -> crate::event::Access {
-        let element_bytes = u32::from(self.kernel.objects[piece.run.object].width / 8);
+    /// An access of a piece, through its object's own proxy.
+    pub(super) fn piece_access(&mut self, piece: Piece, value: TermRef, strength: Strength) -> Access {
+        let element_bytes = self.element_bytes(piece.run.object);
         let element = (piece.offset_bytes / element_bytes) as usize;
-        let low_bit = Width::try_from(piece.offset_bytes % element_bytes * 8).unwrap_or(0);
+        let low_bit = width_of(piece.offset_bytes % element_bytes);
         let part = Part { low_bit, width: width_of(piece.width_bytes) };
-        let access = self.scalar_access((piece.run, element), part, value, strength);
-        crate::event::Access { proxy, ..access }
+        self.scalar_access((piece.run, element), part, value, strength)
+    }
+
+    /// What an operation accesses of some elements, in order: each at once, or in halves.
+    pub(super) fn pieces(&self, run: Run, n_elements: u32) -> Vec<Piece> {
+        let element_bytes = self.element_bytes(run.object);
+        let width_bytes = element_bytes.min(8);
+        let offsets = (0..n_elements * element_bytes).step_by(width_bytes as usize);
+        offsets.map(|offset_bytes| Piece { run, offset_bytes, width_bytes }).collect()
+    }
+
+    /// Some bytes of a value.
+    pub(super) fn extract_bytes(&mut self, value: TermRef, offset_bytes: u32, width_bytes: u32) -> TermRef {
+        self.graph.terms.extract(value, width_of(offset_bytes), width_of(width_bytes))
+    }
+
+    /// The size of an element of an object.
+    pub(super) fn element_bytes(&self, object: ObjectId) -> u32 {
+        u32::from(self.kernel.objects[object].width / 8)
     }
 
     /// Where a run of bytes starts, from the start of its storage.
@@ -204,6 +244,7 @@ impl Unroller<'_> {
     }
 }
 
-fn width_of(bytes: u32) -> Width {
+/// The bits in some bytes of an element.
+pub(super) fn width_of(bytes: u32) -> Width {
     Width::try_from(bytes * 8).unwrap_or(Width::MAX)
 }
