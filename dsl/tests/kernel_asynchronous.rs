@@ -1,12 +1,16 @@
 //! Asynchronous operations and tensor maps: every form is read, completed and written back, and every rule is broken
 //! once.
 
+#[path = "kernel/support.rs"]
+mod support;
+
 use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::parse;
 use fencepost_dsl::kernel::pretty::pretty;
-use fencepost_dsl::kernel::program::{InitialBytes, Instruction, Program, Statement, StatementKind};
-use fencepost_dsl::kernel::{LoadOptions, load, parse};
-use fencepost_dsl::{Diagnostic, FileId, SourceMap};
+use fencepost_dsl::kernel::program::{InitialBytes, Instruction};
+use fencepost_dsl::{Diagnostic, FileId};
 use std::fmt::Write as _;
+use support::{Vocabulary, check_floors, program, try_load};
 
 const OBJECTS: &str = "global g[4][8]: u32; global h[8]: u64; global cells[4]: b128; shared s[16]: u32; shared d[8]: u64; \
     shared c[2]: b128; shared small: u32; shared bytes[16]: u8; shared bar: mbarrier; shared full[2]: mbarrier; \
@@ -25,31 +29,9 @@ fn newest(text: &str) -> String {
     format!("//! target sm_100 ptx 9.4\n{text}")
 }
 
-fn try_load(text: &str) -> Result<Program, Vec<Diagnostic>> {
-    let mut sources = SourceMap::default();
-    load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-}
-
-fn program(text: &str) -> Program {
-    try_load(text).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
-}
-
 /// The instructions of a body.
 fn instructions(text: &str) -> Vec<Instruction> {
-    let program = program(text);
-    let mut found = Vec::new();
-    collect(&program.kernels[0].body, &mut found);
-    found.split_off(N_READS)
-}
-
-fn collect(statements: &[Statement], into: &mut Vec<Instruction>) {
-    for statement in statements {
-        match &statement.kind {
-            StatementKind::Instruction(instruction) => into.push(instruction.clone()),
-            StatementKind::Await { prelude, .. } => collect(prelude, into),
-            _ => {}
-        }
-    }
+    support::instructions(text).split_off(N_READS)
 }
 
 /// The lines of a dump that a body gives.
@@ -550,17 +532,7 @@ const FLOORS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn every_feature_has_its_floor() {
-    for (enough, too_old, body) in FLOORS {
-        let at = |target: &str| try_load(&format!("//! target {target}\n{}", source(body)));
-        assert!(at(enough).is_ok(), "{body} at {enough}: {:#?}", at(enough).err());
-        let errors = at(too_old).err().unwrap_or_default();
-        let codes: Vec<_> = errors.iter().map(|error| error.code).collect();
-        assert_eq!(codes, ["validate::target"], "{body} at {too_old}\n{errors:#?}");
-        let mut words = enough.split_whitespace();
-        let (sm, ptx) = (words.next().unwrap_or_default(), words.next_back().unwrap_or_default());
-        let message = &errors[0].message;
-        assert!(message.contains(ptx) && message.contains(sm), "{body}: {message}");
-    }
+    check_floors(FLOORS, source);
 }
 
 #[test]
@@ -572,17 +544,6 @@ fn a_store_to_the_own_cta_is_refused_before_it_was_allowed() {
     assert_eq!((errors[0].code, errors[0].rules.as_slice()), ("validate::own-cta", ["UB-A4"].as_slice()));
 }
 
-/// A small generator of numbers, so that failures can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn pick<T: Copy>(&mut self, words: &[T]) -> T {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        words[((self.0 >> 33) as usize) % words.len()]
-    }
-}
-
-/// Any opcode is either legal, and then its full spelling is legal and is its own full spelling, or has one error.
 #[test]
 fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
     let store: &[&str] =
@@ -620,103 +581,15 @@ fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
         ("clusterlaunchcontrol.query_cancel", cancel),
         ("setmaxnreg", small),
     ];
-    let modifiers = [
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        ".ca",
-        ".cg",
-        ".shared",
-        ".shared::cta",
-        ".shared::cluster",
-        ".global",
-        ".noinc",
-        ".b64",
-        ".b32",
-        ".u32",
-        ".b128",
-        ".weak",
-        ".relaxed",
-        ".release",
-        ".mmio",
-        ".cluster",
-        ".gpu",
-        ".sys",
-        ".add",
-        ".max",
-        ".and",
-        ".v2",
-        ".bulk_group",
-        ".mbarrier::complete_tx::bytes",
-        ".mbarrier::complete_tx::bytes",
-        ".multicast::cluster",
-        ".tensor.1d",
-        ".tensor",
-        ".2d",
-        ".tile",
-        ".read",
-        ".tile.rank",
-        ".box_dim",
-        ".global_address",
-        ".b1024",
-        ".async",
-        ".is_canceled",
-        ".pred",
-        ".multicast::cluster::all",
-        ".inc",
-        ".sync",
-        ".aligned",
-    ];
-    let results = ["", "", "", "let q = ", "await "];
-    let mut random = Random(29);
-    let mut n_legal = 0;
-    for _ in 0..30_000 {
-        let words = [0; 3].map(|_| random.pick(&modifiers)).concat();
-        let (verb, operands) = random.pick(verbs);
-        let opcode = format!("{verb}{words}");
-        let (result, operands) = (random.pick(&results), random.pick(operands));
-        let body = |opcode: &str| newest(&source(&format!("{result}{opcode} {operands};")));
-        match try_load(&body(&opcode)) {
-            Ok(first) => {
-                n_legal += 1;
-                let full = instructions(&body(&opcode)).remove(0).text;
-                let second = try_load(&body(&full));
-                let second = second.unwrap_or_else(|errors| panic!("{opcode} is {full}\n{errors:#?}"));
-                assert_eq!(dump(&first), dump(&second), "{opcode} is {full}");
-            }
-            Err(errors) => assert_eq!(errors.len(), 1, "{}\n{errors:#?}", body(&opcode)),
-        }
-    }
-    assert!(n_legal > 300, "{n_legal}");
+    let vocabulary = Vocabulary {
+        verbs,
+        modifiers: ".ca .cg .shared .shared::cta .shared::cluster .global .noinc .b64 .b32 .u32 .b128 .weak \
+            .relaxed .release .mmio .cluster .gpu .sys .add .max .and .v2 .bulk_group \
+            .mbarrier::complete_tx::bytes .mbarrier::complete_tx::bytes .multicast::cluster .tensor.1d \
+            .tensor .2d .tile .read .tile.rank .box_dim .global_address .b1024 .async .is_canceled .pred \
+            .multicast::cluster::all .inc .sync .aligned",
+        n_without: 34,
+        results: &["", "", "", "let q = ", "await "],
+    };
+    vocabulary.check_random((29, 30_000), N_READS, |body| newest(&source(body)));
 }

@@ -1,11 +1,15 @@
 //! `tcgen05` and tensor memory: every form is read, completed and written back, and every rule is broken once.
 
+#[path = "kernel/support.rs"]
+#[expect(dead_code, reason = "shared with suites that use more of it")]
+mod support;
+
+use fencepost_dsl::FileId;
 use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::parse;
 use fencepost_dsl::kernel::pretty::pretty;
-use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::kernel::{LoadOptions, load, parse};
-use fencepost_dsl::{Diagnostic, FileId, SourceMap};
 use std::fmt::Write as _;
+use support::{program, try_load};
 
 const OBJECTS: &str = "shared a[2][2]: b128; shared b: b128; shared slot: u32; shared wide: u64; shared bar: mbarrier; \
     global g: u32; tmem t[2][4]: u32; tmem c[2][2]: b128; tmem one: u32; view half[4]: u32 of t; register r: u32; \
@@ -91,15 +95,6 @@ fn source(body: &str) -> String {
     format!(
         "//! target sm_100 ptx 9.4\nfn f(x: &u32) {{ let y = ld [x]; }}\nkernel k {{ launch {{ ctas: 2 }} {OBJECTS}\n {body}\n}}"
     )
-}
-
-fn try_load(text: &str) -> Result<Program, Vec<Diagnostic>> {
-    let mut sources = SourceMap::default();
-    load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-}
-
-fn program(text: &str) -> Program {
-    try_load(text).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! What tests of the kernel language's instructions have in common: loading, and the checks that hold for all of them.
+//!
+//! A test file gives its objects as a `source` function, which makes a whole file of the statements of a kernel's body.
+
+use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::program::{Instruction, Program, Statement, StatementKind};
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::{Diagnostic, SourceMap};
+
+pub fn try_load(text: &str) -> Result<Program, Vec<Diagnostic>> {
+    let mut sources = SourceMap::default();
+    load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
+}
+
+pub fn program(text: &str) -> Program {
+    try_load(text).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
+}
+
+/// The instructions of a file's first kernel, in order of the text.
+pub fn instructions(text: &str) -> Vec<Instruction> {
+    let mut found = Vec::new();
+    collect(&program(text).kernels[0].body, &mut found);
+    found
+}
+
+fn collect(statements: &[Statement], into: &mut Vec<Instruction>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Instruction(instruction) => into.push(instruction.clone()),
+            StatementKind::Await { prelude, .. } => collect(prelude, into),
+            StatementKind::While { prelude, body, .. } => {
+                collect(prelude, into);
+                collect(body, into);
+            }
+            StatementKind::If { then, otherwise, .. } => {
+                collect(then, into);
+                collect(otherwise, into);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Checks statements against a target that is just new enough and one that is just too old, each with what needs it.
+pub fn check_floors(floors: &[(&str, &str, &str)], source: impl Fn(&str) -> String) {
+    for (enough, too_old, body) in floors {
+        let at = |target: &str| try_load(&format!("//! target {target}\n{}", source(body)));
+        assert!(at(enough).is_ok(), "{body} at {enough}: {:#?}", at(enough).err());
+        let errors = at(too_old).err().unwrap_or_default();
+        let codes: Vec<_> = errors.iter().map(|error| error.code).collect();
+        assert_eq!(codes, ["validate::target"], "{body} at {too_old}\n{errors:#?}");
+        let mut words = enough.split_whitespace();
+        let (sm, ptx) = (words.next().unwrap_or_default(), words.next_back().unwrap_or_default());
+        let message = &errors[0].message;
+        assert!(message.contains(ptx) && message.contains(sm), "{body}: {message}");
+    }
+}
+
+/// What random statements are put together from.
+pub struct Vocabulary<'a> {
+    /// Beginnings of opcodes, each with operands that suit it and some that do not.
+    pub verbs: &'a [(&'a str, &'a [&'a str])],
+    /// What opcodes may go on with, separated by blanks.
+    pub modifiers: &'a str,
+    /// How often no modifier is as likely as a given one.
+    pub n_without: usize,
+    /// What comes before the opcode.
+    pub results: &'a [&'a str],
+}
+
+impl Vocabulary<'_> {
+    /// Any opcode is either legal, and then its full spelling is legal and means the same, or has one error.
+    ///
+    /// The frame of `source` has `n_before` instructions of its own.
+    pub fn check_random(
+        &self,
+        (seed, n_statements): (u64, usize),
+        n_before: usize,
+        source: impl Fn(&str) -> String,
+    ) {
+        let blanks = std::iter::repeat_n("", self.n_without);
+        let modifiers: Vec<&str> = blanks.chain(self.modifiers.split_whitespace()).collect();
+        let mut random = Random(seed);
+        let mut n_legal = 0;
+        for _ in 0..n_statements {
+            let words = [0; 3].map(|_| random.pick(&modifiers)).concat();
+            let (verb, operands) = random.pick(self.verbs);
+            let opcode = format!("{verb}{words}");
+            let (result, operands) = (random.pick(self.results), random.pick(operands));
+            let text = |opcode: &str| source(&format!("{result}{opcode} {operands};"));
+            match try_load(&text(&opcode)) {
+                Ok(first) => {
+                    n_legal += 1;
+                    let full = &instructions(&text(&opcode))[n_before].text;
+                    let second = try_load(&text(full));
+                    let second = second.unwrap_or_else(|errors| panic!("{opcode} is {full}\n{errors:#?}"));
+                    assert_eq!(dump(&first), dump(&second), "{opcode} is {full}");
+                }
+                Err(errors) => assert_eq!(errors.len(), 1, "{}\n{errors:#?}", text(&opcode)),
+            }
+        }
+        assert!(n_legal > 300, "{n_legal}");
+    }
+}
+
+/// A small generator of numbers, so that failures can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn pick<T: Copy>(&mut self, words: &[T]) -> T {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        words[((self.0 >> 33) as usize) % words.len()]
+    }
+}
