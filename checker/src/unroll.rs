@@ -18,6 +18,7 @@ mod hang;
 mod lifetime;
 mod loops;
 mod mbarrier;
+mod multimem;
 mod statement;
 
 pub use dump::dump;
@@ -33,7 +34,7 @@ use expression::Frame;
 use fencepost_dsl::kernel::program::{
     AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, Program, StorageId,
 };
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use hang::LastTry;
 use indexmap::IndexMap;
@@ -264,7 +265,7 @@ impl<'a> Unroller<'a> {
         unroller
     }
 
-    /// One location per global storage, one per CTA and shared storage.
+    /// One location per global storage (per device, if it is symmetric), one per CTA and shared storage.
     fn declare_locations(&mut self) {
         let n_ctas = self.graph.hierarchy.n_ctas();
         for (id, storage) in self.kernel.storages.iter_enumerated() {
@@ -274,14 +275,22 @@ impl<'a> Unroller<'a> {
             let instances = match storage.space {
                 Space::Shared | Space::Tensor => n_ctas,
                 Space::Register => n_threads,
+                Space::Global if storage.is_symmetric => self.graph.hierarchy.launch.gpus,
                 Space::Global | Space::Param => 1,
             };
+            let aliases = self
+                .kernel
+                .objects
+                .iter()
+                .filter(|object| object.storage == id && object.replication == Replication::Multimem);
+            let multimem: Vec<u32> = aliases.map(|object| object.mapping).collect();
             for instance in 0..instances {
                 let name = if instances > 1 {
                     match storage.space {
                         Space::Register => {
                             format!("{name} of {}", self.graph.hierarchy.describe(AgentId(instance)))
                         }
+                        Space::Global => format!("{name} of gpu {instance}"),
                         _ => format!("{name} of {}", self.cta_name(CtaId(instance))),
                     }
                 } else {
@@ -291,6 +300,7 @@ impl<'a> Unroller<'a> {
                     storage: id,
                     name,
                     is_register: storage.space == Space::Register,
+                    multimem: multimem.clone(),
                     is_tensor: storage.space == Space::Tensor,
                     size_bytes: storage.size_bytes,
                     initial: storage.initial.clone(),

@@ -371,8 +371,13 @@ fn references_stand_for_elements_of_the_callers_object() {
         IndexVecOf::from(vec![Reference { name: "slot".into(), width: 32, element: ElementKind::Data }]);
     let registers = IndexVecOf::from(vec![Register { name: "v".into(), width: 32 }]);
     let (v, slot) = (RegisterId(0), ReferenceId(0));
-    let address =
-        Address { span: span(), base: AddressBase::Reference(slot), indices: vec![int(1)], rank: None };
+    let address = Address {
+        span: span(),
+        base: AddressBase::Reference(slot),
+        indices: vec![int(1)],
+        rank: None,
+        device: None,
+    };
     let function = b.functions.push(Function {
         name: "put".into(),
         values: vec![v],

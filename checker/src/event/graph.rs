@@ -79,6 +79,16 @@ pub struct EventGraph {
 }
 
 impl EventGraph {
+    /// Whether an event accesses memory through a multimem address (MM-7).
+    pub fn is_through_multimem(&self, event: EventId) -> bool {
+        self.events[event].kind.access().is_some_and(|access| self.goes_through_multimem(access))
+    }
+
+    /// The same of an access.
+    pub fn goes_through_multimem(&self, access: &Access) -> bool {
+        self.locations[access.location].multimem.contains(&access.mapping)
+    }
+
     /// The graph of a launch whose threads do nothing.
     pub fn empty(launch: &Launch) -> Self {
         let hierarchy = Hierarchy::new(launch);
@@ -215,6 +225,8 @@ pub struct Location {
     pub name: String,
     /// Whether it is registers of one thread.
     pub is_register: bool,
+    /// The virtual mappings of it that are multimem addresses (MM-7).
+    pub multimem: Vec<u32>,
     /// Whether it is tensor memory of one CTA.
     pub is_tensor: bool,
     /// Its size.

@@ -1,6 +1,7 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
 use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
+use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::{Explanation, Subject, bare, proxy};
 use crate::event::{Access, EventGraph, EventId, EventKind, RestrictedFence, Role};
 use crate::verdict::Property;
@@ -32,7 +33,9 @@ pub fn explain(
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
-    let mut reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
+    let are_aliases = are_aliases(graph, model, (earlier, later));
+    let mut reasons =
+        reasons(graph, (earlier, later), (chain.as_ref(), broken), are_aliases, links.is_some());
     // That data is passed on by weak accesses is no attempt worth telling where an operation is not waited for.
     let is_told = |reason: &Reason| !matches!(reason, Reason::WeakLink { .. });
     let has_broken_chain =
@@ -171,12 +174,20 @@ fn orient(
     }
 }
 
+/// Whether the accesses go through different virtual addresses, as the model reads it.
+fn are_aliases(graph: &EventGraph, model: &MemoryModel, (a, b): (EventId, EventId)) -> bool {
+    let mapping = |event: EventId| graph.events[event].kind.access().map(|access| access.mapping);
+    let is_one_address = graph.is_through_multimem(a) != graph.is_through_multimem(b)
+        && model.variants.iter().any(|variant| variant == MULTIMEM_IS_NO_ALIAS);
+    mapping(a) != mapping(b) && !is_one_address
+}
+
 /// What is wrong with the pair itself, then with what was meant to order it.
 fn reasons(
     graph: &EventGraph,
     (earlier, later): (EventId, EventId),
-    chain: Option<&Chain>,
-    broken: Option<Reason>,
+    (chain, broken): (Option<&Chain>, Option<Reason>),
+    are_aliases: bool,
     knows_chains: bool,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
@@ -190,13 +201,13 @@ fn reasons(
         reasons.push(Reason::MixedSize { earlier, later });
     }
     let is_ordered = chain.is_some_and(|chain| chain.steps.iter().all(|step| step.kind != StepKind::Attempt));
-    if is_ordered && first.mapping != second.mapping {
+    if is_ordered && are_aliases {
         reasons.push(Reason::AliasWithoutFence { earlier, later });
         return reasons;
     }
     if strong(first) && strong(second) {
         reasons.extend(scope_gap(graph, earlier, later));
-        if first.mapping != second.mapping && broken.is_none() {
+        if are_aliases && broken.is_none() {
             reasons.push(Reason::StrongAliases { earlier, later });
             return reasons;
         }

@@ -20,7 +20,10 @@ pub struct Reading {
     pub what: &'static str,
 }
 
-/// Variants of `ptx` that order more, for asynchronous operations.
+/// The variant under which a location has the same address for `multimem` and for all other instructions.
+pub const MULTIMEM_IS_NO_ALIAS: &str = "multimem-is-no-alias";
+
+/// Variants of `ptx` that order more, for asynchronous operations and multimem addresses.
 pub const WIDER: &[Reading] = &[
     Reading {
         variant: "proxy-fence-anywhere",
@@ -31,6 +34,11 @@ pub const WIDER: &[Reading] = &[
         variant: "completion-at-owner",
         rule: "A-27",
         what: "the complete-tx of a copy is in scope of the threads of the CTA that has the mbarrier",
+    },
+    Reading {
+        variant: MULTIMEM_IS_NO_ALIAS,
+        rule: "A-2",
+        what: "a multimem address counts as the own address of each location that it denotes",
     },
 ];
 
@@ -44,8 +52,12 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
     }
 }
 
-/// Whether the readings can matter: only for what asynchronous operations do.
+/// Whether the readings can matter: only for what asynchronous operations do, and between a multimem address and another.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     let Subject::Race { earlier, later } = explanation.subject else { return false };
+    let through = [earlier, later].map(|event| graph.is_through_multimem(event));
+    if through[0] != through[1] {
+        return true;
+    }
     graph.is_of_operation(earlier) || graph.is_of_operation(later)
 }

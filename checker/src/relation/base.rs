@@ -408,6 +408,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),
         BaseSet::Register => access.is_some_and(|access| graph.locations[access.location].is_register),
+        BaseSet::Multimem => access.is_some_and(|access| graph.goes_through_multimem(access)),
         BaseSet::TensorMemory => access.is_some_and(|access| graph.locations[access.location].is_tensor),
         BaseSet::TensorBefore => event.kind.tensor() == Some(TensorEvent::FenceBefore),
         BaseSet::TensorAfter => event.kind.tensor() == Some(TensorEvent::FenceAfter),

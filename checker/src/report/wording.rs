@@ -356,11 +356,15 @@ impl Words<'_> {
                     self.named(*other, explanation),
                 )
             }
-            Reason::PartialLink { write, read } => format!(
-                "{} and {} share bytes but not size and address, so they do not synchronize",
-                self.end(*write, explanation),
-                self.end(*read, explanation),
-            ),
+            Reason::PartialLink { write, read } => {
+                let (first, second) = (self.end(*write, explanation), self.end(*read, explanation));
+                match self.different_addresses((*write, &first), (*read, &second)) {
+                    Some(addresses) => format!("{addresses}, so they do not synchronize"),
+                    None => {
+                        format!("{first} and {second} share bytes but not size and address, so they do not synchronize")
+                    }
+                }
+            }
             Reason::NoRelease { write, after, nearby } => format!(
                 "{} passes the signal on, but nothing before it releases {}: a release pattern is a release write, or a \
                  release fence and then a strong write, both in {}{}",
@@ -454,17 +458,15 @@ impl Words<'_> {
                 self.proxy(*earlier),
                 self.proxy(*later)
             ),
-            Reason::StrongAliases { .. } => {
-                "both are strong, but they go through different virtual addresses of the same bytes: such accesses never \
-                 synchronize with or exclude each other, and `fence.proxy.alias` only helps where something else orders \
-                 them"
-                    .to_owned()
-            }
-            Reason::AliasWithoutFence { .. } => {
-                "(1) comes before (2), but they go through different virtual addresses of \
-                 the same bytes, and no `fence.proxy.alias` lies between them"
-                    .to_owned()
-            }
+            Reason::StrongAliases { earlier, later } => format!(
+                "both are strong, but {}: such accesses never synchronize with or exclude each other, and \
+                 `fence.proxy.alias` only helps where something else orders them",
+                self.aliases(*earlier, *later)
+            ),
+            Reason::AliasWithoutFence { earlier, later } => format!(
+                "(1) comes before (2), but {}, and no `fence.proxy.alias` lies between them",
+                self.aliases(*earlier, *later)
+            ),
         }
     }
 
@@ -637,6 +639,7 @@ mod tests {
             storage: StorageId(0),
             offset_bytes: 0,
             mapping: 0,
+            replication: fencepost_dsl::vocabulary::Replication::Single,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             tensor: None,
             span: Span::new(FileId(0), 0, 0),

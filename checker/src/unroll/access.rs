@@ -227,7 +227,7 @@ impl Unroller<'_> {
         (TermPool::TRUE, value)
     }
 
-    fn read(
+    pub(super) fn read(
         &mut self,
         guard: TermRef,
         site: SiteId,
@@ -261,7 +261,7 @@ impl Unroller<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an access has that many independent sides")]
-    fn write(
+    pub(super) fn write(
         &mut self,
         guard: TermRef,
         site: SiteId,

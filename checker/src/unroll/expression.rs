@@ -10,7 +10,7 @@ use fencepost_dsl::kernel::program::{
     InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
     TensorOp, TensorProduct, UnaryOp, Width,
 };
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 
 /// What the names of a body stand for: the kernel's own, or those of one call of a function.
@@ -30,6 +30,8 @@ pub struct Place {
     pub index: TermRef,
     /// The CTA whose instance it is, by its rank in the cluster; `None` for the own.
     pub rank: Option<u32>,
+    /// The device whose instance of symmetric memory it is; `None` for the own.
+    pub device: Option<u32>,
 }
 
 impl<'a> Frame<'a> {
@@ -124,8 +126,9 @@ impl Unroller<'_> {
                     self.check_bounds(state, object, u64::from(n), index, extra, address.span);
                 }
                 let rank = self.rank_value(&state.env, frame, address)?;
+                let device = self.device_value(&state.env, frame, address)?;
                 let object = &self.kernel.objects[id];
-                Place { object: id, index: self.flatten(object, &indices), rank }
+                Place { object: id, index: self.flatten(object, &indices), rank, device }
             }
             AddressBase::Reference(_) => {
                 let place = self.place(&state.env, frame, address)?;
@@ -145,10 +148,12 @@ impl Unroller<'_> {
         address: &Address,
     ) -> Result<Place, UnrollError> {
         let rank = self.rank_value(env, frame, address)?;
+        let device = self.device_value(env, frame, address)?;
         let indices = self.indices(env, frame, address)?;
         Ok(match address.base {
             AddressBase::Object(id) => {
-                Place { object: id, index: self.flatten(&self.kernel.objects[id], &indices), rank }
+                let index = self.flatten(&self.kernel.objects[id], &indices);
+                Place { object: id, index, rank, device }
             }
             AddressBase::Reference(id) => {
                 let base = frame.bindings[id.0 as usize];
@@ -156,7 +161,8 @@ impl Unroller<'_> {
                     Some(&index) => self.graph.terms.binary(BinaryOp::Add, base.index, index),
                     None => base.index,
                 };
-                Place { object: base.object, index, rank: rank.or(base.rank) }
+                let (rank, device) = (rank.or(base.rank), device.or(base.device));
+                Place { object: base.object, index, rank, device }
             }
         })
     }
@@ -292,6 +298,9 @@ impl Unroller<'_> {
         let object = &self.kernel.objects[place.object];
         let hierarchy = &self.graph.hierarchy;
         let instance = match (object.space, place.rank) {
+            (Space::Global, _) if object.replication != Replication::Single => {
+                place.device.unwrap_or(hierarchy.threads[self.agent].gpu)
+            }
             (Space::Global | Space::Param, _) => 0,
             (Space::Register, _) => self.agent.0,
             (Space::Tensor, _) => hierarchy.cta_of(self.agent).0,
@@ -320,6 +329,7 @@ impl Unroller<'_> {
                 format!("copy `{}` to global memory at the end of the kernel and test that", object.name);
             return Err(UnrollError::Unsupported(diagnostic.with_help(help)));
         }
+        self.check_final_device(place, address)?;
         let index = self.graph.terms.constant_value(place.index);
         let Some(index) = index.filter(|&index| index < u128::from(object.n_elements())) else {
             return Err(UnrollError::unsupported(
@@ -358,6 +368,7 @@ impl Unroller<'_> {
             | InstructionKind::GetCtaRank { address, .. }
             | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
             | InstructionKind::TensormapCopyFence { destination: address, .. } => address,
+            InstructionKind::Multimem(operation) => operation.address(),
             InstructionKind::Mbarrier(op) => match op.address() {
                 Some(address) => address,
                 None => return String::new(),

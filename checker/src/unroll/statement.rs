@@ -129,6 +129,7 @@ impl Unroller<'_> {
             | InstructionKind::Store { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
+            InstructionKind::Multimem(operation) => self.multimem(state, frame, site, operation),
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence
             | InstructionKind::MbarrierInitFence

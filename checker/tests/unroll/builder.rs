@@ -46,8 +46,12 @@ impl Builder {
     pub fn object(&mut self, space: Space, name: &str, width: Width, dimensions: &[u32]) -> ObjectId {
         let n: u32 = dimensions.iter().product();
         let size_bytes = n * u32::from(width / 8);
-        let storage =
-            self.kernel.storages.push(Storage { space, size_bytes, initial: InitialBytes::Unknown });
+        let storage = self.kernel.storages.push(Storage {
+            space,
+            is_symmetric: false,
+            size_bytes,
+            initial: InitialBytes::Unknown,
+        });
         self.kernel.objects.push(Object {
             name: name.into(),
             space,
@@ -57,6 +61,7 @@ impl Builder {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            replication: fencepost_dsl::vocabulary::Replication::Single,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             tensor: None,
             span: span(),
@@ -138,7 +143,7 @@ pub fn tid_is(value: u128) -> Expression {
 }
 
 pub fn at(object: ObjectId, indices: Vec<Expression>) -> Address {
-    Address { span: span(), base: AddressBase::Object(object), indices, rank: None }
+    Address { span: span(), base: AddressBase::Object(object), indices, rank: None, device: None }
 }
 pub fn statement(kind: StatementKind) -> Statement {
     Statement { span: span(), kind }

@@ -195,6 +195,8 @@ base_names! {
         Async = "ASYNC",
         /// Accesses of registers that matrix operations access, too.
         Register = "REGISTER",
+        /// Accesses through a multimem address.
+        Multimem = "MULTIMEM",
         /// Accesses of tensor memory; those of threads themselves are deallocations.
         TensorMemory = "TMEM",
         /// `tcgen05.fence::before_thread_sync`.

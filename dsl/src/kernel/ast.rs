@@ -3,7 +3,7 @@
 //! Depth is computed as nodes are built, so that no later pass (nor the destructor) can overflow the stack.
 
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 
 /// The deepest nesting of expressions, statements or brackets that is accepted.
 pub const MAX_DEPTH: u32 = 256;
@@ -299,6 +299,8 @@ pub enum Pattern {
 pub struct Object {
     /// The state space.
     pub space: Space,
+    /// `symmetric` and `multimem` instead of `global`.
+    pub replication: Replication,
     /// How it is accessed: `texture`, `surface` and `constant` instead of `global`.
     pub proxy: Proxy,
     /// The name.
@@ -468,11 +470,19 @@ pub struct Memory {
     pub indices: Vec<Expr>,
     /// The second operand of `mapa`, if it is around the name.
     pub rank: Option<Box<Expr>>,
+    /// The second operand of `peer`, if that is around the name.
+    pub device: Option<Box<Expr>>,
 }
 
 impl Memory {
     fn depth(&self) -> u32 {
-        self.indices.iter().chain(self.rank.as_deref()).map(|expr| expr.depth).max().unwrap_or(0)
+        self.indices
+            .iter()
+            .chain(self.rank.as_deref())
+            .chain(self.device.as_deref())
+            .map(|expr| expr.depth)
+            .max()
+            .unwrap_or(0)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::program::{
     Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
-    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object,
-    Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
+    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, MultimemOp,
+    Object, Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -74,7 +74,7 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
         let _ = writeln!(
             out,
             "  {} {}{dimensions}: {}{tensor} storage {} byte {} mapping {}{proxy}",
-            object.space,
+            object.replication.keyword().map_or_else(|| object.space.to_string(), str::to_owned),
             object.name,
             type_name(object.element, object.width),
             object.storage.0,
@@ -189,6 +189,17 @@ impl Names<'_> {
             InstructionKind::Reduction { operand, address, .. } => {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
+            InstructionKind::Multimem(operation) => match operation {
+                MultimemOp::LoadReduce { destination, address, .. } => {
+                    format!("{} <- {}", result(destination), self.address(address))
+                }
+                MultimemOp::Store { value, address, .. } => {
+                    format!("{} <- {}", self.address(address), self.expression(value))
+                }
+                MultimemOp::Reduction { operand, address, .. } => {
+                    format!("{}, {}", self.address(address), self.expression(operand))
+                }
+            },
             InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence
@@ -378,9 +389,10 @@ impl Names<'_> {
         let indices: String =
             address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
         let place = format!("{}{indices}", base.unwrap_or_else(|| "?".to_owned()));
-        match &address.rank {
-            Some(rank) => format!("[mapa({place}, {})]", self.expression(rank)),
-            None => format!("[{place}]"),
+        match (&address.rank, &address.device) {
+            (Some(rank), _) => format!("[mapa({place}, {})]", self.expression(rank)),
+            (None, Some(device)) => format!("[peer({place}, {})]", self.expression(device)),
+            (None, None) => format!("[{place}]"),
         }
     }
 

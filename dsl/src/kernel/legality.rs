@@ -17,6 +17,7 @@ pub use asynchronous::{
     TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
+pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
 
 mod access;
 mod asynchronous;
@@ -24,6 +25,7 @@ mod barrier;
 mod cluster;
 mod fence;
 mod mbarrier;
+mod multimem;
 mod proxy;
 mod texture;
 
@@ -38,6 +40,8 @@ pub enum Operation {
     Atomic(Access, Rmw),
     /// `red`, `sured`
     Reduction(Access, Rmw),
+    /// `multimem`
+    Multimem(MultimemOpcode),
     /// `fence`, `membar`
     Fence {
         /// Canonical spelling.
@@ -182,6 +186,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "fence" | "membar" => fence::check(opcode, target),
         "bar" | "barrier" => barrier::check(opcode, target),
         "mbarrier" => mbarrier::check(opcode, target),
+        "multimem" => multimem::check(opcode, target),
         "elect" => cluster::check_elect(opcode, target),
         "getctarank" => cluster::check_rank(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {

@@ -159,9 +159,10 @@ impl Printer<'_> {
                 self.line(&format!("launch {name}{fields}"));
             }
             StatementKind::Object(object) => {
-                let space = match object.proxy {
-                    Proxy::Generic => object.space.to_string(),
-                    proxy => proxy.name().to_owned(),
+                let space = match (object.proxy, object.replication.keyword()) {
+                    (_, Some(keyword)) => keyword.to_owned(),
+                    (Proxy::Generic, None) => object.space.to_string(),
+                    (proxy, None) => proxy.name().to_owned(),
                 };
                 let initial =
                     object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
@@ -268,9 +269,10 @@ fn indices(all: &[Expr]) -> String {
 
 fn memory(memory: &Memory) -> String {
     let place = format!("{}{}", memory.name.text, indices(&memory.indices));
-    match &memory.rank {
-        Some(rank) => format!("mapa({place}, {})", expr(rank)),
-        None => place,
+    match (&memory.rank, &memory.device) {
+        (Some(rank), _) => format!("mapa({place}, {})", expr(rank)),
+        (None, Some(device)) => format!("peer({place}, {})", expr(device)),
+        (None, None) => place,
     }
 }
 

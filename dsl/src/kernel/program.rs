@@ -10,19 +10,21 @@
 use crate::define_id;
 use crate::index::IndexVec;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 
 pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Elements,
     MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
 };
 pub use instruction::{AtomicOp, BarrierKind, BarrierReduction, Instruction, InstructionKind};
+pub use multimem::MultimemOp;
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
 
 mod asynchronous;
 mod instruction;
+mod multimem;
 mod synchronization;
 
 define_id! {
@@ -198,6 +200,8 @@ pub struct Object {
     pub offset_bytes: u32,
     /// 0 for the storage's own virtual address range (views included); each generic `alias` of the storage has its own.
     pub mapping: u32,
+    /// How it is spread over devices, and which instructions may access it (MM-7).
+    pub replication: Replication,
     /// How it is accessed. A view through another proxy has the virtual address of what it is a view of.
     pub proxy: Proxy,
     /// What it describes, if it is a tensor map.
@@ -225,11 +229,13 @@ pub enum ElementKind {
     Tensormap,
 }
 
-/// A run of bytes: one instance per kernel (global) or per CTA (shared).
+/// A run of bytes: one instance per kernel (global), per device (symmetric) or per CTA (shared).
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// Where it lives.
     pub space: Space,
+    /// Whether each device has an instance, with the same initial bytes.
+    pub is_symmetric: bool,
     /// Its size.
     pub size_bytes: u32,
     /// Initial bytes; `None` where the initial value is unknown (but constant, MM-10).
@@ -503,6 +509,9 @@ pub struct Address {
     /// `mapa(x, rank)`: the same place in the CTA of this rank (32 bits) of the cluster, whichever CTA a reference
     /// stands for (AS-43). Shared memory only.
     pub rank: Option<Box<Expression>>,
+    /// `peer(x, gpu)`: the same place in the instance of this device (32 bits), whichever a reference stands for.
+    /// Symmetric memory only.
+    pub device: Option<Box<Expression>>,
 }
 
 /// What a memory operand starts from.

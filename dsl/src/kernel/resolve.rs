@@ -22,6 +22,7 @@ mod instruction;
 mod kernel;
 mod mbarrier;
 mod memory;
+mod multimem;
 mod proxy;
 mod statement;
 

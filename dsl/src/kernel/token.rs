@@ -107,6 +107,10 @@ pub enum Token<'t> {
     Register,
     #[token("tmem")]
     TensorMemory,
+    #[token("symmetric")]
+    Symmetric,
+    #[token("multimem")]
+    Multimem,
     #[token("texture")]
     Texture,
     #[token("surface")]

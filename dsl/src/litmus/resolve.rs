@@ -10,7 +10,7 @@ use crate::kernel::program::{
     RegisterId, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 use std::collections::BTreeMap;
 
 /// Bits of registers and locations.
@@ -180,6 +180,7 @@ impl Resolver {
     fn new_location(&mut self, name: &Name, value: u64) -> ObjectId {
         let storage = self.storages.push(Storage {
             space: Space::Global,
+            is_symmetric: false,
             size_bytes: 8,
             initial: InitialBytes::Known(value.to_le_bytes().to_vec()),
         });
@@ -192,6 +193,7 @@ impl Resolver {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            replication: Replication::Single,
             proxy: Proxy::Generic,
             tensor: None,
             span: name.span,
@@ -324,7 +326,13 @@ impl Resolver {
             }
             AtomKind::Location(name) => {
                 let base = AddressBase::Object(self.location(&Name { text: name.clone(), span }));
-                ExpressionKind::FinalValue(Box::new(Address { span, base, indices: Vec::new(), rank: None }))
+                ExpressionKind::FinalValue(Box::new(Address {
+                    span,
+                    base,
+                    indices: Vec::new(),
+                    rank: None,
+                    device: None,
+                }))
             }
             AtomKind::Register(thread, name) => {
                 match self.thread_register(*thread, &Name { text: name.clone(), span }, n_threads) {

@@ -1,6 +1,6 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{Address, AsyncOp, Expression, MbarrierOp, ProxyFenceKind, RegisterId};
+use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId};
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
 
@@ -68,6 +68,8 @@ pub enum InstructionKind {
         /// Scope.
         scope: Scope,
     },
+    /// `multimem`: an access of the instances of all devices (MM-7).
+    Multimem(MultimemOp),
     /// A thread fence, or `membar` (which is `fence.sc`, FN-10).
     Fence {
         /// Its sem.

@@ -9,6 +9,7 @@ use super::super::program::{
 };
 use super::body::Body;
 use super::expression::constant_value;
+use super::multimem::Purpose;
 use super::{Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -67,6 +68,7 @@ impl Body<'_> {
             Operation::Store(access) => self.resolve_store(&site, access)?,
             Operation::Atomic(access, rmw) => self.resolve_atomic(&site, access, rmw)?,
             Operation::Reduction(access, rmw) => self.resolve_reduction(&site, access, rmw)?,
+            Operation::Multimem(opcode) => self.resolve_multimem(&site, opcode)?,
             Operation::Fence { text, sem, scope, restrict } => {
                 self.resolve_plain(&site, text, InstructionKind::Fence { sem, scope, restrict })?
             }
@@ -138,7 +140,7 @@ impl Body<'_> {
         self.report(Diagnostic::new("validate::operand-kind", message, span, format!("expected {expected}")))
     }
 
-    fn memory_operand(
+    pub(super) fn memory_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -151,7 +153,9 @@ impl Body<'_> {
                 "an address in brackets, `[x]`,",
             ));
         };
-        let (address, width) = self.resolve_address(memory)?;
+        let is_multimem = site.opcode.mnemonic == "multimem";
+        let purpose = if is_multimem { Purpose::Multimem } else { Purpose::Access };
+        let (address, width) = self.resolve_address_for(memory, purpose)?;
         self.reject_map(&address, site.opcode.text)?;
         self.check_proxy(&site.opcode, &address, access, &memory.name)?;
         self.check_space(&address, access, &memory.name)?;
@@ -372,7 +376,12 @@ impl Body<'_> {
     }
 
     /// The operation at the width of the object, and the kind of type it has if none is written.
-    fn operation_at(&mut self, access: &Access, rmw: Rmw, width: Width) -> Resolved<(AtomicOp, char)> {
+    pub(super) fn operation_at(
+        &mut self,
+        access: &Access,
+        rmw: Rmw,
+        width: Width,
+    ) -> Resolved<(AtomicOp, char)> {
         let default = match rmw.op {
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareAndSwap => {
                 'b'
@@ -396,7 +405,7 @@ impl Body<'_> {
         Ok((op, default))
     }
 
-    fn access_text(
+    pub(super) fn access_text(
         &self,
         site: &Site<'_>,
         access: &Access,
@@ -406,6 +415,9 @@ impl Body<'_> {
         default_kind: char,
     ) -> String {
         let mut text = site.opcode.mnemonic.to_owned();
+        if let ("multimem", Some(verb)) = (site.opcode.mnemonic, site.opcode.modifiers.first()) {
+            text += &format!(".{}", verb.text);
+        }
         let proxy = self.proxy_of(address);
         if matches!(proxy, Proxy::Texture | Proxy::Surface) {
             return proxied_text(site.opcode.mnemonic, access, width, (op, default_kind));
@@ -417,6 +429,8 @@ impl Body<'_> {
         }
         if proxy == Proxy::Constant {
             text += ".const";
+        } else if site.opcode.mnemonic == "multimem" {
+            text += ".global";
         } else if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
             text += &format!(".{space}");
             if access.window == Some(Window::Cluster) || address.rank.is_some() {

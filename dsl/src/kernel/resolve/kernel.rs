@@ -9,7 +9,7 @@ use super::body::{Binding, Body, Mutability};
 use super::{Checker, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 use std::collections::BTreeMap;
 
 const MAX_OBJECT_BYTES: u64 = 1 << 20;
@@ -234,6 +234,7 @@ impl Body<'_> {
         if element == ElementKind::Mbarrier {
             self.check_mbarrier_object(object, space)?;
         }
+        self.check_symmetric_object(object, element)?;
         let tensor = self.check_tensormap_object(object, element)?;
         if space == Space::Tensor {
             self.check_tensor_memory(object, element)?;
@@ -242,7 +243,7 @@ impl Body<'_> {
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
             Some(of) => {
-                let of = self.resolve_alias(of, space, bytes, &object.name)?;
+                let of = self.resolve_alias(of, (space, object.replication), bytes, &object.name)?;
                 if object.proxy == Proxy::Generic {
                     let mapping = n_aliases.entry(of.storage).or_insert(0);
                     *mapping += 1;
@@ -276,7 +277,8 @@ impl Body<'_> {
                         object.name.place.0,
                     )?),
                 };
-                (self.storages.push(Storage { space, size_bytes: bytes, initial }), 0, 0)
+                let is_symmetric = object.replication == Replication::Symmetric;
+                (self.storages.push(Storage { space, is_symmetric, size_bytes: bytes, initial }), 0, 0)
             }
         };
         let proxy = object.proxy;
@@ -289,6 +291,7 @@ impl Body<'_> {
             storage,
             offset_bytes,
             mapping,
+            replication: object.replication,
             proxy,
             tensor,
             span,
@@ -399,12 +402,13 @@ impl Body<'_> {
     fn resolve_alias(
         &mut self,
         of: &ast::Name,
-        space: Space,
+        (space, replication): (Space, Replication),
         bytes: u32,
         name: &ast::Name,
     ) -> Resolved<Object> {
         let object = self.find_object(of)?;
         self.reject_opaque(&object, of.place.0)?;
+        self.check_replication(&object, replication, &name.text, of.place.0)?;
         let object_bytes = object.n_elements() * u64::from(object.width / 8);
         if object.space != space || object_bytes != u64::from(bytes) {
             let message = format!(
@@ -480,6 +484,7 @@ impl Body<'_> {
             storage: object.storage,
             offset_bytes,
             mapping: object.mapping,
+            replication: object.replication,
             proxy: object.proxy,
             tensor: None,
             span,
