@@ -41,6 +41,8 @@ pub struct Edition {
     pub observation_through_atomics: bool,
     /// an alias is another virtual address; otherwise it is the location itself.
     pub tells_aliases_apart: bool,
+    /// A multimem address is no other address of a location than its own one.
+    pub multimem_is_no_alias: bool,
     /// MM-15: an access through another proxy is another kind of access; otherwise all are generic.
     pub tells_proxies_apart: bool,
     /// Two accesses "on M" in a pattern use the same virtual address.
@@ -70,6 +72,7 @@ impl Edition {
         reductions_acquire: false,
         observation_through_atomics: true,
         tells_aliases_apart: true,
+        multimem_is_no_alias: false,
         tells_proxies_apart: true,
         patterns_by_address: false,
         plain_program_order: true,
@@ -87,6 +90,7 @@ impl Edition {
         reductions_acquire: true,
         observation_through_atomics: false,
         tells_aliases_apart: true,
+        multimem_is_no_alias: false,
         tells_proxies_apart: true,
         patterns_by_address: true,
         plain_program_order: true,
@@ -104,6 +108,7 @@ impl Edition {
         reductions_acquire: true,
         observation_through_atomics: true,
         tells_aliases_apart: false,
+        multimem_is_no_alias: false,
         tells_proxies_apart: false,
         patterns_by_address: false,
         plain_program_order: false,

@@ -132,6 +132,10 @@ pub struct Event {
     pub follows: BTreeSet<usize>,
     /// Virtual mapping of an access.
     pub mapping: u32,
+    /// Whether that is a multimem address (MM-7).
+    pub is_multimem: bool,
+    /// For an access by a `multimem` instruction: the position of its first one. They are in no order among themselves.
+    pub group: Option<usize>,
     /// Proxy of an access; everything else is generic.
     pub proxy: Proxy,
     /// The granules an access covers, ascending; empty for others.
@@ -175,6 +179,8 @@ impl Event {
             operation: None,
             follows: BTreeSet::new(),
             mapping: 0,
+            is_multimem: false,
+            group: None,
             proxy: Proxy::Generic,
             granules: Vec::new(),
             values: Vec::new(),

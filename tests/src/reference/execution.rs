@@ -98,7 +98,11 @@ impl Combination {
         for a in n_initial..n {
             for b in a + 1..n {
                 let is_async = events[a].operation.is_some() || events[b].operation.is_some();
-                if events[a].thread == events[b].thread && !is_async {
+                // Accesses by one `multimem` instruction: only the halves of an atomic are in order.
+                let is_apart = events[a].group.is_some()
+                    && events[a].group == events[b].group
+                    && !(b == a + 1 && events[b].of_atomic);
+                if events[a].thread == events[b].thread && !is_async && !is_apart {
                     po.insert(a, b);
                 }
             }

@@ -4,7 +4,7 @@
 
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{ElementKind, InitialBytes, Kernel, Launch, Object};
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use std::collections::BTreeMap;
 
 /// All granules of a launch.
@@ -41,6 +41,7 @@ impl Memory {
                 InitialBytes::Unknown => panic!("memory without initialiser is unsupported by the twin"),
             };
             let n_instances = match storage.space {
+                Space::Global if storage.is_symmetric => launch.gpus,
                 Space::Global | Space::Param => 1,
                 Space::Register | Space::Tensor => panic!("matrix operations are unsupported by the twin"),
                 Space::Shared => launch.gpus * launch.clusters * launch.ctas,
@@ -80,15 +81,30 @@ impl Memory {
             .map(|part| if part == 0 { value & mask } else { value >> (bits as usize * part) & mask })
             .collect()
     }
-    /// Name, storage and granules of each element of a global object: `x`, or `x[0]` and so on.
+    /// Name, storage and granules of each element of a global object: `x`, `x[0]` and so on, or `peer(x, 0)`.
     pub fn elements(&self, object: &Object) -> Vec<(String, u32, Vec<usize>)> {
         let storage = object.storage.index() as u32;
         let size = u32::from(object.width) / 8;
-        let covered = |element: u32| self.covered(storage, 0, object.offset_bytes + element * size, size);
-        match object.dimensions[..] {
-            [] => vec![(object.name.clone(), storage, covered(0))],
-            [n] => (0..n).map(|i| (format!("{}[{i}]", object.name), storage, covered(i))).collect(),
+        let names: Vec<String> = match object.dimensions[..] {
+            [] => vec![object.name.clone()],
+            [n] => (0..n).map(|i| format!("{}[{i}]", object.name)).collect(),
             _ => panic!("arrays of several dimensions are unsupported in the twin's outcomes"),
+        };
+        let mut elements = Vec::new();
+        for (element, name) in (0u32..).zip(names) {
+            let offset = object.offset_bytes + element * size;
+            let covered = |instance: u32| self.covered(storage, instance, offset, size);
+            match object.replication {
+                Replication::Single => elements.push((name, storage, covered(0))),
+                Replication::Symmetric => {
+                    let instances =
+                        (0u32..).take_while(|&i| self.granules.contains_key(&(storage, i, offset)));
+                    elements.extend(instances.map(|i| (format!("peer({name}, {i})"), storage, covered(i))));
+                }
+                // Its bytes are those of the symmetric object.
+                Replication::Multimem => {}
+            }
         }
+        elements
     }
 }

@@ -84,7 +84,13 @@ impl<'a> Model<'a> {
 
     /// Through one virtual address, as far as the edition tells addresses of a location apart.
     fn same_address(&self, a: usize, b: usize) -> bool {
-        !self.edition.tells_aliases_apart || self.event(a).mapping == self.event(b).mapping
+        !self.edition.tells_aliases_apart || self.is_one_mapping(a, b)
+    }
+
+    /// MM-6; a multimem address counts as the own one of each of its locations if the edition says so.
+    fn is_one_mapping(&self, a: usize, b: usize) -> bool {
+        let (ea, eb) = (self.event(a), self.event(b));
+        ea.mapping == eb.mapping || (self.edition.multimem_is_no_alias && (ea.is_multimem || eb.is_multimem))
     }
 
     fn same_proxy(&self, a: usize, b: usize) -> bool {
@@ -391,7 +397,7 @@ impl<'a> Model<'a> {
     /// the fence of a proxy also the CTA it has to be in.
     fn proxy_fences_needed(&self, a: usize, b: usize) -> Vec<(ProxyFence, Option<u32>)> {
         let (ea, eb) = (self.event(a), self.event(b));
-        let is_same_address = ea.mapping == eb.mapping;
+        let is_same_address = self.is_one_mapping(a, b);
         if is_same_address && ea.proxy == eb.proxy && self.cta(a) == self.cta(b) {
             return Vec::new();
         }
