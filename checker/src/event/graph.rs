@@ -9,6 +9,7 @@ use fencepost_dsl::kernel::program::{
 };
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
@@ -87,6 +88,11 @@ impl EventGraph {
     /// The same of an access.
     pub fn goes_through_multimem(&self, access: &Access) -> bool {
         self.locations[access.location].multimem.contains(&access.mapping)
+    }
+
+    /// From the read to the write of each atomic of a `multimem.red`.
+    pub fn multimem_halves(&self) -> BTreeMap<EventId, EventId> {
+        self.rmw.iter().copied().filter(|&(read, _)| self.is_through_multimem(read)).collect()
     }
 
     /// The graph of a launch whose threads do nothing.

@@ -52,11 +52,10 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
     }
 }
 
-/// Whether the readings can matter: only for what asynchronous operations do, and between a multimem address and another.
+/// Whether the readings can matter: only for what asynchronous operations do, and where there are multimem addresses.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     let Subject::Race { earlier, later } = explanation.subject else { return false };
-    let through = [earlier, later].map(|event| graph.is_through_multimem(event));
-    if through[0] != through[1] {
+    if graph.locations.iter().any(|location| !location.multimem.is_empty()) {
         return true;
     }
     graph.is_of_operation(earlier) || graph.is_of_operation(later)

@@ -448,12 +448,17 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         let place = (graph.hierarchy.cta_of(agent), scope_of(event));
         by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
     }
+    let halves = graph.multimem_halves();
     let mut internal = BitMatrix::empty(n);
     let mut later = Vec::new();
     for events in by_agent.values() {
         internal.fill(events, events);
         for a in events.iter() {
-            let is_later = |&b: &EventId| graph.events[a].position < graph.events[b].position;
+            let position = |event: EventId| graph.events[event].position;
+            // The halves of another instance's atomic in the same instruction are in no order with this one's.
+            let own_half = halves.get(&a).copied();
+            let is_apart = |b: EventId| own_half.is_some_and(|own| b != own && position(b) == position(own));
+            let is_later = |&b: &EventId| position(a) < position(b) && !is_apart(b);
             later.extend(events.iter().filter(is_later).map(|b| (a, b)));
         }
     }

@@ -1,9 +1,9 @@
 //! `multimem` instructions: one access for each device's instance of a symmetric object, in no order among themselves
 //! (MM-7), through the virtual address of the multimem object, which is another one than the instance's own (MM-6).
 //!
-//! The reads of a reduction come before all its writes here, not only before those of their own instance. Sound: they
-//! acquire nothing (MM-24), decide nothing and have no value that anybody gets, so what is ordered through them is ordered
-//! without them.
+//! The read of an instance by a reduction comes before the write of that instance only, although all reads have one
+//! position and all writes the next ([`EventGraph::multimem_halves`](crate::event::EventGraph::multimem_halves)): a release
+//! of the one instance says nothing of the read of another.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
