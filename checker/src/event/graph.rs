@@ -638,6 +638,8 @@ pub enum Wait {
 pub struct FinalLook {
     /// The reading instruction.
     pub site: SiteId,
+    /// Of which location, if its instruction reads several.
+    pub instance: Option<LocationId>,
     /// When the try gets there.
     pub guard: TermRef,
     /// What it reads.

@@ -188,10 +188,12 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let mut facts: Vec<LookFact> = Vec::new();
             for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
                 let site = &graph.sites[look.site];
-                let text = if site.operand.is_empty() {
-                    site.text.clone()
-                } else {
-                    format!("{} {}", site.text, site.operand)
+                let name = look.instance.map(|location| graph.locations[location].name.as_str());
+                let instance = name.and_then(|name| name.find(" of ").map(|at| &name[at..]));
+                let text = match (site.operand.strip_suffix(']'), instance) {
+                    (None, _) => site.text.clone(),
+                    (Some(_), None) => format!("{} {}", site.text, site.operand),
+                    (Some(operand), Some(instance)) => format!("{} {operand}{instance}]", site.text),
                 };
                 let value = witness.values[look.value];
                 facts.push(LookFact { span: site.span, text, value, is_weak: look.is_weak });

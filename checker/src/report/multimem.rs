@@ -4,6 +4,16 @@ use super::wording::Words;
 use crate::event::{Access, EventId};
 
 impl Words<'_> {
+    /// ` of gpu 1`, for an access of one of the instances that a multimem address denotes.
+    pub(super) fn multimem_instance(&self, event: EventId) -> &str {
+        if !self.graph().is_through_multimem(event) {
+            return "";
+        }
+        let Some(access) = self.graph().events[event].kind.access() else { return "" };
+        let name = &self.graph().locations[access.location].name;
+        name.find(" of ").map_or("", |at| &name[at..])
+    }
+
     /// How (1) and (2) come to be aliases.
     pub(super) fn aliases(&self, earlier: EventId, later: EventId) -> String {
         self.through_multimem((earlier, "(1)"), (later, "(2)"))
@@ -35,7 +45,7 @@ impl Words<'_> {
             _ => return None,
         };
         Some(format!(
-            "{multimem} goes through the multimem address and {unicast} through the own address of the same bytes"
+            "{multimem} goes through the multimem address and {unicast} through the device's own address of the same bytes"
         ))
     }
 }

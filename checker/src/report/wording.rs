@@ -48,7 +48,9 @@ impl Words<'_> {
         let Some(site) = self.graph().events[event].site else { return "initial value".to_owned() };
         let site = &self.graph().sites[site];
         match self.object(event) {
-            Some(object) if !site.operand.is_empty() => format!("{} [{object}]", site.text),
+            Some(object) if !site.operand.is_empty() => {
+                format!("{} [{object}{}]", site.text, self.multimem_instance(event))
+            }
             _ => match &self.graph().events[event].kind {
                 EventKind::Mbarrier(operation) => {
                     format!("{} [{}]", site.text, self.graph().mbarriers[operation.object].name)
