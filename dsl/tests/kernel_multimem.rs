@@ -1,11 +1,15 @@
 //! Symmetric memory and `multimem`: every form is read, completed and written back, and every rule is broken once.
 
+#[path = "kernel/support.rs"]
+#[expect(dead_code, reason = "shared with suites that use more of it")]
+mod support;
+
+use fencepost_dsl::FileId;
 use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::parse;
 use fencepost_dsl::kernel::pretty::pretty;
-use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::kernel::{LoadOptions, load, parse};
-use fencepost_dsl::{Diagnostic, FileId, SourceMap};
 use std::fmt::Write as _;
+use support::{Vocabulary, program, try_load};
 
 const OBJECTS: &str = "symmetric w: u32 = 0; symmetric a[2][4]: u32; symmetric d[2]: u64 = { 1, 2 }; \
     symmetric bytes[4]: u8; global g: u32; shared s: u32; shared bar: mbarrier; \
@@ -108,15 +112,6 @@ fn source(body: &str) -> String {
     format!("{FUNCTIONS}\nkernel k {{ launch {{ gpus: 2 }} {OBJECTS}\n {body}\n}}")
 }
 
-fn try_load(text: &str) -> Result<Program, Vec<Diagnostic>> {
-    let mut sources = SourceMap::default();
-    load(&mut sources, "test.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-}
-
-fn program(text: &str) -> Program {
-    try_load(text).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
-}
-
 #[test]
 fn every_form_is_read_and_written_back() {
     let mut shown = String::new();
@@ -162,23 +157,10 @@ fn older_targets_do_not_have_it() {
     }
 }
 
-/// A small generator of numbers, so that failures can be repeated.
-struct Random(u64);
+/// The modifiers, and some that are none.
+const MODIFIERS: &str = ".weak .relaxed .acquire .release .volatile .cta .cluster .gpu .sys .global .shared .add .min .and .inc \
+    .u32 .u64 .s32 .s64 .b32 .b64 .u16 .f32 .v2 .async .acc::f32";
 
-impl Random {
-    fn pick<T: Copy>(&mut self, words: &[T]) -> T {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        words[((self.0 >> 33) as usize) % words.len()]
-    }
-}
-
-/// The spelling of the last instruction of a listing.
-fn full_spelling(listing: &str) -> String {
-    let last = listing.lines().rfind(|line| line.contains("  multimem.")).map_or("", str::trim);
-    last.split(' ').next().unwrap_or_default().to_owned()
-}
-
-/// Any opcode is either legal, and then its full spelling is legal and is its own full spelling, or has one error.
 #[test]
 fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
     let loads: &[&str] = &["[mw]", "_, [md[0]]", "[w]", "[mw], 1"];
@@ -192,71 +174,7 @@ fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
         ("multimem.red.or", stores),
         ("multimem.st.release", stores),
     ];
-    let modifiers = [
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        ".weak",
-        ".relaxed",
-        ".acquire",
-        ".release",
-        ".volatile",
-        ".cta",
-        ".cluster",
-        ".gpu",
-        ".sys",
-        ".global",
-        ".shared",
-        ".add",
-        ".min",
-        ".and",
-        ".inc",
-        ".u32",
-        ".u64",
-        ".s32",
-        ".s64",
-        ".b32",
-        ".b64",
-        ".u16",
-        ".f32",
-        ".v2",
-        ".async",
-        ".acc::f32",
-    ];
-    let mut random = Random(31);
-    let mut n_legal = 0;
-    for _ in 0..20_000 {
-        let words = [0; 4].map(|_| random.pick(&modifiers)).concat();
-        let (verb, operands) = random.pick(verbs);
-        let (result, operands) = (random.pick(&["", "let q = "]), random.pick(operands));
-        let opcode = format!("{verb}{words}");
-        let body = |opcode: &str| source(&format!("{result}{opcode} {operands};"));
-        match try_load(&body(&opcode)) {
-            Ok(first) => {
-                n_legal += 1;
-                let listing = dump(&first);
-                let full = full_spelling(&listing);
-                let second = try_load(&body(&full));
-                let second = second.unwrap_or_else(|errors| panic!("{opcode} is {full}\n{errors:#?}"));
-                assert_eq!(listing, dump(&second), "{opcode} is {full}");
-            }
-            Err(errors) => assert_eq!(errors.len(), 1, "{}\n{errors:#?}", body(&opcode)),
-        }
-    }
-    assert!(n_legal > 300, "{n_legal}");
+    let vocabulary =
+        Vocabulary { verbs, modifiers: MODIFIERS, n_without: 15, results: &["", "let q = ", "await "] };
+    vocabulary.check_random((31, 20_000), 1, source);
 }

@@ -115,7 +115,8 @@ impl MultimemStep {
             Self::ReduceAll { .. } => 4,
             Self::LoadReduce { .. } | Self::StoreAll { .. } | Self::Reduce { .. } => 2,
             Self::AwaitAll { .. } => 4,
-            Self::Fence { .. } | Self::AliasFence | _ => 1,
+            Self::Fence { .. } | Self::AliasFence => 0,
+            _ => 1,
         }
     }
 }
