@@ -210,6 +210,33 @@ const ROWS: &[Row] = &[
         expect: [V, V],
     },
     Row {
+        name: "an asynchronous store releases what came before it",
+        threads: [
+            "st [data], 1; multimem.st.async.release.sys.u32 [mc], 1;",
+            "await (multimem.ld_reduce.acquire.sys.min.u32 [mc]) == 1; let v = ld [data]; assert v == 1;",
+        ],
+        property: RACE,
+        expect: [P, P],
+    },
+    Row {
+        name: "so does an asynchronous reduction, but not what comes after it",
+        threads: [
+            "multimem.red.async.release.sys.add.u32 [mc], 1; st [data], 1;",
+            "await (multimem.ld_reduce.acquire.sys.min.u32 [mc]) == 1; let v = ld [data];",
+        ],
+        property: RACE,
+        expect: [V, V],
+    },
+    Row {
+        name: "a poll of the own instance of what an asynchronous reduction adds to",
+        threads: [
+            "st [data], 1; multimem.red.async.release.sys.add.u32 [mc], 1;",
+            "await ld.acquire.sys [c] == 1; let v = ld [data];",
+        ],
+        property: RACE,
+        expect: [V, P],
+    },
+    Row {
         name: "MM-24: the reads of multimem.red acquire nothing",
         threads: [
             "st [data], 1; multimem.red.release.sys.add.u32 [mc], 1;",
@@ -223,7 +250,7 @@ const ROWS: &[Row] = &[
 
 /// The verdict of a kernel in which device `i` runs the `i`-th text.
 fn found(row: &Row, model: &MemoryModel, treatment: Treatment) -> Verdict {
-    let mut text = "kernel k {\n  launch { gpus: 2, resident: true }\n  symmetric c: u32 = 0;\n  \
+    let mut text = "//! target sm_100 ptx 9.4\nkernel k {\n  launch { gpus: 2, resident: true }\n  symmetric c: u32 = 0;\n  \
         multimem mc: u32 alias c;\n  global data: u32 = 0;\n  global flag: u32 = 0;\n"
         .to_owned();
     for (index, thread) in row.threads.iter().enumerate() {

@@ -9,6 +9,7 @@
 pub mod cell;
 pub mod graph;
 pub mod hierarchy;
+mod multimem;
 pub mod support;
 pub mod term;
 

@@ -37,6 +37,9 @@ const FORMS: &[&str] = &[
     "multimem.red.add.u32 [mw], 1;",
     "multimem.red.relaxed.gpu.min.s64 [md[0]], 1;",
     "multimem.red.release.sys.global.or.b32 [mhalf[1]], 1;",
+    "multimem.st.async.release.gpu [mb[3]], 1;",
+    "multimem.st.async.release.sys.global.b64 [md[0]], 1;",
+    "multimem.red.async.release.sys.add.s32 [ma[v]], 1;",
     "st.release.sys [peer(a[1][v], 1 - gpuid)], 1;",
     "let {p, q} = ld.v2 [peer(half[2], 1)];",
     "atom.add.sys.u32 _, [other], 1;",
@@ -73,8 +76,15 @@ const ILLEGAL: &[(&str, &str)] = &[
     ("let x = multimem.ld_reduce.add.f32 [mw];", "unsupported::modifier"),
     ("let x = multimem.ld_reduce.add.acc::f32.v2.f16x2 [mw];", "unsupported::modifier"),
     ("multimem.st.v2.f32 [mw], {1, 2};", "unsupported::modifier"),
-    ("multimem.st.async.release.sys.global.u32 [mw], 1;", "unsupported::instruction"),
-    ("multimem.red.async.release.sys.global.add.u32 [mw], 1;", "unsupported::instruction"),
+    ("multimem.st.async.u32 [mw], 1;", "validate::async-sem"),
+    ("multimem.st.async.weak.u32 [mw], 1;", "validate::async-sem"),
+    ("multimem.st.async.release.u32 [mw], 1;", "validate::async-sem"),
+    ("multimem.st.async.release.cta.u32 [mw], 1;", "validate::async-sem"),
+    ("multimem.st.release.sys.async.u32 [mw], 1;", "validate::unknown-modifier"),
+    ("multimem.red.async.release.gpu.min.u32 [mw], 1;", "validate::illegal-operation"),
+    ("multimem.red.async.relaxed.gpu.add.u32 [mw], 1;", "validate::async-sem"),
+    ("multimem.st.async.release.gpu [w], 1;", "validate::multimem-address"),
+    ("multimem.ld_reduce.async.add.u32 _, [mw];", "validate::unknown-modifier"),
     ("multimem.cp.async.bulk.global.shared::cta.bulk_group [ma[0]], [s], 16;", "unsupported::instruction"),
     ("multimem.red.add.u32 [w], 1;", "validate::multimem-address"),
     ("multimem.red.add.u32 [g], 1;", "validate::multimem-address"),
@@ -109,7 +119,7 @@ const OBJECTS_REFUSED: &[(&str, &str)] = &[
 ];
 
 fn source(body: &str) -> String {
-    format!("{FUNCTIONS}\nkernel k {{ launch {{ gpus: 2 }} {OBJECTS}\n {body}\n}}")
+    format!("//! target sm_100 ptx 9.4\n{FUNCTIONS}\nkernel k {{ launch {{ gpus: 2 }} {OBJECTS}\n {body}\n}}")
 }
 
 #[test]
@@ -150,8 +160,14 @@ fn every_rule_is_kept() {
 
 #[test]
 fn older_targets_do_not_have_it() {
-    for target in ["sm_80 ptx 9.4", "sm_90 ptx 8.0"] {
-        let text = format!("//! target {target}\n{}", source(FORMS[6]));
+    let newer = [
+        ("sm_80 ptx 9.4", FORMS[6]),
+        ("sm_90 ptx 8.0", FORMS[6]),
+        ("sm_90 ptx 9.4", "multimem.st.async.release.gpu [mw], 1;"),
+        ("sm_100 ptx 9.2", "multimem.red.async.release.gpu.add [mw], 1;"),
+    ];
+    for (target, body) in newer {
+        let text = source(body).replace("sm_100 ptx 9.4", target).replace(FUNCTIONS, "");
         let errors = try_load(&text).expect_err("it is newer");
         assert!(errors.iter().all(|error| error.code == "validate::target"), "{target}: {errors:#?}");
     }
@@ -173,6 +189,8 @@ fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
         ("multimem.red.add", stores),
         ("multimem.red.or", stores),
         ("multimem.st.release", stores),
+        ("multimem.st.async.release.sys", stores),
+        ("multimem.red.async.add", stores),
     ];
     let vocabulary =
         Vocabulary { verbs, modifiers: MODIFIERS, n_without: 15, results: &["", "let q = ", "await "] };

@@ -9,7 +9,6 @@ use fencepost_dsl::kernel::program::{
 };
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
@@ -80,21 +79,6 @@ pub struct EventGraph {
 }
 
 impl EventGraph {
-    /// Whether an event accesses memory through a multimem address (MM-7).
-    pub fn is_through_multimem(&self, event: EventId) -> bool {
-        self.events[event].kind.access().is_some_and(|access| self.goes_through_multimem(access))
-    }
-
-    /// The same of an access.
-    pub fn goes_through_multimem(&self, access: &Access) -> bool {
-        self.locations[access.location].multimem.contains(&access.mapping)
-    }
-
-    /// From the read to the write of each atomic of a `multimem.red`.
-    pub fn multimem_halves(&self) -> BTreeMap<EventId, EventId> {
-        self.rmw.iter().copied().filter(|&(read, _)| self.is_through_multimem(read)).collect()
-    }
-
     /// The graph of a launch whose threads do nothing.
     pub fn empty(launch: &Launch) -> Self {
         let hierarchy = Hierarchy::new(launch);

@@ -25,8 +25,7 @@ impl Unroller<'_> {
         let Some(place) = self.resolve(state, frame, operation.address(), 1)? else { return Ok(()) };
         let width = self.kernel.objects[place.object].width;
         let whole = Part { low_bit: 0, width };
-        let n_devices = self.graph.hierarchy.launch.gpus;
-        let instances = (0..n_devices).map(|device| (Place { device: Some(device), ..place }, 0));
+        let instances = self.denoted_places(place).into_iter().map(|place| (place, 0));
         let position = self.next_position();
         match operation {
             MultimemOp::LoadReduce { destination, op, sem, scope, .. } => {
@@ -73,6 +72,15 @@ impl Unroller<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Every place that an address denotes: one, or one on each device.
+    pub(super) fn denoted_places(&self, place: Place) -> Vec<Place> {
+        if self.kernel.objects[place.object].replication != Replication::Multimem {
+            return vec![place];
+        }
+        let devices = 0..self.graph.hierarchy.launch.gpus;
+        devices.map(|device| Place { device: Some(device), ..place }).collect()
     }
 
     /// The device that `peer` names.

@@ -1,6 +1,8 @@
 //! `multimem`: loads, stores and reductions of all instances of symmetric memory at once (MM-7, MM-14).
 //!
-//! Cannot: floating-point types, and the vectors, which only those have; `multimem.cp.async.bulk` and the `.async` forms.
+//! `multimem.st.async` and `multimem.red.async` release, and complete on nothing, like `st.async` to global memory (AS-23).
+//!
+//! Cannot: floating-point types, and the vectors, which only those have; `multimem.cp.async.bulk`.
 
 use super::access::OPERATIONS;
 use super::{
@@ -27,6 +29,8 @@ pub enum MultimemOpcode {
     Store(Access),
     /// `red`
     Reduction(Access, Rmw),
+    /// `st.async`, `red.async`
+    Async(Access, Option<Rmw>),
 }
 
 #[derive(Default)]
@@ -68,14 +72,19 @@ fn split<'a>(opcode: &Opcode<'a>, modifiers: &[Modifier<'a>]) -> Result<Parts<'a
 
 pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     let Some((verb, rest)) = opcode.modifiers.split_first() else { return Err(unsupported(opcode)) };
-    if verb.text == "cp" || opcode.has("async") {
+    if verb.text == "cp" {
         return Err(unsupported(opcode));
     }
     if !VERBS.contains(&verb.text) {
         return Err(unknown_modifier(opcode, *verb, VERBS));
     }
-    floor(target, "multimem", (8, 1), 90, opcode.span)?;
-    let parts = split(opcode, rest)?;
+    let is_async = verb.text != "ld_reduce" && rest.first().is_some_and(|modifier| modifier.text == "async");
+    if is_async {
+        floor(target, &format!("multimem.{}.async", verb.text), (9, 3), 100, opcode.span)?;
+    } else {
+        floor(target, "multimem", (8, 1), 90, opcode.span)?;
+    }
+    let parts = split(opcode, if is_async { &rest[1..] } else { rest })?;
     if let Some((space, span)) = parts.space
         && space != Space::Global
     {
@@ -89,12 +98,16 @@ pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Di
         return Err(Diagnostic::new("validate::illegal-operation", message, span, "not on a store")
             .with_help("write `multimem.red` to change every instance, or leave the operation out"));
     }
-    let sem = sem(verb.text, parts.sem)?;
-    let scope = scope(opcode, verb.text, sem, parts.scope)?;
+    let (sem, scope) = if is_async {
+        async_sem(opcode, verb.text, &parts)?
+    } else {
+        let sem = sem(verb.text, parts.sem)?;
+        (sem, scope(opcode, verb.text, sem, parts.scope)?)
+    };
     if let Some((scope, span)) = parts.scope {
         check_scope_floor(target, scope, span)?;
     }
-    if let Some((ty, span)) = parts.ty {
+    if let (Some((ty, span)), false) = (parts.ty, is_async) {
         check_width(ty.width, span)?;
     }
     let access = Access {
@@ -107,6 +120,10 @@ pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Di
         vector_span: opcode.span,
         proxy: Proxy::Generic,
     };
+    if is_async {
+        let rmw = (verb.text == "red").then(|| operation(opcode, "red.async", &parts)).transpose()?;
+        return Ok(Operation::Multimem(MultimemOpcode::Async(access, rmw)));
+    }
     Ok(Operation::Multimem(match verb.text {
         "st" => MultimemOpcode::Store(access),
         "red" => MultimemOpcode::Reduction(access, operation(opcode, verb.text, &parts)?),
@@ -147,6 +164,28 @@ fn sem(verb: &str, written: Option<(&str, Span)>) -> Result<Sem, Diagnostic> {
     }
 }
 
+/// Asynchronous ones are `.release.gpu` or `.release.sys`.
+fn async_sem(opcode: &Opcode<'_>, verb: &str, parts: &Parts<'_>) -> Result<(Sem, Scope), Diagnostic> {
+    match (parts.sem, parts.scope) {
+        (Some(("release", _)), Some((scope @ (Scope::Gpu | Scope::Sys), _))) => Ok((Sem::Release, scope)),
+        (sem, scope) => {
+            let span = match sem {
+                Some(("release", _)) => scope.map(|(_, span)| span),
+                _ => sem.map(|(_, span)| span),
+            };
+            let message = format!("`multimem.{verb}.async` is `.release.gpu` or `.release.sys`");
+            Err(Diagnostic::new(
+                "validate::async-sem",
+                message,
+                span.unwrap_or(opcode.span),
+                "not allowed here",
+            )
+            .with_help(format!("write `multimem.{verb}.async.release.sys`"))
+            .with_rule("AS-23"))
+        }
+    }
+}
+
 fn scope(
     opcode: &Opcode<'_>,
     verb: &str,
@@ -180,10 +219,17 @@ fn operation(opcode: &Opcode<'_>, verb: &str, parts: &Parts<'_>) -> Result<Rmw, 
         return Err(Diagnostic::new("validate::missing-operation", message, opcode.span, "no operation")
             .with_help(format!("for example `{}.add`", opcode.text)));
     };
-    if matches!(rmw.op, AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Exchange | AtomicOp::CompareAndSwap) {
+    let (is_illegal, help) = if verb == "red.async" {
+        (rmw.op != AtomicOp::Add, "it has `.add` only")
+    } else {
+        let is_illegal =
+            matches!(rmw.op, AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Exchange | AtomicOp::CompareAndSwap);
+        (is_illegal, "it has `.add`, `.min`, `.max`, `.and`, `.or` and `.xor`")
+    };
+    if is_illegal {
         let message = format!("`multimem.{verb}` has no `.{}`", rmw.name);
         return Err(Diagnostic::new("validate::illegal-operation", message, span, "not an operation of it")
-            .with_help("it has `.add`, `.min`, `.max`, `.and`, `.or` and `.xor`"));
+            .with_help(help));
     }
     if let Some((ty, span)) = parts.ty {
         check_operation_type(rmw, ty, span)?;

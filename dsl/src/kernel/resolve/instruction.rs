@@ -417,6 +417,9 @@ impl Body<'_> {
         let mut text = site.opcode.mnemonic.to_owned();
         if let ("multimem", Some(verb)) = (site.opcode.mnemonic, site.opcode.modifiers.first()) {
             text += &format!(".{}", verb.text);
+            if site.opcode.has("async") {
+                text += ".async";
+            }
         }
         let proxy = self.proxy_of(address);
         if matches!(proxy, Proxy::Texture | Proxy::Surface) {

@@ -4,8 +4,10 @@
 //! `multimem` alias of it is the address of all at once, which `multimem` instructions alone may access (MM-7).
 
 use super::super::ast::{self, Expr, Memory, Operand};
-use super::super::legality::{MultimemOpcode, check_multimem_width};
-use super::super::program::{AddressBase, ElementKind, Expression, InstructionKind, MultimemOp, Object};
+use super::super::legality::{Access, MultimemOpcode, Rmw, check_multimem_width};
+use super::super::program::{
+    AddressBase, AsyncOp, AsyncStore, ElementKind, Expression, InstructionKind, MultimemOp, Object,
+};
 use super::Resolved;
 use super::body::Body;
 use super::calls::{Demand, Locality};
@@ -53,6 +55,7 @@ impl Body<'_> {
                 let operation = MultimemOp::Store { value, address, sem, scope };
                 Ok((text, InstructionKind::Multimem(operation), Vec::new()))
             }
+            MultimemOpcode::Async(access, rmw) => self.resolve_multimem_async(site, access, rmw),
             MultimemOpcode::Reduction(access, rmw) => {
                 let (memory, value) = self.two_operands(site)?;
                 let (address, width) = self.memory_operand(site, memory, &access)?;
@@ -64,6 +67,34 @@ impl Body<'_> {
                 Ok((text, InstructionKind::Multimem(operation), Vec::new()))
             }
         }
+    }
+
+    /// `multimem.st.async`, `multimem.red.async`
+    fn resolve_multimem_async(
+        &mut self,
+        site: &Site<'_>,
+        access: Access,
+        rmw: Option<Rmw>,
+    ) -> Resolved<Parts> {
+        let (memory, value) = self.two_operands(site)?;
+        let (address, width) = self.memory_operand(site, memory, &access)?;
+        if width == 128 {
+            let message = "`multimem.st.async` writes at most 64 bits";
+            let error = Diagnostic::new("validate::multimem-type", message, address.span, "128 bits");
+            return Err(self.report(error.with_help("declare the object with elements of `u32` or `u64`")));
+        }
+        let (reduction, default) = match rmw {
+            Some(rmw) => {
+                let (op, default) = self.operation_at(&access, rmw, width)?;
+                (Some(op), default)
+            }
+            None => (None, 'u'),
+        };
+        let values = vec![self.value_operand(site, value, width)?];
+        let text = self.access_text(site, &access, &address, width, rmw.map_or("", |rmw| rmw.name), default);
+        let (sem, scope) = (access.sem, access.scope);
+        let store = AsyncStore { address, values, reduction, mbarrier: None, sem, scope };
+        Ok((text, InstructionKind::Async(Box::new(AsyncOp::Store(store))), Vec::new()))
     }
 
     /// What an instruction without a result takes.

@@ -8,10 +8,10 @@ use super::super::expression::{Datum, evaluate, truncate};
 use super::super::mbarrier::{Action, Operation};
 use super::{Interpreter, Stop, updated};
 use fencepost_dsl::kernel::program::{
-    Address, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy, BulkEnd,
-    TensorBox,
+    Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy,
+    BulkEnd, TensorBox,
 };
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space, SyncRestrict};
+use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem, Space, SyncRestrict};
 use std::collections::BTreeSet;
 
 /// What the thread has started that completes by groups, and which groups it has committed.
@@ -57,7 +57,14 @@ impl Interpreter<'_> {
                 self.wait_for_groups(*group, *pending as usize, *reads_only);
                 Ok(())
             }
-            AsyncOp::Store(store) => self.async_store(store),
+            AsyncOp::Store(store) => {
+                let AddressBase::Object(object) = store.address.base else {
+                    panic!("functions are unsupported by the twin")
+                };
+                let is_multimem = self.kernel.objects[object].replication == Replication::Multimem;
+                assert!(!is_multimem, "asynchronous multimem is unsupported by the twin");
+                self.async_store(store)
+            }
             AsyncOp::TensormapReplace { map } => {
                 let datum = Datum { value: 1, reads: BTreeSet::new() };
                 self.write(map, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
