@@ -207,12 +207,13 @@ impl Body<'_> {
         let name = &function.text;
         if name == "mapa" || name == "peer" {
             let message = format!("`{name}` gives an address, which is not a value");
+            let whose = if name == "mapa" { "rank" } else { "gpu" };
             let error =
                 Diagnostic::new("validate::address-value", message, function.place.0, "used as a value");
             return self.report(
                 error
                     .with_help(format!(
-                        "write it where the address is used: `[{name}(x, …)]`, or `f({name}(x, …))`"
+                        "write it where the address is used: `[{name}(x, {whose})]`, or `f({name}(x, {whose}))`"
                     ))
                     .with_rule(if name == "mapa" { "AS-43" } else { "MM-7" }),
             );
