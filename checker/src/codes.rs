@@ -132,6 +132,11 @@ const FINDINGS: &[Code] = &[
         "the completion of an asynchronous operation is taken for that of what its thread did before"
     ),
     finding!(
+        "race::grid-dependency",
+        "race-grid-dependency",
+        "a grid that may start before the one it depends on has ended does not wait for that"
+    ),
+    finding!(
         "race::tensormap",
         "race-tensormap",
         "a tensor map is written while a tensor copy may read it, or without the fences of its proxy"
@@ -381,6 +386,8 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::return", "`return` stands last in a function, and gives what it declares"),
     ("resolve::final-register", "a thread's registers are gone in a `final` block"),
     ("resolve::misplaced-statement", "this cannot stand here"),
+    ("resolve::host-call", "not a call of the host's API, or not a form of it"),
+    ("resolve::host-register", "the host has no `tid`, `ctaid`, …"),
     ("validate::missing-scope", "this sem needs a scope"),
     ("validate::unexpected-scope", "this sem takes no scope"),
     ("validate::missing-operation", "an atomic without operation"),
@@ -441,6 +448,9 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::object-dimension", "an array has at least one element"),
     ("validate::parameter-range", "an empty or too large range"),
     ("validate::launch-dimension", "launch dimensions are at least 1, by their names"),
+    ("validate::launch-argument", "arguments of a launch are constants or parameters in the declared range"),
+    ("validate::unrecorded-event", "an event is waited for before it is recorded"),
+    ("validate::grid-dependency", "not a form of `griddepcontrol`"),
     ("validate::launch-resident", "`resident` is `true` or `false`"),
     ("validate::copy-form", "not a form of the copy instruction"),
     ("validate::copy-direction", "a copy does not go from and to these state spaces"),
@@ -481,6 +491,7 @@ const INPUT: &[(&str, &str)] = &[
     ("limit::nesting", "nested too deeply"),
     ("limit::launch", "the launch has too many threads"),
     ("limit::object-size", "the object is too large"),
+    ("limit::host-loop", "the program launches too many kernels"),
     ("limit::loop-iterations", "the loop runs too often"),
     ("limit::diagnostics", "more errors than are shown"),
     ("syntax::litmus", "a litmus file is not as the format wants it"),
@@ -494,6 +505,8 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::unknown-label", "a jump to a label that is not there"),
     ("unsupported::litmus-address", "addresses as values are not checked in litmus tests"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),
+    ("unsupported::host-instruction", "the host does not execute this instruction"),
+    ("unsupported::program-cancel", "clusters are cancelled in a kernel that a program launches"),
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),

@@ -5,6 +5,7 @@
 
 pub mod asynchronous;
 pub mod multimem;
+pub mod programs;
 pub mod shapes;
 pub mod synchronization;
 
@@ -62,7 +63,20 @@ impl Pair {
     /// # Errors
     /// How they differ, with the text.
     pub fn compare(&self, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
-        let bare = program(&format!("{open_text}}}\n"));
+        self.compare_texts(open_text, open_text, treatment)
+    }
+
+    /// Compares what the twin says of one text with what the checker says of another one; both without closing brace.
+    ///
+    /// # Errors
+    /// How they differ, with the checker's text.
+    pub fn compare_texts(
+        &self,
+        twin_text: &str,
+        open_text: &str,
+        treatment: Treatment,
+    ) -> Result<Comparison, String> {
+        let bare = program(&format!("{twin_text}}}\n"));
         let kernel = &bare.kernels[0];
         let Ok(reference) = decide_under(self.edition, kernel, &kernel.launches[0], Effort::default()) else {
             return Ok(Comparison::TooLarge);

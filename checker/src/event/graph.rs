@@ -1,7 +1,7 @@
 //! Events and the graph that holds them.
 
 use super::{
-    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
+    AgentId, CtaId, EventId, GridId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::kernel::program::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
-/// Invariants: events of an agent ascend in `position`; then come starts and ends of CTAs, and initial writes last;
+/// Invariants: events of an agent ascend in `position`; then come starts and ends of grids and CTAs, and initial writes last;
 /// every term in the graph belongs to `terms`.
 #[derive(Clone, Debug)]
 pub struct EventGraph {
@@ -69,6 +69,13 @@ pub struct EventGraph {
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
     /// brings about (BR-7). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
+    /// From what comes before the start or the end of a grid to that, and from there to what comes after it (MM-38).
+    pub grid_edges: Vec<BarrierEdge>,
+    /// From that by which a CTA lets dependent grids start, `griddepcontrol.launch_dependents` or its end, to the start of
+    /// one (AS-40). No synchronization by itself (MM-39).
+    pub trigger_edges: Vec<BarrierEdge>,
+    /// From the end of a grid to the start of one that was launched to overlap with it.
+    pub overlap_edges: Vec<BarrierEdge>,
     /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
     pub peer_accesses: Vec<PeerAccess>,
     /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
@@ -81,7 +88,11 @@ pub struct EventGraph {
 impl EventGraph {
     /// The graph of a launch whose threads do nothing.
     pub fn empty(launch: &Launch) -> Self {
-        let hierarchy = Hierarchy::new(launch);
+        Self::of(Hierarchy::new(launch))
+    }
+
+    /// The graph of threads that do nothing.
+    pub fn of(hierarchy: Hierarchy) -> Self {
         let completed = IndexVec::repeat(TermPool::TRUE, hierarchy.n_threads());
         Self {
             hierarchy,
@@ -109,6 +120,9 @@ impl EventGraph {
             turn_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
+            grid_edges: Vec::new(),
+            trigger_edges: Vec::new(),
+            overlap_edges: Vec::new(),
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
@@ -118,7 +132,7 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 10] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 13] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
@@ -130,6 +144,9 @@ impl EventGraph {
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
             (BaseRelation::BarrierOrder, &self.turn_edges),
+            (BaseRelation::ApiSynchronization, &self.grid_edges),
+            (BaseRelation::Triggers, &self.trigger_edges),
+            (BaseRelation::Overlapping, &self.overlap_edges),
         ]
     }
 }
@@ -323,6 +340,8 @@ pub enum EventKind {
     CtaStart(CtaId),
     /// A CTA has ended, with all its threads.
     CtaExit(CtaId),
+    /// The start or end of a grid, or what the host and threads do about them.
+    Grid(GridEvent),
 }
 
 impl EventKind {
@@ -341,6 +360,23 @@ impl EventKind {
             _ => None,
         }
     }
+}
+
+/// The life of a grid, and what the host and threads do about it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GridEvent {
+    /// Its threads may run from now on.
+    Start(GridId),
+    /// All its threads have ended, and all their operations are done.
+    End(GridId),
+    /// The host enqueues it.
+    Enqueue,
+    /// The host knows that some have ended.
+    Synchronize,
+    /// `griddepcontrol.launch_dependents`
+    LaunchDependents,
+    /// `griddepcontrol.wait`
+    Wait,
 }
 
 /// What a thread does about tensor memory by itself (AS-29).
@@ -586,6 +622,13 @@ pub struct Blocked {
     pub wait: Wait,
 }
 
+impl Blocked {
+    /// Whether the thread is on a device while it waits, so that what has not started may have to wait for it.
+    pub fn is_resident(&self, hierarchy: &Hierarchy) -> bool {
+        !matches!(self.wait, Wait::Grids { is_start: true, .. }) && !hierarchy.is_host(self.agent)
+    }
+}
+
 /// What a blocked thread waits for.
 #[derive(Clone, Debug)]
 pub enum Wait {
@@ -603,6 +646,15 @@ pub enum Wait {
         guard: TermRef,
         /// By parity: the phase that is waited for, the earliest of that parity that the thread cannot know of.
         meant: Option<u32>,
+    },
+    /// For grids to end: before a grid starts, or by the host or `griddepcontrol.wait`.
+    Grids {
+        /// As a reader knows them.
+        names: Vec<String>,
+        /// Their threads, and a term that is 1 iff they have ended.
+        awaited: Arc<[(AgentId, TermRef)]>,
+        /// Whether a grid has not started for it, so that its threads hold nothing up.
+        is_start: bool,
     },
     /// For others to arrive at a barrier.
     Barrier {

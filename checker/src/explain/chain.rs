@@ -6,7 +6,7 @@
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
 use crate::bits::BitMatrix;
-use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind};
+use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind, GridId};
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::execution::ExactBasis;
 use crate::witness::Witness;
@@ -248,6 +248,19 @@ pub enum Reason {
         /// Where the end of the operation of (1) is known.
         known: Option<EventId>,
     },
+    /// The grid of the one was launched to overlap with that of the other, and does not wait for its end.
+    Overlapping {
+        /// In the grid that was launched first.
+        first: EventId,
+        /// In the one that may overlap with it.
+        second: EventId,
+        /// A `griddepcontrol.wait` of the grid of the second that does not help.
+        wait: Option<EventId>,
+        /// A `griddepcontrol.launch_dependents` after (1) in its thread.
+        trigger: Option<EventId>,
+        /// A grid in between that overlaps with that of the first and does not wait for it.
+        through: Option<GridId>,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -273,6 +286,7 @@ impl Reason {
             Self::StrongAliases { .. } => &["MM-18", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::Overlapping { .. } => &["AS-40", "MM-39"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
             Self::NotCompleted { .. } => &["AS-2"],
             Self::NotCarried { .. } => &["MM-30"],
@@ -302,6 +316,9 @@ impl Reason {
             }
             Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
             Self::NotCarried { operation, access } => vec![operation, access],
+            Self::Overlapping { first, second, wait, trigger, .. } => {
+                [first, second].into_iter().chain(wait).chain(trigger).collect()
+            }
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
             }
@@ -667,7 +684,8 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_) => None,
+        | EventKind::CtaExit(_)
+        | EventKind::Grid(_) => None,
     }
 }
 

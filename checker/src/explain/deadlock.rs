@@ -8,7 +8,7 @@ use super::{Explanation, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
     AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
-    SiteId, UnknownKind, Wait,
+    SiteId, TermRef, UnknownKind, Wait,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -50,6 +50,15 @@ pub enum WaitFact {
         contributors: Vec<Contributor>,
         /// The phase that a wait by parity waits for, if that one and the next are over.
         overtaken: Option<u32>,
+    },
+    /// For grids to end.
+    Grids {
+        /// As a reader knows them.
+        names: Vec<String>,
+        /// Who has not ended, and where they are instead.
+        missing: Vec<(AgentId, Standing)>,
+        /// Whether the role has not started for it.
+        is_start: bool,
     },
     /// For threads to arrive at a barrier.
     Barrier {
@@ -112,7 +121,7 @@ pub enum Standing {
     Waits(Span),
     /// It goes round there, in a loop on memory.
     Loops(Span),
-    /// Its cluster has not started.
+    /// Its cluster or its grid has not started.
     NotStarted,
 }
 
@@ -137,11 +146,15 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         }
     }
     // A spin is more likely the cause than the barrier at which others wait for the spinning thread.
-    roles.sort_by_key(|role| matches!(role.wait, WaitFact::Barrier { .. }));
+    roles.sort_by_key(|role| match role.wait {
+        WaitFact::Memory(..) | WaitFact::Phase { .. } => 0,
+        WaitFact::Barrier { .. } => 1,
+        WaitFact::Grids { is_start, .. } => 2 + i32::from(is_start),
+    });
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks, _) => looks.as_slice(),
-            WaitFact::Barrier { .. } | WaitFact::Phase { .. } => &[],
+            WaitFact::Barrier { .. } | WaitFact::Phase { .. } | WaitFact::Grids { .. } => &[],
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..)));
@@ -149,6 +162,11 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .zip(&graph.starts)
         .filter(|&(_, &started)| witness.values[started] == 0)
         .map(|(c, _)| c)
+        // Not those of grids whose turn has not come.
+        .filter(|&cluster| {
+            let mut own = graph.hierarchy.threads_of_cluster(cluster);
+            !own.any(|agent| standing.iter().any(|blocked| blocked.agent == agent))
+        })
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
@@ -205,16 +223,31 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
             phase_fact(graph, witness, standing, (*site, *object, completed), overtaken)
         }
+        Wait::Grids { names, awaited, is_start } => WaitFact::Grids {
+            names: names.clone(),
+            missing: missing(graph, witness, standing, awaited),
+            is_start: *is_start,
+        },
         Wait::Barrier { name, awaited, any_of, .. } => {
-            let missing: Vec<(AgentId, Standing)> = awaited
-                .iter()
-                .filter(|(_, done)| witness.values[*done] == 0)
-                .map(|&(agent, _)| (agent, standing_of(graph, witness, standing, agent)))
-                .collect();
+            let missing = missing(graph, witness, standing, awaited);
             let arrived = (awaited.len() - missing.len(), awaited.len());
             WaitFact::Barrier { name: name.clone(), arrived, missing, any_of: *any_of }
         }
     }
+}
+
+/// Who has not done their part, and where they are instead.
+fn missing(
+    graph: &EventGraph,
+    witness: &Witness,
+    standing: &[&Blocked],
+    awaited: &[(AgentId, TermRef)],
+) -> Vec<(AgentId, Standing)> {
+    awaited
+        .iter()
+        .filter(|(_, done)| witness.values[*done] == 0)
+        .map(|&(agent, _)| (agent, standing_of(graph, witness, standing, agent)))
+        .collect()
 }
 
 fn phase_fact(
@@ -312,6 +345,7 @@ fn missing_writes(
 fn standing_of(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], agent: AgentId) -> Standing {
     match standing.iter().find(|blocked| blocked.agent == agent) {
         Some(blocked) if matches!(blocked.wait, Wait::Memory(_)) => Standing::Loops(blocked.span),
+        Some(Blocked { wait: Wait::Grids { is_start: true, .. }, .. }) => Standing::NotStarted,
         Some(blocked) => Standing::Waits(blocked.span),
         None if witness.values[graph.started(agent)] == 0 => Standing::NotStarted,
         None => Standing::Finished,

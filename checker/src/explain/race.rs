@@ -3,7 +3,7 @@
 use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
 use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::{Explanation, Subject, bare, proxy};
-use crate::event::{Access, EventGraph, EventId, EventKind, RestrictedFence, Role};
+use crate::event::{Access, EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
@@ -23,6 +23,9 @@ pub fn explain(
     }
     if refined("race.tensormap") {
         return of_tensormap(graph, witness, pair);
+    }
+    if refined("race.grid-dependency") && !refined("race.mixed-size") {
+        return of_grids(graph, witness, pair);
     }
     if refined("race.cross-proxy") {
         return across_proxies(graph, model, witness, pair);
@@ -107,6 +110,39 @@ fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId
     let mut explanation = bare("race::tensormap", Property::Race, rules, subject);
     explanation.reasons = vec![Reason::TensormapNotPublished { write, read, is_released, is_acquired }];
     explanation
+}
+
+/// A race between a grid and one that was launched to overlap with it.
+fn of_grids(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
+    let grid = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.grid_of(agent));
+    // Grids are counted in the order of their launches.
+    let (first, second) = if grid(a) <= grid(b) { (a, b) } else { (b, a) };
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = |wanted: GridEvent| {
+        let events = witness.execution.executed.iter();
+        events
+            .filter(move |&event| matches!(graph.events[event].kind, EventKind::Grid(kind) if kind == wanted))
+    };
+    let wait = executed(GridEvent::Wait).find(|&wait| grid(wait) == grid(second));
+    let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
+    let trigger = executed(GridEvent::LaunchDependents)
+        .find(|&trigger| issuer(trigger) == issuer(first) && order.contains(first, trigger));
+    let through = overlapping(graph, grid(first)).filter(|&next| Some(next) != grid(second));
+    let subject = Subject::Race { earlier: first, later: second };
+    let rules = vec!["AS-40", "MM-39", "MM-19"];
+    let mut explanation = bare("race::grid-dependency", Property::Race, rules, subject);
+    explanation.reasons = vec![Reason::Overlapping { first, second, wait, trigger, through }];
+    explanation
+}
+
+/// The grid that was launched to overlap with another one.
+fn overlapping(graph: &EventGraph, first: Option<GridId>) -> Option<GridId> {
+    let of = |event: EventId| match graph.events[event].kind {
+        EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid)) => Some(grid),
+        _ => None,
+    };
+    let edge = graph.overlap_edges.iter().find(|edge| of(edge.from) == first)?;
+    of(edge.wait)
 }
 
 /// Why an asynchronous operation is not ordered with the other access, or does not order the two.

@@ -317,7 +317,8 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::ClusterArrive { .. }
         | EventKind::ClusterWait
         | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_) => {}
+        | EventKind::CtaExit(_)
+        | EventKind::Grid(_) => {}
     }
 }
 

@@ -8,8 +8,8 @@ use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, GridEvent, LocationId,
+    MbarrierId, MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -391,6 +391,11 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::MbarrierInval => mbarrier.is_some_and(|m| m.role == MbarrierRole::Inval),
         BaseSet::CtaStart => matches!(event.kind, EventKind::CtaStart(_)),
         BaseSet::CtaExit => matches!(event.kind, EventKind::CtaExit(_)),
+        BaseSet::GridEnd => matches!(event.kind, EventKind::Grid(GridEvent::End(_))),
+        BaseSet::ApiCall => {
+            matches!(event.kind, EventKind::Grid(GridEvent::Enqueue | GridEvent::Synchronize))
+        }
+        BaseSet::LaunchDependents => matches!(event.kind, EventKind::Grid(GridEvent::LaunchDependents)),
         BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
         BaseSet::AliasRelease
         | BaseSet::AliasAcquire

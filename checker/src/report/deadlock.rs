@@ -22,6 +22,7 @@ impl Words<'_> {
             },
             WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
             WaitFact::Barrier { name, .. } => format!("at {name}"),
+            WaitFact::Grids { names, .. } => format!("for {} to end", list(names)),
         };
         let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
         let others = match n_others {
@@ -44,9 +45,15 @@ impl Words<'_> {
             [_] => "it has",
             _ => "they have",
         };
-        let launch = &self.case.outcome.graph.hierarchy.launch;
-        let together =
-            if launch.ctas > 1 { "only the CTAs of one cluster" } else { "no two CTAs of this launch" };
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let launch = &hierarchy.launch;
+        let together = if hierarchy.host().is_some() {
+            "only the CTAs of one cluster or of a cooperative launch"
+        } else if launch.ctas > 1 {
+            "only the CTAs of one cluster"
+        } else {
+            "no two CTAs of this launch"
+        };
         Some(format!(
             "{} need not start before the others have finished, and in this execution {has} not: {together} are \
              sure to run at the same time, and nothing says in which order they start",
@@ -80,6 +87,13 @@ impl Words<'_> {
             }
             WaitFact::Barrier { name, .. } => {
                 format!("{} here: {name}{at}", self.wait_for_ever(&role.agents))
+            }
+            WaitFact::Grids { is_start: true, .. } => {
+                let verb = if role.agents.len() == 1 { "starts" } else { "start" };
+                format!("launched here, {} never {verb}", self.agents(&role.agents))
+            }
+            WaitFact::Grids { names, .. } => {
+                format!("{} here for {} to end{at}", self.wait_for_ever(&role.agents), list(names))
             }
         }
     }
@@ -128,6 +142,21 @@ impl Words<'_> {
                     "`{text}` of {who} says no in the end: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
                     self.contributors(contributors)
                 )
+            }
+            WaitFact::Grids { names, missing, is_start } => {
+                let groups = fold(missing.iter().map(|&(agent, standing)| (standing, agent)));
+                let parts: Vec<String> = groups
+                    .into_iter()
+                    .map(|(standing, agents)| {
+                        format!(
+                            "{}, which {}",
+                            self.agents(&agents),
+                            self.standing(standing, agents.len() == 1)
+                        )
+                    })
+                    .collect();
+                let what = if *is_start { "comes after" } else { "waits for the end of" };
+                format!("{who} {what} {}, which still needs {}", list(names), parts.join("; and "))
             }
             WaitFact::Barrier { name, missing, any_of: None, .. } if missing.is_empty() => {
                 format!("{name} waits for more threads than use it")
@@ -263,6 +292,15 @@ impl Words<'_> {
             }
             [init @ .., last] => format!("{} and {last}", init.join(", ")),
         }
+    }
+}
+
+/// `produce`, `produce and clear`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "the host".to_owned(),
+        [only] => only.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
 }
 

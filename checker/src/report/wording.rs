@@ -2,7 +2,9 @@
 
 use super::Case;
 use crate::encode::goal::MBARRIER;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, TensorEvent, UnknownKind};
+use crate::event::{
+    AgentId, EventGraph, EventId, EventKind, GridEvent, GridId, MbarrierRole, TensorEvent, UnknownKind,
+};
 use crate::explain::{
     Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
 };
@@ -129,6 +131,13 @@ impl Words<'_> {
             EventKind::Init(_) => "initial value",
             EventKind::CtaStart(_) => "starts",
             EventKind::CtaExit(_) => "ends",
+            EventKind::Grid(event) => match event {
+                GridEvent::Start(_) => "starts",
+                GridEvent::End(_) => "ends",
+                GridEvent::Enqueue => "launches",
+                GridEvent::Synchronize | GridEvent::Wait => "passes",
+                GridEvent::LaunchDependents => "lets dependents start",
+            },
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
             EventKind::Fence { .. }
@@ -396,11 +405,19 @@ impl Words<'_> {
                 "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
             ),
-            Reason::NothingObserved { earlier, later } => format!(
-                "no value read and no barrier passed leads from {} after (1) to {} before (2)",
-                self.thread(*earlier),
-                self.thread(*later)
-            ),
+            Reason::NothingObserved { earlier, later } => {
+                let (before, after) = (self.grid(*earlier), self.grid(*later));
+                let launches = if before == after {
+                    ""
+                } else {
+                    ", nor do launches, events or `synchronize` put the one after the other"
+                };
+                format!(
+                    "no value read and no barrier passed leads from {} after (1) to {} before (2){launches}",
+                    self.thread(*earlier),
+                    self.thread(*later)
+                )
+            }
             Reason::WeakEnd { event, other } => format!(
                 "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",
                 self.end(*event, explanation),
@@ -454,6 +471,7 @@ impl Words<'_> {
                  must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
                     .to_owned()
             }
+            Reason::Overlapping { .. } => self.overlapping(reason),
             Reason::DifferentProxies { earlier, later } => format!(
                 "(1) goes through the {} proxy and (2) through the {} proxy: accesses synchronize with and exclude each \
                  other only within one proxy",
@@ -472,6 +490,51 @@ impl Words<'_> {
         }
     }
 
+    /// Why nothing orders a grid with one that may overlap with it.
+    fn overlapping(&self, reason: &Reason) -> String {
+        let Reason::Overlapping { first, second, wait, trigger, through } = reason else {
+            return String::new();
+        };
+        let name = |grid: Option<GridId>| {
+            grid.and_then(|grid| self.graph().hierarchy.grids()[grid].name.clone()).unwrap_or_default()
+        };
+        let (before, after) = (name(self.grid(*first)), name(self.grid(*second)));
+        if let Some(through) = through {
+            let through = name(Some(*through));
+            return format!(
+                "{through} is launched with programmatic serialization after {before} and does not wait for it, so that \
+                 {through} has ended says nothing of {before}: {after}, which comes after {through}, may run beside \
+                 {before}; let {through} execute `griddepcontrol.wait`"
+            );
+        }
+        let start = match trigger.and_then(|trigger| self.span(trigger)) {
+            Some(span) => format!(
+                "once every CTA of {before} has executed `griddepcontrol.launch_dependents` ({}), which releases nothing",
+                self.line(span)
+            ),
+            None => format!("before the memory operations of {before} are known to be done"),
+        };
+        let missing = match wait {
+            Some(wait) if self.thread(*wait) == self.thread(*second) => {
+                format!("that of {} comes only after (2)", self.thread(*wait))
+            }
+            Some(wait) => format!(
+                "{} executes none before (2): that of {} is known only to threads that synchronize with it",
+                self.thread(*second),
+                self.thread(*wait)
+            ),
+            None => format!("no thread of {after} executes it"),
+        };
+        format!(
+            "{after} is launched with programmatic serialization after {before}, so it may start {start}; only \
+             `griddepcontrol.wait` waits for the end of {before}, and {missing}"
+        )
+    }
+
+    fn grid(&self, event: EventId) -> Option<GridId> {
+        self.graph().events[event].agent.map(|agent| self.graph().hierarchy.grid_of(agent))
+    }
+
     fn proxy(&self, event: EventId) -> Proxy {
         self.graph().events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy)
     }
@@ -479,12 +542,16 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
+            EventKind::BarrierWait
+            | EventKind::ClusterWait
+            | EventKind::AsyncWait
+            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize) => {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
             | EventKind::CtaStart(_)
             | EventKind::CtaExit(_)
+            | EventKind::Grid(_)
             | EventKind::Read(_)
             | EventKind::Write(_)
             | EventKind::Fence { .. }

@@ -154,7 +154,7 @@ impl Unroller<'_> {
             Some(operand) => {
                 let value = self.constant_operand(state, frame, operand, "thread count")?;
                 let count = u32::try_from(value).unwrap_or(u32::MAX);
-                let of_cta = self.graph.hierarchy.launch.warps.saturating_mul(32);
+                let of_cta = self.graph.hierarchy.launch_of(self.agent).warps.saturating_mul(32);
                 if instance.is_none() && (count % 32 != 0 || count == 0 || count > of_cta) {
                     let misuse = Misuse {
                         code: "barrier::bad-count",

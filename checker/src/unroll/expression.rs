@@ -176,7 +176,7 @@ impl Unroller<'_> {
     ) -> Result<Option<u32>, UnrollError> {
         let Some(rank) = &address.rank else { return Ok(None) };
         let value = self.evaluate(env, frame, rank)?;
-        let n_ctas = self.graph.hierarchy.launch.ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_ctas) => Ok(u32::try_from(value).ok()),
             Some(value) => Err(UnrollError::unsupported(
@@ -307,7 +307,7 @@ impl Unroller<'_> {
             (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
-        self.location_of[&(object.storage, instance)]
+        self.instance(place.object, instance)
     }
 
     fn final_value(
@@ -378,6 +378,7 @@ impl Unroller<'_> {
                 None => return String::new(),
             },
             InstructionKind::SetMaxRegisters { .. }
+            | InstructionKind::GridDependency(_)
             | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence

@@ -10,7 +10,7 @@ use super::expression::{Frame, Place};
 use super::{State, UnrollError, Unroller};
 use crate::event::{AtomicClass, SiteId, TermPool};
 use fencepost_dsl::Diagnostic;
-use fencepost_dsl::kernel::program::{Address, MultimemOp};
+use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp, ObjectId};
 use fencepost_dsl::vocabulary::{Replication, Sem};
 
 impl Unroller<'_> {
@@ -79,7 +79,7 @@ impl Unroller<'_> {
         if self.kernel.objects[place.object].replication != Replication::Multimem {
             return vec![place];
         }
-        let devices = 0..self.graph.hierarchy.launch.gpus;
+        let devices = 0..self.graph.hierarchy.n_gpus();
         devices.map(|device| Place { device: Some(device), ..place }).collect()
     }
 
@@ -90,9 +90,26 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Option<u32>, UnrollError> {
-        let Some(device) = &address.device else { return Ok(None) };
+        let Some(device) = &address.device else {
+            let is_symmetric = |id: ObjectId| self.kernel.objects[id].replication == Replication::Symmetric;
+            if let AddressBase::Object(id) = address.base
+                && is_symmetric(id)
+                && self.graph.hierarchy.is_host(self.agent)
+            {
+                let name = &self.kernel.objects[id].name;
+                return Err(UnrollError::unsupported(
+                    "unsupported::host-instruction",
+                    format!(
+                        "`{name}` is there once per GPU, and the host is on none: write `[peer({name}, 0)]`"
+                    ),
+                    address.span,
+                    "which GPU's?",
+                ));
+            }
+            return Ok(None);
+        };
         let value = self.evaluate(env, frame, device)?;
-        let n_devices = self.graph.hierarchy.launch.gpus;
+        let n_devices = self.graph.hierarchy.n_gpus();
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_devices) => Ok(u32::try_from(value).ok()),
             Some(value) => Err(UnrollError::unsupported(
@@ -113,7 +130,7 @@ impl Unroller<'_> {
     /// A condition on final memory says whose instance it is about.
     pub(super) fn check_final_device(&self, place: Place, address: &Address) -> Result<(), UnrollError> {
         let object = &self.kernel.objects[place.object];
-        let n_devices = self.graph.hierarchy.launch.gpus;
+        let n_devices = self.graph.hierarchy.n_gpus();
         if object.replication == Replication::Single || place.device.is_some() || n_devices == 1 {
             return Ok(());
         }

@@ -75,6 +75,7 @@ impl Unroller<'_> {
             StatementKind::Call { function, values, references, result } => {
                 self.call(state, frame, *function, values, references, *result)
             }
+            StatementKind::Host(call) => self.host_call(state, frame, call, span),
             StatementKind::Exit => {
                 self.exits.push(state.live);
                 state.live = TermPool::FALSE;
@@ -123,6 +124,7 @@ impl Unroller<'_> {
         span: Span,
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
+        self.check_host(instruction, span)?;
         let site = self.site(span, instruction, frame);
         match &instruction.kind {
             InstructionKind::Load { .. }
@@ -211,6 +213,7 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
+            InstructionKind::GridDependency(action) => self.grid_dependency(state, site, *action),
             // An increase may wait for registers of other warps, which nothing here counts.
             InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
                 "unsupported::instruction",

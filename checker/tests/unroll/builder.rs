@@ -30,6 +30,7 @@ impl Builder {
     pub fn new() -> Self {
         let kernel = Kernel {
             name: "k".into(),
+            is_program: false,
             span: span(),
             parameters: vec![],
             launches: vec![],
@@ -37,6 +38,7 @@ impl Builder {
             storages: IndexVec::new(),
             registers: IndexVec::new(),
             body: vec![],
+            tasks: IndexVec::new(),
             finals: vec![],
             condition: None,
         };
@@ -85,6 +87,8 @@ impl Builder {
     pub fn unroll(&self, launch: &Launch, options: &UnrollOptions) -> Result<EventGraph, UnrollError> {
         let program = Program {
             kernels: vec![self.kernel.clone()],
+            parts: IndexVec::new(),
+            n_common: 0,
             functions: self.functions.clone(),
             loops: self.loops.clone(),
         };

@@ -171,6 +171,12 @@ base_names! {
         CtaStart = "CTA-START",
         /// The end of a CTA: all its threads have run to their ends.
         CtaExit = "CTA-EXIT",
+        /// The end of a grid, in a program.
+        GridEnd = "GRID-END",
+        /// A call of the host's API that enqueues a grid or waits for one.
+        ApiCall = "API-CALL",
+        /// `griddepcontrol.launch_dependents`.
+        LaunchDependents = "LAUNCH-DEPENDENTS",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
         /// `fence.proxy.alias.release.sys`.
@@ -297,6 +303,15 @@ base_names! {
         InPhaseOrder = "in-phase-order",
         /// Arrivals at one execution barrier of which the first comes before the second.
         BarrierOrder = "bar-order",
+        /// From what comes before the start or the end of a grid to that, and from there to what comes after (MM-38): the
+        /// call that enqueues it, the ends of the grids that it follows, what its threads and their operations do, and the
+        /// calls and `griddepcontrol.wait` that wait for its end.
+        ApiSynchronization = "syncapi",
+        /// To the start of a grid that was launched to overlap with another one: from the first
+        /// `griddepcontrol.launch_dependents` of each CTA of that, or from what a CTA does that ends without (AS-40).
+        Triggers = "triggers",
+        /// From the end of a grid to the start of one that was launched to overlap with it. Orders nothing.
+        Overlapping = "overlapping",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// From an operation on memory (an access, or one on an mbarrier) to a fence restricted to a state space or tensor

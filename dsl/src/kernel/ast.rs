@@ -84,6 +84,12 @@ pub enum ItemKind {
     Function(Function),
     /// `kernel`
     Kernel(Kernel),
+    /// `program`: what the host does.
+    Program(Kernel),
+    /// Memory that all kernels of the file have in common.
+    Object(Object),
+    /// Another view of it.
+    View(View),
     /// Something that did not parse (and was reported).
     Error,
 }
@@ -112,7 +118,7 @@ pub struct FunctionParameter {
     pub ty: Name,
 }
 
-/// A kernel.
+/// A kernel, or a program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     /// The name.
@@ -272,8 +278,23 @@ pub enum StatementKind {
     Exit,
     /// `return e;`
     Return(Option<Expr>),
+    /// A call of the host's API, in a program.
+    Host(HostCall),
     /// Something that did not parse (and was reported).
     Error,
+}
+
+/// `launch step(2) on main;`, `record done on main;`, `synchronize;`
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostCall {
+    /// `launch`, `stream`, `record`, …
+    pub verb: Name,
+    /// Streams, events, the kernel.
+    pub operands: Vec<Name>,
+    /// Of a kernel.
+    pub arguments: Vec<Expr>,
+    /// `on main`, `with programmatic_serialization`
+    pub clauses: Vec<(Name, Name)>,
 }
 
 /// What follows `else`.

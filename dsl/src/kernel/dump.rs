@@ -2,8 +2,9 @@
 
 use super::program::{
     Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
-    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, MultimemOp,
-    Object, Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
+    Expression, ExpressionKind, HostCall, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
+    MultimemOp, Object, Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp,
+    Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -25,7 +26,7 @@ pub fn dump(program: &Program) -> String {
             let _ = writeln!(out, "  return {}", names.expression(result));
         }
     }
-    for kernel in &program.kernels {
+    for kernel in program.parts.iter().chain(&program.kernels) {
         dump_kernel(&mut out, program, kernel);
     }
     out
@@ -42,7 +43,7 @@ fn type_name(element: ElementKind, width: Width) -> String {
 fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     let names =
         Names { program, registers: &kernel.registers, objects: Some(&kernel.objects), function: None };
-    let _ = writeln!(out, "kernel {}", kernel.name);
+    let _ = writeln!(out, "{} {}", if kernel.is_program { "program" } else { "kernel" }, kernel.name);
     for parameter in &kernel.parameters {
         let _ = writeln!(out, "  parameter {} in {}..={}", parameter.name, parameter.min, parameter.max);
     }
@@ -84,6 +85,20 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     }
     for (id, storage) in kernel.storages.iter_enumerated() {
         let _ = writeln!(out, "  storage {} {} bytes {:?}", id.0, storage.size_bytes, storage.initial);
+    }
+    for (id, task) in kernel.tasks.iter_enumerated() {
+        let arguments: Vec<String> = task.arguments.iter().map(|value| names.expression(value)).collect();
+        let after: Vec<String> = task.after.iter().map(|before| before.0.to_string()).collect();
+        let overlaps = task.prerequisite.map_or(String::new(), |task| format!(" overlaps {}", task.0));
+        let _ = writeln!(
+            out,
+            "  task {} {}({}) launch {} after [{}]{overlaps}",
+            id.0,
+            task.name,
+            arguments.join(", "),
+            task.launch.name,
+            after.join(", ")
+        );
     }
     names.block(out, &kernel.body, 1);
     for condition in &kernel.finals {
@@ -161,6 +176,11 @@ impl Names<'_> {
             StatementKind::Assert(condition) => format!("assert {}", self.expression(condition)),
             StatementKind::Assume(condition) => format!("assume {}", self.expression(condition)),
             StatementKind::Reachable(condition) => format!("reachable {}", self.expression(condition)),
+            StatementKind::Host(HostCall::Launch(task)) => format!("launch task {}", task.0),
+            StatementKind::Host(HostCall::Synchronize(tasks)) => {
+                let tasks: Vec<String> = tasks.iter().map(|task| task.0.to_string()).collect();
+                format!("synchronize tasks [{}]", tasks.join(", "))
+            }
         };
         let _ = writeln!(out, "{:width$}{text}", "", width = 2 * depth);
         for (name, statements) in nested {
@@ -239,6 +259,7 @@ impl Names<'_> {
             }
             InstructionKind::WarpSync { mask } => self.expression(mask),
             InstructionKind::Async(op) => self.asynchronous(op),
+            InstructionKind::GridDependency(_) => String::new(),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()

@@ -4,7 +4,7 @@
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
 use super::opcode::{Modifier, Opcode, PtxType, Window, parse_scope, parse_space, unknown, unsupported};
-use super::program::{AsyncSpace, AtomicOp, BarrierReduction};
+use super::program::{AsyncSpace, AtomicOp, BarrierReduction, GridDependency};
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
@@ -98,6 +98,8 @@ pub enum Operation {
     Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
+    /// `griddepcontrol`
+    GridDependency(GridDependency),
     /// `setmaxnreg`
     SetMaxRegisters {
         /// `.inc`
@@ -179,7 +181,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
         "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
-        "griddepcontrol" => Err(asynchronous::check_dependent_launch(opcode)),
+        "griddepcontrol" => asynchronous::check_grid_dependency(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),

@@ -297,8 +297,9 @@ fn describe_expected(expected: &[String]) -> String {
         names.push("a value".to_owned());
         covered.extend(["number", "identifier", "opcode", "true", "false", "(", "!", "~", "-"]);
     } else if has("const") && has("kernel") {
-        names.push("`const`, `fn`, `kernel` or `use`".to_owned());
-        covered.extend(["const", "fn", "kernel", "use"]);
+        names.push("`const`, `fn`, `global`, `kernel`, `program` or `use`".to_owned());
+        covered.extend(["const", "fn", "kernel", "program", "use", "global", "shared", "param", "register"]);
+        covered.extend(["tmem", "texture", "surface", "constant", "symmetric", "multimem", "view"]);
     }
     if has("*") && has("+") {
         covered.extend([
@@ -339,6 +340,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Const, "const"),
     (Token::Fn, "fn"),
     (Token::Kernel, "kernel"),
+    (Token::Program, "program"),
     (Token::Use, "use"),
     (Token::Launch, "launch"),
     (Token::Global, "global"),

@@ -16,13 +16,17 @@ pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Elements,
     MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
 };
-pub use instruction::{AtomicOp, BarrierKind, BarrierReduction, Instruction, InstructionKind};
+pub use host::{HostCall, Task};
+pub use instruction::{
+    AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
+};
 pub use multimem::MultimemOp;
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
 
 mod asynchronous;
+mod host;
 mod instruction;
 mod multimem;
 mod synchronization;
@@ -40,6 +44,10 @@ define_id! {
     pub struct ReferenceId;
     /// A static loop (`for`, `while`, `loop`, `await`) of the file.
     pub struct LoopId;
+    /// A kernel that some program launches.
+    pub struct PartId;
+    /// A launch by a program.
+    pub struct TaskId;
 }
 
 /// A width in bits: 1, 8, 16, 32, 64 or 128.
@@ -48,8 +56,12 @@ pub type Width = u8;
 /// Everything a run of the checker needs of the source text.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// In order of the file.
+    /// What is checked: the kernels that no program launches, and the programs.
     pub kernels: Vec<Kernel>,
+    /// The kernels that programs launch.
+    pub parts: IndexVec<PartId, Kernel>,
+    /// How many storages, at the start of every kernel's, all kernels have in common.
+    pub n_common: usize,
     /// Of all files used.
     pub functions: IndexVec<FunctionId, Function>,
     /// Static loops of all kernels and functions.
@@ -81,7 +93,8 @@ fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&Instruction
         | StatementKind::Exit
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
-        | StatementKind::Reachable(_) => false,
+        | StatementKind::Reachable(_)
+        | StatementKind::Host(_) => false,
     })
 }
 
@@ -92,11 +105,13 @@ pub struct Loop {
     pub span: Span,
 }
 
-/// A kernel and the launches to check it for.
+/// A kernel and the launches to check it for; or a program, whose body the host runs.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: String,
+    /// Whether it is a program.
+    pub is_program: bool,
     /// Its name's place.
     pub span: Span,
     /// Symbolic parameters: the same unknown for all threads.
@@ -111,6 +126,8 @@ pub struct Kernel {
     pub registers: IndexVec<RegisterId, Register>,
     /// What every thread runs.
     pub body: Vec<Statement>,
+    /// What a program launches; empty for a kernel.
+    pub tasks: IndexVec<TaskId, Task>,
     /// Conditions on final memory, for executions in which every thread finished.
     pub finals: Vec<FinalCondition>,
     /// What a litmus test asks of its final states; absent in kernel files.
@@ -374,6 +391,8 @@ pub enum StatementKind {
     Assume(Expression),
     /// `reachable`: some execution must get here with the condition 1.
     Reachable(Expression),
+    /// A call of the host's API; only at the outermost level of a program.
+    Host(HostCall),
 }
 
 /// A typed expression.

@@ -93,6 +93,8 @@ pub enum Token<'t> {
     Fn,
     #[token("kernel")]
     Kernel,
+    #[token("program")]
+    Program,
     #[token("use")]
     Use,
     #[token("launch")]

@@ -59,6 +59,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         .map(|((thread, column), body)| resolver.on_thread(thread, column.span, body));
     let kernel = Kernel {
         name: file.name.text.clone(),
+        is_program: false,
         span: file.name.span,
         parameters: Vec::new(),
         launches: vec![Launch {
@@ -70,10 +71,17 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         objects: resolver.objects,
         storages: resolver.storages,
         registers: resolver.registers,
+        tasks: IndexVec::new(),
         finals: Vec::new(),
         condition: Some(condition),
     };
-    Ok(Program { kernels: vec![kernel], functions: IndexVec::new(), loops: resolver.loops })
+    Ok(Program {
+        kernels: vec![kernel],
+        parts: IndexVec::new(),
+        n_common: 0,
+        functions: IndexVec::new(),
+        loops: resolver.loops,
+    })
 }
 
 /// Everything seen so far.

@@ -16,6 +16,15 @@ pub enum BarrierKey {
         /// Barrier number.
         id: u64,
     },
+    /// `bar.sync id, count`, where no more threads use the number than meet there.
+    Counted {
+        /// CTA counted over the launch.
+        cta: u32,
+        /// Barrier number.
+        id: u64,
+        /// Warps that meet.
+        n_warps: u64,
+    },
     /// `bar.warp.sync mask`.
     Warp {
         /// CTA counted over the launch.

@@ -399,6 +399,22 @@ impl Interpreter<'_> {
                 let id = evaluate(id, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Cta { cta: self.thread.cta(), id })?;
             }
+            InstructionKind::Barrier { kind, id, count: Some(count), .. } => {
+                assert!(self.thread.launch.lanes == 1, "counts of threads are unsupported by the twin");
+                let value = |operand| evaluate(operand, &self.registers, self.thread).value;
+                let (cta, id, n_warps) = (self.thread.cta(), value(id), value(count) / 32);
+                let key = BarrierKey::Counted { cta, id, n_warps };
+                match kind {
+                    BarrierKind::Sync => self.synchronize(key)?,
+                    BarrierKind::Arrive => {
+                        let generation = self.arrivals.entry(key).or_insert(0);
+                        let arrival = Kind::Arrive(key, *generation);
+                        *generation += 1;
+                        self.push(Event::new(arrival, Some(self.thread.index)));
+                    }
+                    BarrierKind::Reduce { .. } => panic!("{}: unsupported by the twin", instruction.text),
+                }
+            }
             InstructionKind::WarpSync { mask } => {
                 let mask = evaluate(mask, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Warp { cta: self.thread.cta(), warp: self.thread.warp, mask })?;

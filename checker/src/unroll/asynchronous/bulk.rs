@@ -125,7 +125,7 @@ impl Unroller<'_> {
 
     /// The bits of a mask, which has none beyond the cluster.
     fn chosen_ranks(&mut self, state: &mut State, mask: TermRef, span: Span) -> Vec<(Option<u32>, TermRef)> {
-        let n_ctas = self.graph.hierarchy.launch.ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
         let width = self.graph.terms.width(mask);
         if n_ctas < u32::from(width) {
             let terms = &mut self.graph.terms;

@@ -42,7 +42,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         if let Some((_, span)) = signal
-            && self.graph.hierarchy.launch.ctas == 1
+            && self.graph.hierarchy.launch_of(self.agent).ctas == 1
         {
             let what = "stores asynchronously in a cluster of a single CTA".to_owned();
             let help = "launch clusters of several CTAs, or use `st`";

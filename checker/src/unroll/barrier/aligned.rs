@@ -90,10 +90,10 @@ impl Unroller<'_> {
     /// States that no lane misses an instance that another lane of its warp executes.
     pub(super) fn state_alignment(&mut self) {
         let log = std::mem::take(&mut self.aligned);
-        let n_lanes = self.graph.hierarchy.launch.lanes;
         for ((warp, path), executed) in &log.instances {
-            let lanes = (0..n_lanes).map(|lane| AgentId(warp * n_lanes + lane));
+            let lanes: Vec<AgentId> = self.graph.hierarchy.lanes_of(*warp).collect();
             let missed: Vec<(AgentId, TermRef)> = lanes
+                .into_iter()
                 .map(|lane| {
                     let own = executed.get(&lane).map_or(TermPool::FALSE, |&(guard, _)| guard);
                     let places = log.places.get(&lane).map_or(&[][..], Vec::as_slice);
@@ -173,7 +173,7 @@ impl Unroller<'_> {
 
     /// The thread's `tid`.
     fn thread_number(&self, agent: AgentId) -> u32 {
-        let launch = &self.graph.hierarchy.launch;
+        let launch = self.graph.hierarchy.launch_of(agent);
         let thread = &self.graph.hierarchy.threads[agent];
         thread.warp * launch.lanes + thread.lane
     }

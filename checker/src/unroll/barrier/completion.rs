@@ -113,9 +113,10 @@ impl Unroller<'_> {
                 (true, true)
             }
             Group::Warp(warp, mask) | Group::Election(warp, mask) => {
-                let lanes = self.graph.hierarchy.launch.lanes;
-                for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
-                    per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
+                for (lane, agent) in self.graph.hierarchy.lanes_of(warp).enumerate() {
+                    if mask >> lane & 1 == 1 {
+                        per_lane.insert(agent, Vec::new());
+                    }
                 }
                 (false, false)
             }
@@ -138,7 +139,7 @@ impl Unroller<'_> {
     /// stated by `misuse`).
     pub(super) fn common_count(&self, executions: &[usize]) -> Option<u32> {
         let counts: BTreeSet<u32> = executions.iter().map(|&index| self.effective_count(index)).collect();
-        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
+        let all = executions.first().map_or(0, |&index| self.all_of_cta(index));
         counts.into_iter().next().filter(|&count| count != all && self.is_uniform(executions))
     }
 
@@ -148,8 +149,13 @@ impl Unroller<'_> {
 
     /// The thread count of an execution, written out.
     pub(super) fn effective_count(&self, index: usize) -> u32 {
-        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
-        self.execution(index).count.unwrap_or(all)
+        self.execution(index).count.unwrap_or_else(|| self.all_of_cta(index))
+    }
+
+    /// The thread count of the CTA of an execution.
+    fn all_of_cta(&self, index: usize) -> u32 {
+        let launch = self.graph.hierarchy.launch_of(self.execution(index).agent);
+        launch.warps.saturating_mul(WARP_SIZE)
     }
 
     fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {

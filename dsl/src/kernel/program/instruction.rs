@@ -145,6 +145,8 @@ pub enum InstructionKind {
     },
     /// An asynchronous operation, or a wait for some (§5).
     Async(Box<AsyncOp>),
+    /// `griddepcontrol`: how a grid and those that are launched to overlap with it wait for each other (AS-40).
+    GridDependency(GridDependency),
     /// `setmaxnreg`: no memory effect; an increase may wait for registers that other warps give back (AS-41).
     SetMaxRegisters {
         /// `.inc` rather than `.dec`.
@@ -152,6 +154,15 @@ pub enum InstructionKind {
         /// Registers per thread: 24 to 256, a multiple of 8.
         count: u32,
     },
+}
+
+/// Which form of `griddepcontrol`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GridDependency {
+    /// `.launch_dependents`: no order but that of MM-39.
+    LaunchDependents,
+    /// `.wait`: for the grids that this one was launched to overlap with, and all their memory operations.
+    Wait,
 }
 
 /// Which form of `bar`.

@@ -4,8 +4,8 @@ use super::super::ast::{Name, Operand};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
-    Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, GridDependency, Instruction,
+    InstructionKind, Register, RegisterId, StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -92,6 +92,13 @@ impl Body<'_> {
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
             Operation::Move => self.resolve_move(&site)?,
             Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
+            Operation::GridDependency(action) => {
+                let text = match action {
+                    GridDependency::LaunchDependents => "griddepcontrol.launch_dependents",
+                    GridDependency::Wait => "griddepcontrol.wait",
+                };
+                self.resolve_plain(&site, text.to_owned(), InstructionKind::GridDependency(action))?
+            }
             Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
         let opcode_span = site.opcode.span;

@@ -1,13 +1,14 @@
 //! Kernels: parameters, launches, objects, views, final conditions.
 
-use super::super::ast::{self, Initial, StatementKind as Ast};
+use super::super::ast::{self, Initial, ItemKind, StatementKind as Ast};
 use super::super::program::{
     ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Tensor,
     Width,
 };
 use super::body::{Binding, Body, Mutability};
-use super::{Checker, Reported, Resolved};
+use super::{Checker, Common, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
+use crate::index::{Id as _, IndexVec};
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
 use std::collections::BTreeMap;
@@ -21,8 +22,36 @@ const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
 const RESIDENT: &str = "resident";
 
 impl Checker {
-    /// Resolves a kernel; `None` if something about its frame is wrong (and reported).
-    pub(super) fn resolve_kernel(&mut self, kernel: &ast::Kernel) -> Option<Kernel> {
+    /// Resolves the memory that is declared outside of kernels.
+    pub(super) fn resolve_common(&mut self, files: &[ast::File]) {
+        let mut body = Body::new(self, None);
+        let mut n_aliases = BTreeMap::new();
+        for item in files.iter().flat_map(|file| &file.items) {
+            match &item.kind {
+                ItemKind::Object(ast::Object { name, .. }) | ItemKind::View(ast::View { name, .. })
+                    if body.checker.redeclared.contains(&name.place.0) => {}
+                ItemKind::Object(object) => {
+                    let span = item.place.0;
+                    let is_bad = body.check_common(object).is_err()
+                        || body.resolve_object(object, span, &mut n_aliases).is_err();
+                    if is_bad {
+                        body.bind(&object.name, Binding::Bad);
+                    }
+                }
+                ItemKind::View(view) if body.resolve_view(view, item.place.0).is_err() => {
+                    body.bind(&view.name, Binding::Bad);
+                }
+                _ => {}
+            }
+        }
+        let Body { mut scopes, objects, storages, .. } = body;
+        let scope = scopes.pop().unwrap_or_default();
+        self.common = Common { scope, objects, storages, n_aliases };
+    }
+
+    /// Resolves a kernel.
+    pub(super) fn resolve_kernel(&mut self, kernel: &ast::Kernel) -> Kernel {
+        let mut n_aliases = self.common.n_aliases.clone();
         let mut body = Body::new(self, None);
         let mut parameters = Vec::new();
         for parameter in &kernel.parameters {
@@ -32,7 +61,6 @@ impl Checker {
         }
         let mut launches: Vec<Launch> = Vec::new();
         let mut finals = Vec::new();
-        let mut n_aliases = BTreeMap::new();
         body.scopes.push(BTreeMap::new());
         for statement in &kernel.body.statements {
             let span = statement.place.0;
@@ -60,23 +88,49 @@ impl Checker {
         if launches.is_empty() {
             launches.push(Launch::single("default", span));
         }
-        Some(Kernel {
+        let Body { objects, storages, registers, out, .. } = body;
+        let n_common = self.common.storages.len();
+        self.common.n_aliases.extend(n_aliases.into_iter().filter(|(storage, _)| storage.index() < n_common));
+        Kernel {
             name: kernel.name.text.clone(),
+            is_program: false,
             span,
             parameters,
             launches,
-            objects: body.objects,
-            storages: body.storages,
-            registers: body.registers,
-            body: body.out,
+            objects,
+            storages,
+            registers,
+            body: out,
+            tasks: IndexVec::new(),
             finals,
             condition: None,
-        })
+        }
     }
 }
 
 impl Body<'_> {
-    fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
+    /// Shared memory, registers and tensor memory belong to CTAs and threads, and so into a kernel.
+    fn check_common(&mut self, object: &ast::Object) -> Resolved<()> {
+        if matches!(object.space, Space::Global | Space::Param) {
+            return Ok(());
+        }
+        let name = &object.name;
+        let what = match object.space {
+            Space::Register => "registers",
+            Space::Tensor => "tensor memory",
+            _ => "shared memory",
+        };
+        let message = format!("`{}` is in {what}, which no two kernels have in common", name.text);
+        let error = Diagnostic::new(
+            "resolve::misplaced-statement",
+            message,
+            name.place.0,
+            "declared outside of a kernel",
+        );
+        Err(self.report(error.with_help("declare it in the kernel that uses it")))
+    }
+
+    pub(super) fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
         let span = parameter.name.place.0;
         let start = self.checker.evaluate(&parameter.range.start);
         let end = self.checker.evaluate(&parameter.range.end);
@@ -548,7 +602,7 @@ impl Body<'_> {
         Ok(constant.to_le_bytes())
     }
 
-    fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
+    pub(super) fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
         self.in_final = true;
         for statement in &block.statements {
             let (kind, condition) = match &statement.kind {
