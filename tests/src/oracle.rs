@@ -7,6 +7,7 @@ pub mod asynchronous;
 pub mod multimem;
 pub mod shapes;
 pub mod synchronization;
+pub mod tensor_memory;
 
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;

@@ -26,6 +26,7 @@ pub use event::Misuse;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Kernel, Launch};
 use interpreter::{Control, Run, Thread};
+pub use memory::ANYTHING;
 use memory::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -61,11 +61,18 @@ fn code(misuse: Misuse) -> &'static str {
         Misuse::InitOfLiveObject => "mbarrier::init-of-live-object",
         Misuse::StaleState => "mbarrier::stale-state",
         Misuse::NoPendingCount => "mbarrier::no-pending-count",
+        Misuse::TensorMemoryFreed => "lifetime::tensor-memory-freed",
+        Misuse::TensorMemoryKept => "async::tensor-memory-kept",
+        Misuse::AllocationAfterRelinquish => "lifetime::alloc-after-relinquish",
     }
 }
 
 /// UB-M12: what comes after it still has its meaning.
 const UNSEEN: &str = "mbarrier::phase-not-waited-for";
+
+/// When CTAs start and end, the twin does not know.
+const OF_LIFETIME: [&str; 3] =
+    ["lifetime::operation-pending", "lifetime::peer-not-started", "lifetime::peer-may-have-exited"];
 
 /// The twin's two readings.
 struct Readings {
@@ -96,11 +103,24 @@ impl Readings {
 /// # Errors
 /// How they differ, with the text.
 pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
+    compare_under(model, Edition::PTX, open_text, treatment)
+}
+
+/// The same with another reading of the twin's, which the model should be of, too.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_under(
+    model: &MemoryModel,
+    edition: Edition,
+    open_text: &str,
+    treatment: Treatment,
+) -> Result<Comparison, String> {
     let bare = program(&format!("{open_text}}}\n"));
     let kernel = &bare.kernels[0];
-    let follows = Edition { phases_follow_justification: true, ..Edition::PTX };
+    let follows = Edition { phases_follow_justification: true, ..edition };
     let read = |edition| decide_under(edition, kernel, &kernel.launches[0], Effort::default());
-    let (Ok(most), Ok(least)) = (read(Edition::PTX), read(follows)) else {
+    let (Ok(most), Ok(least)) = (read(edition), read(follows)) else {
         return Ok(Comparison::TooLarge);
     };
     let readings = Readings { least, most };
@@ -110,7 +130,8 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
         Err(CheckError::Unsupported(diagnostic)) => return Ok(Comparison::Refused(diagnostic.code)),
         Err(error) => return Err(format!("{error}\n{text}")),
     };
-    let codes = outcome.findings.iter().filter(|finding| finding.property == Property::Barrier);
+    let broken_rules = [Property::Barrier, Property::Lifetime];
+    let codes = outcome.findings.iter().filter(|finding| broken_rules.contains(&finding.property));
     let found: BTreeSet<&'static str> = codes
         .map(|finding| match explain(&outcome.graph, model, finding).code {
             // The twin does not tell them apart.
@@ -118,7 +139,7 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
             code => code,
         })
         // Which phase a wait by parity means, the twin does not say.
-        .filter(|&code| code != "mbarrier::phase-run-ahead")
+        .filter(|&code| code != "mbarrier::phase-run-ahead" && !OF_LIFETIME.contains(&code))
         .collect();
     let Readings { least, most } = &readings;
     let harmless = |misuse: &Misuse| {

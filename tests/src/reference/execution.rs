@@ -271,6 +271,9 @@ impl Search<'_> {
         before.add(&causality.base);
         let Some(misuses) = deadlock::misuses(self.threads, combination, &before.closure()) else { return };
         self.reference.n_executions += 1;
+        if let Some(tensor) = &causality.tensor {
+            self.reference.misuses.extend(model.tensor_misuses(tensor));
+        }
         self.reference.misuses.extend(mbarrier::misuses(
             &combination.events,
             &causality.base,

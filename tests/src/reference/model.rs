@@ -6,6 +6,7 @@
 //! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
 
 mod asynchronous;
+mod tensor_memory;
 
 use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
@@ -13,6 +14,7 @@ use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
 use super::relation::Relation;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
+pub use tensor_memory::TensorOrder;
 
 /// A combination with everything that does not depend on who reads from whom.
 pub struct Model<'a> {
@@ -38,6 +40,8 @@ pub struct Causality {
     pub cause: Relation,
     /// Base causality (MM-40).
     pub base: Relation,
+    /// Tensor memory, if anybody uses it.
+    pub tensor: Option<TensorOrder>,
 }
 
 impl<'a> Model<'a> {
@@ -367,6 +371,13 @@ impl<'a> Model<'a> {
             cause.add(&bc);
             cause
         };
+        let tensor = self.tensor_order(rf, sc);
+        if let Some(tensor) = &tensor {
+            cause.add(&self.overlapping(&tensor.accesses));
+            if self.edition.operands_carry {
+                cause.add(&self.carried_by_operands(&cause));
+            }
+        }
         let forbidden = match self.edition.fence_sc {
             FenceSc::AgainstBaseCausality => {
                 let mut before = bc.clone();
@@ -386,7 +397,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        Some(Causality { cause, base: bc })
+        Some(Causality { cause, base: bc, tensor })
     }
 
     fn cta(&self, event: usize) -> Option<u32> {
@@ -451,10 +462,15 @@ impl<'a> Model<'a> {
     }
 
     fn program_order_by_location(&self) -> Relation {
+        self.overlapping(&self.combination.po)
+    }
+
+    /// The pairs of one location.
+    fn overlapping(&self, order: &Relation) -> Relation {
         let mut relation = Relation::new(self.combination.events.len());
         for a in self.all() {
             for b in self.all() {
-                if self.po(a, b) && self.event(a).overlaps(self.event(b)) {
+                if order.contains(a, b) && self.event(a).overlaps(self.event(b)) {
                     relation.insert(a, b);
                 }
             }
@@ -468,7 +484,8 @@ impl<'a> Model<'a> {
         for a in self.all() {
             for b in self.all() {
                 let (ea, eb) = (self.event(a), self.event(b));
-                if !bc.contains(a, b) || !ea.overlaps(eb) {
+                // AS-29: tensor memory is in no proxy.
+                if !bc.contains(a, b) || !ea.overlaps(eb) || ea.is_tensor {
                     continue;
                 }
                 if [ea, eb].iter().any(|e| matches!(e.proxy, Proxy::Async | Proxy::Tensormap)) {
