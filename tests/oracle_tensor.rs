@@ -5,11 +5,14 @@
 
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::{SourceMap, cat};
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::synchronization::{Comparison, compare_under};
+use fencepost_tests::oracle::tensor_memory::mutants::MUTANTS;
 use fencepost_tests::oracle::tensor_memory::shapes::{self, Found, SHAPES, Shape};
 use fencepost_tests::oracle::tensor_memory::{FEATURES, PLAN, PROVED_WITH, RESULTS, compare_random};
 use fencepost_tests::reference::edition::Edition;
+use fencepost_tests::run::{PTX, model};
 
 /// Of the programs compared, one in so many at least has each thing the census looks for.
 const ONE_IN: usize = 100;
@@ -66,4 +69,39 @@ fn shapes_agree() {
             .extend(judge(&model, Edition::PTX, shape).err().map(|error| format!("{}: {error}", shape.0)));
     }
     assert!(complaints.is_empty(), "{} of {}\n{}", complaints.len(), SHAPES.len(), complaints.join("\n\n"));
+}
+
+/// A mistake in a clause of the model is told by some shape.
+#[test]
+fn every_mutant_of_the_model_is_told() {
+    let mut complaints = Vec::new();
+    for &(name, clause, instead, told_by) in MUTANTS {
+        if PTX.matches(clause).count() != 1 {
+            complaints.push(format!("{name}: its clause is not, or not once, in the model"));
+            continue;
+        }
+        let text = PTX.replace(clause, instead);
+        let model = cat::load(&mut SourceMap::default(), "ptx.cat", &mut |_| Ok(text.clone()), &[])
+            .unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+        let tells = |shape: &Shape| judge(&model, Edition::PTX, *shape).is_err();
+        let named = SHAPES.iter().filter(|(shape, ..)| *shape == told_by);
+        if !named.clone().any(tells) {
+            let others: Vec<&str> =
+                SHAPES.iter().filter(|shape| tells(shape)).map(|(name, ..)| *name).collect();
+            complaints.push(format!("{name}: not told by \"{told_by}\" but by {others:?}"));
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+/// with `commit-alone`, the twin reads a commit as the model does.
+#[test]
+fn shapes_agree_with_commits_alone() {
+    let edition = Edition { operands_carry: false, ..Edition::PTX };
+    let model = model(&["commit-alone"]);
+    for (name, threads, expected) in SHAPES.iter().copied().filter(|(name, ..)| name.contains("operand")) {
+        let expected =
+            if name.contains("carry") || name.contains("carries") { Found::Race } else { expected };
+        judge(&model, edition, (name, threads, expected)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
 }

@@ -334,12 +334,15 @@ fn phrase() -> BoxedStrategy<Vec<TensorStep>> {
         2 => (acquire(), release()).prop_map(|(a, b)| [a, b].concat()),
         2 => (acquire(), 4u8..6).prop_map(|(a, value)| [a, vec![Write { value }]].concat()),
         2 => (4u8..6, operation()).prop_map(|(value, a)| [vec![Write { value }, ProxyFence], a].concat()),
-        1 => acquire().prop_map(|a| [a, vec![Read]].concat()),
+        2 => acquire().prop_map(|a| [a, vec![Read]].concat()),
         1 => (acquire(), free()).prop_map(|(a, b)| [a, vec![b]].concat()),
         1 => (release(), free()).prop_map(|(a, b)| [vec![Allocate], a, vec![b]].concat()),
         1 => (operation(), free()).prop_map(|(a, b)| [vec![Allocate, Relinquish], a, vec![b]].concat()),
         1 => acquire().prop_map(|a| [a, vec![ReadSlot]].concat()),
-        1 => acquire().prop_map(|a| [a, vec![Relinquish]].concat()),
+        2 => acquire().prop_map(|a| [a, vec![Relinquish]].concat()),
+        1 => (free(), any::<bool>()).prop_map(|(free, late)| {
+            if late { vec![Relinquish, Allocate, free] } else { vec![Allocate, Relinquish, free] }
+        }),
         1 => acquire(),
         1 => release(),
         1 => Just(vec![Look]),
@@ -347,26 +350,99 @@ fn phrase() -> BoxedStrategy<Vec<TensorStep>> {
     .boxed()
 }
 
+/// Something that one thread tells and another hears.
+#[derive(Clone, Copy, Debug)]
+enum Channel {
+    Mbarrier(usize),
+    Flag(usize),
+    Bar,
+}
+
+impl Channel {
+    fn tell(self, variant: usize) -> Vec<TensorStep> {
+        match self {
+            Self::Mbarrier(b) => vec![TensorStep::Arrive { b, is_relaxed: variant != 0 }],
+            Self::Flag(f) if variant <= 1 => vec![TensorStep::PassOn { f }],
+            Self::Flag(f) => vec![TensorStep::Raise { f }],
+            Self::Bar => vec![TensorStep::Bar],
+        }
+    }
+    fn hear(self, variant: usize) -> Vec<TensorStep> {
+        use TensorStep::{AcquireFence, Await, AwaitFlag, Bar, IfSet, ReadFlag, Test};
+        match (self, variant) {
+            (Self::Mbarrier(b), 0) => vec![Test { b }, IfSet],
+            (Self::Mbarrier(b), _) => vec![Await { b, is_relaxed: variant != 1 }],
+            (Self::Flag(f), 0) => vec![ReadFlag { f }, IfSet],
+            (Self::Flag(f), 1) => vec![ReadFlag { f }],
+            (Self::Flag(f), 2) => vec![ReadFlag { f }, AcquireFence],
+            (Self::Flag(f), _) => vec![AwaitFlag { f, acquires: false }],
+            (Self::Bar, _) => vec![Bar],
+        }
+    }
+}
+
+/// An operation of the first thread and one of the last, and what leads from the one to the other.
+fn chain() -> BoxedStrategy<Vec<Vec<TensorStep>>> {
+    use TensorStep::{After, Before};
+    let channels = prop_oneof![
+        3 => Just((Channel::Flag(0), Channel::Flag(1))),
+        1 => Just((Channel::Mbarrier(0), Channel::Mbarrier(1))),
+        1 => Just((Channel::Flag(0), Channel::Mbarrier(0))),
+        1 => Just((Channel::Mbarrier(0), Channel::Flag(0))),
+        1 => Just((Channel::Bar, Channel::Flag(0))),
+    ];
+    let middle = prop_oneof![
+        2 => Just(Vec::new()),
+        2 => operation().prop_map(|steps| [vec![After], steps, vec![Before]].concat()),
+    ];
+    let variants = (2usize..4, 0usize..4, 0usize..4, 0usize..4);
+    let ends = (operation(), operation());
+    (channels, variants, ends, middle, any::<bool>())
+        .prop_map(|((one, two), (a, b, c, d), (first, last), middle, is_short)| {
+            let first = [first, vec![Before], one.tell(a)].concat();
+            let then = [vec![After], last].concat();
+            match is_short {
+                true => vec![first, [one.hear(b), then].concat()],
+                false => {
+                    vec![first, [one.hear(b), middle, two.tell(c)].concat(), [two.hear(d), then].concat()]
+                }
+            }
+        })
+        .boxed()
+}
+
+/// Without one of its steps, seldom two.
+fn cut(steps: &mut Vec<TensorStep>, missing: &[usize]) {
+    for &at in missing {
+        if steps.len() > 1 {
+            steps.remove(at % steps.len());
+        }
+    }
+}
+
 /// Kernels of 2 or 3 threads, with at least one operation and at most so many events of the threads.
 pub fn tensor_sketches(n_events_max: usize) -> impl Strategy<Value = TensorSketch> {
-    // One step of a phrase may be missing.
-    let cut = || {
-        (phrase(), prop_oneof![2 => Just(None), 1 => (0usize..8).prop_map(Some)]).prop_map(
-            |(mut steps, missing)| {
-                if let Some(missing) = missing.filter(|_| steps.len() > 1) {
-                    steps.remove(missing % steps.len());
-                }
-                steps
-            },
-        )
+    let missing = || prop_oneof![2 => Just(Vec::new()), 1 => vec(0usize..8, 1..=1)];
+    let phrases = || {
+        (phrase(), missing()).prop_map(|(mut steps, missing)| {
+            cut(&mut steps, &missing);
+            steps
+        })
     };
-    let threads = move |n: usize, longest: usize| vec(vec(cut(), 1..=longest), n);
-    let shaped = prop_oneof![3 => threads(2, 2), 2 => threads(3, 1), 1 => threads(2, 3)];
+    let threads = move |n: usize, longest: usize| {
+        let thread = vec(phrases(), 1..=longest).prop_map(|phrases| phrases.concat());
+        vec(thread, n).boxed()
+    };
+    let chains = (chain(), 0usize..3, missing()).prop_map(|(mut threads, thread, missing)| {
+        let n = threads.len();
+        cut(&mut threads[thread % n], &missing);
+        threads
+    });
+    let shaped = prop_oneof![3 => threads(2, 2), 2 => threads(3, 1), 1 => threads(2, 3), 3 => chains];
     let is_short = prop_oneof![20 => Just(false), 1 => Just(true)];
     (shaped, is_short).prop_filter_map(
         "small programs with operations on tensor memory only",
         move |(threads, is_short)| {
-            let threads: Vec<Vec<TensorStep>> = threads.into_iter().map(|phrases| phrases.concat()).collect();
             let steps = || threads.iter().flatten();
             let is_operation = |step: &TensorStep| {
                 use TensorStep::{Copy, Load, Multiply, Store};

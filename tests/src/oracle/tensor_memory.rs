@@ -1,6 +1,7 @@
 //! The checker against its dull twin on `tcgen05`: races by their statements, final states, deadlocks, broken rules. What is
 //! compared, and how, is as for [`synchronization`](super::synchronization).
 
+pub mod mutants;
 pub mod shapes;
 
 use super::synchronization::{Comparison, compare};
@@ -32,8 +33,8 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("test without loop", "test_wait"),
     ("CTA barrier", "bar.sync 0"),
     ("spin on memory", "await (ld"),
-    ("value decides", "== 1 {"),
-    ("value passed on", ".cta.u32 [y], f"),
+    ("value decides", "        if f"),
+    ("value passed on", "], f"),
     ("generic write of an operand", "st.weak.u32 [a]"),
     ("generic read of an operand", "ld.weak.u32 [a]"),
     ("fence of the async proxy", "fence.proxy.async"),

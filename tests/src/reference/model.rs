@@ -343,7 +343,8 @@ impl<'a> Model<'a> {
         self.all().filter(move |&last| is_last(last))
     }
 
-    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
+    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12), or where an operation on tensor memory would
+    /// come before itself.
     pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
         let n = self.combination.events.len();
         let obs = self.observation(rf);
@@ -372,11 +373,8 @@ impl<'a> Model<'a> {
             cause
         };
         let tensor = self.tensor_order(rf, sc);
-        if let Some(tensor) = &tensor {
-            cause.add(&self.overlapping(&tensor.accesses));
-            if self.edition.operands_carry {
-                cause.add(&self.carried_by_operands(&cause));
-            }
+        if !self.add_tensor_order(tensor.as_ref(), &mut cause) {
+            return None;
         }
         let forbidden = match self.edition.fence_sc {
             FenceSc::AgainstBaseCausality => {
@@ -463,19 +461,6 @@ impl<'a> Model<'a> {
 
     fn program_order_by_location(&self) -> Relation {
         self.overlapping(&self.combination.po)
-    }
-
-    /// The pairs of one location.
-    fn overlapping(&self, order: &Relation) -> Relation {
-        let mut relation = Relation::new(self.combination.events.len());
-        for a in self.all() {
-            for b in self.all() {
-                if order.contains(a, b) && self.event(a).overlaps(self.event(b)) {
-                    relation.insert(a, b);
-                }
-            }
-        }
-        relation
     }
 
     /// MM-41

@@ -25,6 +25,7 @@ const WORDS: &[(&str, &str)] = &[
     ("CP", "tcgen05.cp.cta_group::1.128x256b [@], [a]"),
     ("LD", "tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [@]"),
     ("ST", "tcgen05.st.sync.aligned.32x32b.x1.b32 [@], 7"),
+    ("ST5", "tcgen05.st.sync.aligned.32x32b.x1.b32 [@], 5"),
     ("WLD", "tcgen05.wait::ld.sync.aligned"),
     ("WST", "tcgen05.wait::st.sync.aligned"),
     ("BEFORE", "tcgen05.fence::before_thread_sync"),
@@ -38,6 +39,8 @@ const WORDS: &[(&str, &str)] = &[
     ("RAISE", "st.relaxed.cta.u32 [@], 1"),
     ("AWAIT", "await (ld.relaxed.cta.u32 [@]) == 1"),
     ("READ", "let v = ld.relaxed.cta.u32 [@]"),
+    ("WEAK", "await (ld.weak.u32 [@]) == 1"),
+    ("KEEP", "st.weak.u32 [kept], v"),
     ("PASS", "st.relaxed.cta.u32 [@], v"),
     ("IF", "if v == 1 { @"),
     ("FENCE", "fence.acquire.cta"),
@@ -53,6 +56,9 @@ const WORDS: &[(&str, &str)] = &[
 const FREED: Found = Broken("lifetime::tensor-memory-freed");
 const KEPT: Found = Broken("async::tensor-memory-kept");
 const RELINQUISHED: Found = Broken("lifetime::alloc-after-relinquish");
+
+/// Two stores, and a flag.
+const TWICE: &str = "ST5:acc; WST; ST:acc; WST; BEFORE; RAISE:x";
 
 /// All of them.
 pub const SHAPES: &[Shape] = &[
@@ -102,6 +108,11 @@ pub const SHAPES: &[Shape] = &[
     // What orders threads.
     ("barrier", &["ST:acc; WST; BEFORE; BAR", "BAR; AFTER; LD:acc; WLD"], Fine),
     ("a barrier that an exit completes", &["ST:acc; WST; BEFORE", "BAR; AFTER; LD:acc; WLD"], Race),
+    (
+        "a barrier that an exit completes, after a wait",
+        &["ST:acc; WST; BEFORE; WAIT:m", "ARRIVE:m; BAR; AFTER; LD:acc; WLD"],
+        Race,
+    ),
     ("fence before the barrier", &["ST:acc; WST; BEFORE; BAR", "AFTER; BAR; LD:acc; WLD"], Race),
     ("flag", &["ST:acc; WST; BEFORE; RAISE:x", "AWAIT:x; AFTER; LD:acc; WLD"], Fine),
     ("flag read", &["ST:acc; WST; BEFORE; RAISE:x", "READ:x; AFTER; LD:acc; WLD"], Race),
@@ -146,6 +157,35 @@ pub const SHAPES: &[Shape] = &[
         &["ST:acc; WST; BEFORE; ARRIVE:m", "WAIT:m; ARRIVE:n", "WAIT:n; AFTER; LD:acc; WLD"],
         Fine,
     ),
+    (
+        "justified by itself",
+        &[
+            "ST:acc; WST; BEFORE; RAISE:y",
+            "READ:y; IF:AFTER; LD:acc; WLD; BEFORE; RAISE:x }",
+            "READ:x; IF:RAISE:y }",
+        ],
+        Fine,
+    ),
+    (
+        "passed on twice",
+        &[
+            "ST:acc; WST; BEFORE; RAISE:x",
+            "READ:x; PASS:y",
+            "READ:y; PASS:z",
+            "READ:z; IF:AFTER; LD:acc; WLD }",
+        ],
+        Fine,
+    ),
+    ("awaited by a weak load", &["ST:acc; WST; BEFORE; RAISE:x", "WEAK:x; AFTER; LD:acc; WLD"], Race),
+    (
+        "decided, then awaited by a weak load",
+        &["ST:acc; WST; BEFORE; RAISE:x", "READ:x; IF:RAISE:y }", "WEAK:y; AFTER; LD:acc; WLD"],
+        Race,
+    ),
+    // All have a race, and differ in what is loaded if the middle thread has seen the flag.
+    ("seen, not waited for", &[TWICE, "READ:x; RAISE:y; KEEP", "AWAIT:y; AFTER; LD:acc; WLD; OUT"], Race),
+    ("seen and acquired", &[TWICE, "READ:x; FENCE; RAISE:y; KEEP", "AWAIT:y; AFTER; LD:acc; WLD; OUT"], Race),
+    ("decided about a barrier", &[TWICE, "READ:x; KEEP; IF:BAR }", "BAR; AFTER; LD:acc; WLD; OUT"], Race),
     ("committed and handed on", &["MMA:0; COMMIT:m", "WAIT:m; ARRIVE:n", "WAIT:n; AFTER; LD:acc; WLD"], Fine),
     // Orders of several steps.
     ("store, product, load", &["ST:acc; WST; MMA:1; COMMIT:m", "WAIT:m; AFTER; LD:acc; WLD"], Fine),
@@ -236,7 +276,9 @@ kernel k {{
     launch {{ warps: {n_warps} }}
     global x: u32 = 0;
     global y: u32 = 0;
+    global z: u32 = 0;
     global out: u32 = 0;
+    global kept: u32 = 0;
     shared a: u32 = 3;
     shared b: u32 = 1;
     tmem acc: u32;

@@ -53,6 +53,29 @@ impl Model<'_> {
         Some(TensorOrder { time, accesses: accesses.closure() })
     }
 
+    /// Whether no operation comes before itself.
+    pub(super) fn add_tensor_order(&self, order: Option<&TensorOrder>, cause: &mut Relation) -> bool {
+        let Some(order) = order else { return true };
+        cause.add(&self.overlapping(&order.accesses));
+        if self.edition.operands_carry {
+            cause.add(&self.carried_by_operands(cause));
+        }
+        order.accesses.is_irreflexive()
+    }
+
+    /// The pairs of one location.
+    pub(super) fn overlapping(&self, order: &Relation) -> Relation {
+        let mut relation = Relation::new(self.combination.events.len());
+        for a in self.all() {
+            for b in self.all() {
+                if order.contains(a, b) && self.event(a).overlaps(self.event(b)) {
+                    relation.insert(a, b);
+                }
+            }
+        }
+        relation
+    }
+
     fn is_of_tensor_memory(&self, event: usize) -> bool {
         let event = self.event(event);
         matches!(event.kind, Kind::Tensor(_)) || event.class.is_some()
@@ -221,16 +244,8 @@ impl Model<'_> {
     }
 
     /// of what tracked operations have read in shared memory, a commit also says what came before, on that location.
-    pub(super) fn carried_by_operands(&self, cause: &Relation) -> Relation {
-        let n = self.combination.events.len();
-        let mut order = Relation::new(n);
-        for a in self.all() {
-            for b in self.all().filter(|&b| self.event(a).overlaps(self.event(b))) {
-                if cause.contains(a, b) {
-                    order.insert(a, b);
-                }
-            }
-        }
+    fn carried_by_operands(&self, cause: &Relation) -> Relation {
+        let order = self.overlapping(cause);
         let operands = self.all().filter(|&read| {
             let event = self.event(read);
             event.is_shared && event.operation.is_some_and(|issue| self.event(issue).class.is_some())
