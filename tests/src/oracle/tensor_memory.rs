@@ -51,6 +51,8 @@ pub const RESULTS: &[&str] = &[
     "a deadlock",
     "no deadlock",
     "completes without race or deadlock",
+    "lifetime::operation-pending",
+    "no broken rule of lifetime",
     "lifetime::tensor-memory-freed",
     "lifetime::alloc-after-relinquish",
     "async::tensor-memory-kept",
@@ -67,7 +69,11 @@ pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<Str
         |sketch, _, counts| {
             let text = sketch.text();
             match compare(model, &text, Treatment::DEFAULT)? {
-                Comparison::Agreed { broken, races, deadlocks, completes, readings_differ } => {
+                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+                    for rule in lifetime.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    counts.add("no broken rule of lifetime", lifetime.is_empty());
                     counts.add("compared", true);
                     counts.add("readings that differ", readings_differ);
                     for rule in broken.iter().copied() {

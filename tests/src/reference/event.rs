@@ -68,6 +68,12 @@ pub enum Misuse {
     TensorMemoryKept,
     /// UB-A8: an allocation that does not come before its CTA gives up the permit.
     AllocationAfterRelinquish,
+    /// LT-2, LT-3: an operation on its own CTA's shared memory may outlive the CTA.
+    OperationPending,
+    /// LT-1: an access of a peer's shared memory that nobody there is known to have started before.
+    PeerNotStarted,
+    /// LT-1: one that may not be over when the last thread there ends.
+    PeerMayHaveExited,
 }
 
 /// What a thread does about tensor memory itself.

@@ -283,6 +283,7 @@ impl Search<'_> {
             return;
         }
         self.reference.misuses.extend(misuses);
+        self.reference.misuses.extend(model.lifetime_misuses(rf, justified, causality));
         // A-44, or because the arrival could not have happened otherwise.
         let mut surely_before = justified.closure();
         surely_before.add(&causality.base);

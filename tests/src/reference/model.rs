@@ -6,6 +6,7 @@
 //! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
 
 mod asynchronous;
+mod lifetime;
 mod tensor_memory;
 
 use super::edition::{Edition, FenceSc, ScPerLocation};
