@@ -314,10 +314,13 @@ impl Search<'_> {
             self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
         }
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
-        if !combination.is_complete() {
-            return;
+        if combination.is_complete() {
+            self.record_outcomes(model, co);
         }
-        // One value for each granule of global memory, then what each element makes of them.
+    }
+
+    /// One value for each granule of global memory, then what each element makes of them.
+    fn record_outcomes(&mut self, model: &Model<'_>, co: &Relation) {
         let globals = || {
             let is_data =
                 |object: &&Object| object.space == Space::Global && object.element != ElementKind::Tensormap;
