@@ -6,6 +6,7 @@
 pub mod asynchronous;
 pub mod multimem;
 pub mod synchronization;
+pub mod tensor_memory;
 
 use fencepost_dsl::vocabulary::Proxy;
 use proptest::collection::vec;

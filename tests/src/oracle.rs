@@ -8,6 +8,7 @@ pub mod multimem;
 pub mod programs;
 pub mod shapes;
 pub mod synchronization;
+pub mod tensor_memory;
 
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;

@@ -62,6 +62,8 @@ pub struct Edition {
     /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
     /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
     pub phases_follow_justification: bool,
+    /// what a `tcgen05` operation has read in shared memory is in order also with what came before it there.
+    pub operands_carry: bool,
 }
 
 impl Edition {
@@ -82,6 +84,7 @@ impl Edition {
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// The published formal model of PTX ISA 7.5.
     pub const PTX_7_5: Self = Self {
@@ -100,6 +103,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// The published formal model of PTX ISA 6.0.
     pub const PTX_6_0: Self = Self {
@@ -118,6 +122,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::PTX, Self::PTX_7_5, Self::PTX_6_0];

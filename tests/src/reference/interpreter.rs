@@ -457,8 +457,8 @@ impl Interpreter<'_> {
         let instance = match (&address.rank, object.space) {
             (_, Space::Global) if object.replication != Replication::Single => self.device(address),
             (_, Space::Global | Space::Param) => 0,
-            (_, Space::Register | Space::Tensor) => panic!("matrix operations are unsupported by the twin"),
-            (None, Space::Shared) => self.thread.cta(),
+            (_, Space::Register) => u32::try_from(self.thread.index).expect("a few threads"),
+            (None, Space::Shared) | (_, Space::Tensor) => self.thread.cta(),
             (Some(rank), Space::Shared) => {
                 let rank = evaluate(rank, &self.registers, self.thread).value;
                 assert!(
@@ -478,6 +478,7 @@ impl Interpreter<'_> {
         let mut event = Event::new(kind, Some(self.thread.index));
         event.location = location;
         event.is_shared = object.space == Space::Shared;
+        event.is_tensor = object.space == Space::Tensor;
         event.source = Some(address.span);
         event.mapping = object.mapping;
         event.is_multimem = object.replication == Replication::Multimem;

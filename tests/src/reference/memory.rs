@@ -7,6 +7,10 @@ use fencepost_dsl::kernel::program::{ElementKind, InitialBytes, Kernel, Launch, 
 use fencepost_dsl::vocabulary::{Replication, Space};
 use std::collections::BTreeMap;
 
+/// Stands for a value that may be any: what tensor memory and registers hold at the start, a product, an address. It is
+/// passed on, and nothing is computed from it.
+pub const ANYTHING: u64 = 0xA5A5_A5A5;
+
 /// All granules of a launch.
 pub struct Memory {
     /// Bytes per granule, by storage.
@@ -35,16 +39,20 @@ impl Memory {
                 kernel.objects.iter().any(|o| o.storage == id && o.element == ElementKind::Tensormap);
             // What a tensor map holds means nothing here: only who has written it does.
             let nothing = vec![0; storage.size_bytes as usize];
+            let anything = vec![0xA5; storage.size_bytes as usize];
+            let has_none = matches!(storage.space, Space::Register | Space::Tensor);
+            assert!(!has_none || grain == 4, "tensor memory has 32-bit elements for the twin");
             let bytes = match &storage.initial {
                 InitialBytes::Known(bytes) => bytes,
                 InitialBytes::Unknown if is_map => &nothing,
+                InitialBytes::Unknown if has_none => &anything,
                 InitialBytes::Unknown => panic!("memory without initialiser is unsupported by the twin"),
             };
             let n_instances = match storage.space {
                 Space::Global if storage.is_symmetric => launch.gpus,
                 Space::Global | Space::Param => 1,
-                Space::Register | Space::Tensor => panic!("matrix operations are unsupported by the twin"),
-                Space::Shared => launch.gpus * launch.clusters * launch.ctas,
+                Space::Shared | Space::Tensor => launch.gpus * launch.clusters * launch.ctas,
+                Space::Register => launch.gpus * launch.clusters * launch.ctas * launch.warps * launch.lanes,
             };
             for instance in 0..n_instances {
                 for offset in (0..storage.size_bytes).step_by(grain as usize) {

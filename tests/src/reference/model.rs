@@ -6,6 +6,8 @@
 //! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
 
 mod asynchronous;
+mod lifetime;
+mod tensor_memory;
 
 use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
@@ -13,6 +15,7 @@ use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
 use super::relation::Relation;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
+pub use tensor_memory::TensorOrder;
 
 /// A combination with everything that does not depend on who reads from whom.
 pub struct Model<'a> {
@@ -38,6 +41,8 @@ pub struct Causality {
     pub cause: Relation,
     /// Base causality (MM-40).
     pub base: Relation,
+    /// Tensor memory, if anybody uses it.
+    pub tensor: Option<TensorOrder>,
 }
 
 impl<'a> Model<'a> {
@@ -339,7 +344,8 @@ impl<'a> Model<'a> {
         self.all().filter(move |&last| is_last(last))
     }
 
-    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
+    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12), or where an operation on tensor memory would
+    /// come before itself.
     pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
         let n = self.combination.events.len();
         let obs = self.observation(rf);
@@ -367,6 +373,10 @@ impl<'a> Model<'a> {
             cause.add(&bc);
             cause
         };
+        let tensor = self.tensor_order(rf, sc);
+        if !self.add_tensor_order(tensor.as_ref(), &mut cause) {
+            return None;
+        }
         let forbidden = match self.edition.fence_sc {
             FenceSc::AgainstBaseCausality => {
                 let mut before = bc.clone();
@@ -386,7 +396,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        Some(Causality { cause, base: bc })
+        Some(Causality { cause, base: bc, tensor })
     }
 
     fn cta(&self, event: usize) -> Option<u32> {
@@ -451,15 +461,7 @@ impl<'a> Model<'a> {
     }
 
     fn program_order_by_location(&self) -> Relation {
-        let mut relation = Relation::new(self.combination.events.len());
-        for a in self.all() {
-            for b in self.all() {
-                if self.po(a, b) && self.event(a).overlaps(self.event(b)) {
-                    relation.insert(a, b);
-                }
-            }
-        }
-        relation
+        self.overlapping(&self.combination.po)
     }
 
     /// MM-41
@@ -468,7 +470,8 @@ impl<'a> Model<'a> {
         for a in self.all() {
             for b in self.all() {
                 let (ea, eb) = (self.event(a), self.event(b));
-                if !bc.contains(a, b) || !ea.overlaps(eb) {
+                // AS-29: tensor memory is in no proxy.
+                if !bc.contains(a, b) || !ea.overlaps(eb) || ea.is_tensor {
                     continue;
                 }
                 if [ea, eb].iter().any(|e| matches!(e.proxy, Proxy::Async | Proxy::Tensormap)) {

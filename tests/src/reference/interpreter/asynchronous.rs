@@ -3,7 +3,9 @@
 //! What an operation does stands in its thread's run right after its start, but is not in program order (MM-27). It
 //! always gets done: a run that stops early has stopped its thread, not what that had started.
 
-use super::super::event::{Event, Kind};
+mod tensor_memory;
+
+use super::super::event::{Class, Event, Kind};
 use super::super::expression::{Datum, evaluate, truncate};
 use super::super::mbarrier::{Action, Operation};
 use super::{Interpreter, Stop, updated};
@@ -19,6 +21,8 @@ use std::collections::BTreeSet;
 pub(super) struct Groups {
     started: Vec<Started>,
     commits: Vec<AsyncGroup>,
+    /// `tcgen05` operations, and what they do.
+    tensor: Vec<(Class, BTreeSet<usize>)>,
 }
 
 struct Started {
@@ -70,6 +74,7 @@ impl Interpreter<'_> {
                 self.write(map, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
                 Ok(())
             }
+            AsyncOp::Tensor(operation) => self.tensor_memory(operation),
             other => panic!("unsupported by the twin: {other:?}"),
         };
         self.operation = None;
