@@ -26,6 +26,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("lifetime-and-progress", &["L-1", "L-2", "P-2", "P-3"]),
     ("mbarriers", &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M12", "UB-M17", "UB-M18"]),
     ("tensor-memory", &["R-11", "UB-A8"]),
+    ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     (
         "asynchronous-operations",
         &[

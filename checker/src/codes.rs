@@ -168,6 +168,11 @@ const FINDINGS: &[Code] = &[
         "a thread waits for ever for an mbarrier's phase"
     ),
     finding!(
+        "deadlock::registers-never-free",
+        "deadlock-registers-never-free",
+        "a warp waits for ever for registers in `setmaxnreg.inc`"
+    ),
+    finding!(
         "barrier::count-mismatch",
         "barrier-count-mismatch",
         "threads that meet at a barrier name different thread counts"
@@ -332,6 +337,16 @@ const FINDINGS: &[Code] = &[
         "a response that cancelled nothing is asked for a CTA"
     ),
     finding!(
+        "registers::wrong-direction",
+        "registers-wrong-direction",
+        "`setmaxnreg.dec` to more registers than there are, or `.inc` to fewer"
+    ),
+    finding!(
+        "registers::not-synchronized",
+        "registers-not-synchronized",
+        "`setmaxnreg` is executed again without a barrier since the last one"
+    ),
+    finding!(
         "vacuity::nothing-completes",
         "vacuity-nothing-completes",
         "no execution runs every thread to its end"
@@ -442,6 +457,7 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::parameter-range", "an empty or too large range"),
     ("validate::launch-dimension", "launch dimensions are at least 1, by their names"),
     ("validate::launch-resident", "`resident` is `true` or `false`"),
+    ("validate::launch-registers", "`registers` of a launch is a multiple of 8 from 24 to 256"),
     ("validate::copy-form", "not a form of the copy instruction"),
     ("validate::copy-direction", "a copy does not go from and to these state spaces"),
     ("validate::copy-completion", "not how this asynchronous operation says that it is done"),
@@ -497,6 +513,8 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
+    ("unsupported::launch-registers", "`setmaxnreg` in a launch that does not say `registers`"),
+    ("unsupported::setmaxnreg-turn", "how often `setmaxnreg` was executed before depends on values read"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),

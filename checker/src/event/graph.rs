@@ -67,7 +67,7 @@ pub struct EventGraph {
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
-    /// brings about (BR-7). No synchronization: only what must have happened before.
+    /// brings about (BR-7); and from one `setmaxnreg` to a later one of the CTA (AS-41). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
     /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
     pub peer_accesses: Vec<PeerAccess>,
@@ -614,6 +614,17 @@ pub enum Wait {
         awaited: Arc<[(AgentId, TermRef)]>,
         /// How many warps are needed, if any of those awaited will do.
         any_of: Option<u32>,
+    },
+    /// For registers of the CTA's pool (AS-41).
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is.
+        needed: TermRef,
+        /// How many the pool has in the end.
+        free: TermRef,
+        /// A thread of each warp of the CTA, and how many registers that warp has in the end.
+        held: Arc<[(AgentId, TermRef)]>,
     },
 }
 

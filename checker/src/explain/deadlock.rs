@@ -62,6 +62,17 @@ pub enum WaitFact {
         /// How many warps are needed, if any of those that use it will do.
         any_of: Option<u32>,
     },
+    /// For registers of its CTA's pool.
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is, and how many the pool has.
+        needed: u128,
+        /// See `needed`.
+        free: u128,
+        /// A thread of each warp of the CTA, the registers that the warp holds, and where it is.
+        held: Vec<(AgentId, u128, Standing)>,
+    },
 }
 
 /// A thread that arrives at an mbarrier somewhere.
@@ -137,11 +148,15 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         }
     }
     // A spin is more likely the cause than the barrier at which others wait for the spinning thread.
-    roles.sort_by_key(|role| matches!(role.wait, WaitFact::Barrier { .. }));
+    roles.sort_by_key(|role| match role.wait {
+        WaitFact::Registers { .. } => 0,
+        WaitFact::Memory(..) | WaitFact::Phase { .. } => 1,
+        WaitFact::Barrier { .. } => 2,
+    });
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks, _) => looks.as_slice(),
-            WaitFact::Barrier { .. } | WaitFact::Phase { .. } => &[],
+            WaitFact::Barrier { .. } | WaitFact::Phase { .. } | WaitFact::Registers { .. } => &[],
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..)));
@@ -152,6 +167,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
+        ("deadlock::registers-never-free", vec!["AS-41", "LT-10"])
     } else if looks().any(|look| look.is_weak) {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {
@@ -205,6 +222,17 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
             phase_fact(graph, witness, standing, (*site, *object, completed), overtaken)
         }
+        Wait::Registers { asked, needed, free, held } => WaitFact::Registers {
+            asked: *asked,
+            needed: witness.values[*needed],
+            free: witness.values[*free],
+            held: held
+                .iter()
+                .map(|&(agent, number)| {
+                    (agent, witness.values[number], standing_of(graph, witness, standing, agent))
+                })
+                .collect(),
+        },
         Wait::Barrier { name, awaited, any_of, .. } => {
             let missing: Vec<(AgentId, Standing)> = awaited
                 .iter()

@@ -22,6 +22,7 @@ impl Words<'_> {
             },
             WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
             WaitFact::Barrier { name, .. } => format!("at {name}"),
+            WaitFact::Registers { .. } => "for registers".to_owned(),
         };
         let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
         let others = match n_others {
@@ -81,6 +82,9 @@ impl Words<'_> {
             WaitFact::Barrier { name, .. } => {
                 format!("{} here: {name}{at}", self.wait_for_ever(&role.agents))
             }
+            WaitFact::Registers { asked, .. } => {
+                format!("{} here for {asked} registers{at}", self.wait_for_ever(&role.agents))
+            }
         }
     }
 
@@ -129,6 +133,9 @@ impl Words<'_> {
                     self.contributors(contributors)
                 )
             }
+            WaitFact::Registers { asked, needed, free, held } => {
+                self.registers(role, (*asked, *needed, *free), held)
+            }
             WaitFact::Barrier { name, missing, any_of: None, .. } if missing.is_empty() => {
                 format!("{name} waits for more threads than use it")
             }
@@ -165,6 +172,41 @@ impl Words<'_> {
                 }
             }
         }
+    }
+
+    /// Who holds the registers that a warp waits for.
+    fn registers(
+        &self,
+        role: &Role,
+        (asked, needed, free): (u32, u128, u128),
+        held: &[(AgentId, u128, Standing)],
+    ) -> String {
+        let parts: Vec<String> =
+            fold(held.iter().map(|&(agent, number, standing)| ((number, standing), agent)))
+                .into_iter()
+                .map(|((number, standing), agents)| {
+                    let (is_one, who) = (agents.len() == 1, self.agents(&agents));
+                    let standing = self.standing(standing, is_one);
+                    if is_one {
+                        format!("the warp of {who} holds {number} and {standing}")
+                    } else {
+                        format!("the warps of {who} hold {number} each and {standing}")
+                    }
+                })
+                .collect();
+        let total = held.iter().map(|&(_, number, _)| number).sum::<u128>() + free;
+        let s = if held.len() == 1 { "" } else { "s" };
+        let at_launch = self.case.outcome.graph.hierarchy.launch.registers.unwrap_or(0);
+        let needs = if role.agents.len() == 1 { "needs" } else { "need, each in its warp," };
+        let left = if free == 0 { "none".to_owned() } else { free.to_string() };
+        format!(
+            "to have {asked} registers per thread, {} {needs} {needed} more, and of the {total} of the CTA ({} warp{s} of \
+             {at_launch}) {left} {} left: {}; only `setmaxnreg.dec` gives registers back, the end of a warp does not",
+            self.agents(&role.agents),
+            held.len(),
+            if free == 1 { "is" } else { "are" },
+            parts.join("; ")
+        )
     }
 
     /// Who could still arrive in a phase, and why they do not.

@@ -368,7 +368,7 @@ impl Unroller<'_> {
     }
 
     /// A rule is broken where the condition does not hold; the path goes on where it does.
-    fn require(&mut self, state: &mut State, condition: TermRef, misuse: Misuse, span: Span) {
+    pub(super) fn require(&mut self, state: &mut State, condition: TermRef, misuse: Misuse, span: Span) {
         if condition == TermPool::TRUE {
             return;
         }

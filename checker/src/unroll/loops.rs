@@ -358,6 +358,7 @@ fn may_spin(program: &Program, statements: &[Statement]) -> bool {
             | InstructionKind::ClusterArrive { .. }
             | InstructionKind::ClusterWait { .. }
             | InstructionKind::Async(_)
+            | InstructionKind::SetMaxRegisters { .. }
             | InstructionKind::ElectSync { .. } => false,
             _ => true,
         },

@@ -211,13 +211,9 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
-            // An increase may wait for registers of other warps, which nothing here counts.
-            InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
-                "unsupported::instruction",
-                format!("`{}` is not checked by this version", instruction.text),
-                instruction.opcode_span,
-                "read, not checked here",
-            )),
+            &InstructionKind::SetMaxRegisters { increase, count } => {
+                self.set_max_registers(state, site, increase, count)
+            }
         }
     }
 

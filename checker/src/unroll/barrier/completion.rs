@@ -73,6 +73,7 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.finish_registers()?;
         self.link_returns_before_exits();
         self.join_turns();
         for ((cta, instance), mut executions) in rounds {
@@ -115,6 +116,13 @@ impl Unroller<'_> {
             Group::Warp(warp, mask) | Group::Election(warp, mask) => {
                 let lanes = self.graph.hierarchy.launch.lanes;
                 for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
+                    per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
+                }
+                (false, false)
+            }
+            Group::Registers(warp) => {
+                let lanes = self.graph.hierarchy.launch.lanes;
+                for lane in 0..lanes {
                     per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
                 }
                 (false, false)
@@ -288,6 +296,7 @@ impl Unroller<'_> {
             }
             Group::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
             Group::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
+            Group::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
             Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -394,7 +403,7 @@ impl Unroller<'_> {
                 if same_instance != TermPool::FALSE {
                     let edge = BarrierEdge { from: other.arrive, wait, condition: same_instance };
                     match group {
-                        Group::Election(..) => self.graph.exit_edges.push(edge),
+                        Group::Election(..) | Group::Registers(_) => self.graph.exit_edges.push(edge),
                         _ => self.graph.barrier_edges.push(edge),
                     }
                 }
