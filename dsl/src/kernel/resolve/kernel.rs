@@ -333,7 +333,7 @@ impl Body<'_> {
     fn check_mbarrier_object(&mut self, object: &ast::Object, space: Space) -> Resolved<()> {
         let name = &object.name;
         if space != Space::Shared {
-            return Err(self.mbarrier_space(&name.text, object.ty.place.0));
+            return Err(self.mbarrier_space(&name.text, space, object.ty.place.0));
         }
         if object.initial.is_some() {
             let message = format!("`{}` is an mbarrier and cannot be given a value", name.text);
@@ -406,8 +406,15 @@ impl Body<'_> {
         self.resolve_tensor(object).map(Some)
     }
 
-    fn mbarrier_space(&mut self, name: &str, span: Span) -> Reported {
-        let message = format!("`{name}` is in global memory; an mbarrier lives in shared memory");
+    fn mbarrier_space(&mut self, name: &str, space: Space, span: Span) -> Reported {
+        let place = match space {
+            Space::Global => "global memory",
+            Space::Tensor => "tensor memory",
+            Space::Register => "registers",
+            Space::Param => "parameter memory",
+            Space::Shared => "shared memory",
+        };
+        let message = format!("`{name}` is in {place}; an mbarrier lives in shared memory");
         let error = Diagnostic::new("validate::mbarrier-space", message, span, "not in shared memory");
         self.report(error.with_help(format!("write `shared {name}: mbarrier;`")).with_rule("UB-M15"))
     }
@@ -474,7 +481,7 @@ impl Body<'_> {
             return Err(self.report(error.with_rule("AS-35")));
         }
         if element == ElementKind::Mbarrier && object.space != Space::Shared {
-            return Err(self.mbarrier_space(&object.name, view.of.place.0));
+            return Err(self.mbarrier_space(&object.name, object.space, view.of.place.0));
         }
         let offset =
             view.offset.as_ref().map(|offset| self.checker.evaluate(offset)).transpose()?.unwrap_or(0);
