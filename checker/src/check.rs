@@ -13,6 +13,7 @@ pub use prepare::{Artefacts, artefacts};
 use crate::encode::goal::{Goal, GoalKind, LIFETIME, MBARRIER};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId, ObligationKind};
+use crate::explain::CANCEL;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -568,7 +569,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
-            ObligationKind::Bounds { .. } => Property::Bounds,
+            ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => Property::Bounds,
             ObligationKind::Discipline(_) => Property::Barrier,
         },
         GoalKind::Final(_) => Property::Assert,
@@ -580,7 +581,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
 
 /// What a flag of the model is about, by its name.
 fn property_of_flag(name: &str) -> Property {
-    if name.starts_with(MBARRIER) {
+    if name.starts_with(MBARRIER) || name == CANCEL {
         Property::Barrier
     } else if name.starts_with(LIFETIME) {
         Property::Lifetime

@@ -264,6 +264,11 @@ const FINDINGS: &[Code] = &[
         "an ordinary access to the bytes of an mbarrier"
     ),
     finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
+    finding!(
+        "bounds::misaligned-vector",
+        "bounds-misaligned-vector",
+        "a vector access does not start at a multiple of its size"
+    ),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
         "deadlock::not-co-resident",
@@ -335,6 +340,11 @@ const FINDINGS: &[Code] = &[
         "async::cancel-failed",
         "async-cancel-failed",
         "a response that cancelled nothing is asked for a CTA"
+    ),
+    finding!(
+        "async::cancel-after-failure",
+        "async-cancel-after-failure",
+        "`try_cancel` is issued after its CTA may have seen an earlier one fail"
     ),
     finding!(
         "registers::wrong-direction",

@@ -304,6 +304,8 @@ pub enum EventKind {
     MatrixFence,
     /// A `tcgen05` instruction that a thread executes itself, but for waits; a deallocation is followed by writes.
     Tensor(TensorEvent),
+    /// What a thread does about cancelling clusters by itself.
+    Cancel(CancelEvent),
     /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
     AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
@@ -356,6 +358,15 @@ pub enum TensorEvent {
     Free,
     /// `tcgen05.relinquish_alloc_permit`.
     Relinquish,
+}
+
+/// What a thread does about cancelling clusters by itself (AS-39).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum CancelEvent {
+    /// `clusterlaunchcontrol.try_cancel` is about to be issued.
+    Try,
+    /// `clusterlaunchcontrol.query_cancel.is_canceled` says that nothing was cancelled.
+    Failed,
 }
 
 /// A fence of one direction that is about some operations only (FN-27).
@@ -541,6 +552,8 @@ pub enum ObligationKind {
         /// The flattened element index.
         index: TermRef,
     },
+    /// A vector starts at a multiple of its size. Events after a violation are not in the execution.
+    Alignment(Misuse),
     /// A rule about barriers or mbarriers. Events after a violation are not in the execution.
     Discipline(Misuse),
 }

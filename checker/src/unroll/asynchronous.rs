@@ -123,7 +123,7 @@ impl Unroller<'_> {
                 self.try_cancel(state, frame, site, (response, mbarrier), *multicast)
             }
             AsyncOp::QueryCancel { destination, query, response } => {
-                self.query_cancel(state, frame, *destination, *query, response)
+                self.query_cancel(state, frame, site, *destination, *query, response)
             }
             AsyncOp::Matrix(matrix) => self.matrix(state, frame, site, matrix),
             AsyncOp::MatrixFence => self.matrix_fence(state, site),
