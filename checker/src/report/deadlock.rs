@@ -107,7 +107,7 @@ impl Words<'_> {
                 )
             }
             WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
-                "`{text}` of {who} says no in the end: {who} waits for phase {meant} of {object}, counted from 0, which \
+                "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, which \
                  is complete, but so is phase {}; a wait by parity cannot tell it from one that is to come, {} phases \
                  are complete in all",
                 meant + 1,
@@ -129,7 +129,7 @@ impl Words<'_> {
                     _ => format!(", and {} more bytes have come than were announced", -bytes),
                 };
                 format!(
-                    "`{text}` of {who} says no in the end: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
+                    "`{text}` of {who} never returns true: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
                     self.contributors(contributors)
                 )
             }

@@ -3,7 +3,8 @@
 use super::Case;
 use crate::encode::goal::MBARRIER;
 use crate::event::{
-    AgentId, CancelEvent, EventGraph, EventId, EventKind, MbarrierRole, TensorEvent, UnknownKind,
+    AgentId, CancelEvent, EventGraph, EventId, EventKind, MbarrierEvent, MbarrierRole, TensorEvent,
+    UnknownKind,
 };
 use crate::explain::{
     CANCEL, Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED,
@@ -493,7 +494,10 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
+            EventKind::BarrierWait
+            | EventKind::ClusterWait
+            | EventKind::AsyncWait
+            | EventKind::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. }) => {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
