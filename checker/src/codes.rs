@@ -173,6 +173,11 @@ const FINDINGS: &[Code] = &[
         "a thread waits for ever for an mbarrier's phase"
     ),
     finding!(
+        "deadlock::registers-never-free",
+        "deadlock-registers-never-free",
+        "a warp waits for ever for registers in `setmaxnreg.inc`"
+    ),
+    finding!(
         "barrier::count-mismatch",
         "barrier-count-mismatch",
         "threads that meet at a barrier name different thread counts"
@@ -264,6 +269,11 @@ const FINDINGS: &[Code] = &[
         "an ordinary access to the bytes of an mbarrier"
     ),
     finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
+    finding!(
+        "bounds::misaligned-vector",
+        "bounds-misaligned-vector",
+        "a vector access does not start at a multiple of its size"
+    ),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
         "deadlock::not-co-resident",
@@ -335,6 +345,21 @@ const FINDINGS: &[Code] = &[
         "async::cancel-failed",
         "async-cancel-failed",
         "a response that cancelled nothing is asked for a CTA"
+    ),
+    finding!(
+        "async::cancel-after-failure",
+        "async-cancel-after-failure",
+        "`try_cancel` is issued after its CTA may have seen an earlier one fail"
+    ),
+    finding!(
+        "registers::wrong-direction",
+        "registers-wrong-direction",
+        "`setmaxnreg.dec` to more registers than there are, or `.inc` to fewer"
+    ),
+    finding!(
+        "registers::not-synchronized",
+        "registers-not-synchronized",
+        "`setmaxnreg` is executed again without a barrier since the last one"
     ),
     finding!(
         "vacuity::nothing-completes",
@@ -452,6 +477,7 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::unrecorded-event", "an event is waited for before it is recorded"),
     ("validate::grid-dependency", "not a form of `griddepcontrol`"),
     ("validate::launch-resident", "`resident` is `true` or `false`"),
+    ("validate::launch-registers", "`registers` of a launch is a multiple of 8 from 24 to 256"),
     ("validate::copy-form", "not a form of the copy instruction"),
     ("validate::copy-direction", "a copy does not go from and to these state spaces"),
     ("validate::copy-completion", "not how this asynchronous operation says that it is done"),
@@ -510,6 +536,8 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
+    ("unsupported::launch-registers", "`setmaxnreg` in a launch that does not say `registers`"),
+    ("unsupported::setmaxnreg-turn", "how often `setmaxnreg` was executed before depends on values read"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),

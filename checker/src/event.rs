@@ -14,10 +14,10 @@ pub mod support;
 pub mod term;
 
 pub use graph::{
-    Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
-    FinalGoal, FinalLook, GridEvent, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse,
-    Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role,
-    Site, TensorEvent, Wait,
+    Access, AtomicClass, BarrierEdge, Blocked, CancelEvent, ConditionGoal, Constraint, Event, EventGraph,
+    EventKind, FinalGoal, FinalLook, GridEvent, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole,
+    Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence,
+    Role, Site, TensorEvent, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};

@@ -67,7 +67,7 @@ pub struct EventGraph {
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
-    /// brings about (BR-7). No synchronization: only what must have happened before.
+    /// brings about (BR-7); and from one `setmaxnreg` to a later one of the CTA (AS-41). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
     /// From what comes before the start or the end of a grid to that, and from there to what comes after it (MM-38).
     pub grid_edges: Vec<BarrierEdge>,
@@ -321,6 +321,8 @@ pub enum EventKind {
     MatrixFence,
     /// A `tcgen05` instruction that a thread executes itself, but for waits; a deallocation is followed by writes.
     Tensor(TensorEvent),
+    /// What a thread does about cancelling clusters by itself.
+    Cancel(CancelEvent),
     /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
     AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
@@ -392,6 +394,15 @@ pub enum TensorEvent {
     Free,
     /// `tcgen05.relinquish_alloc_permit`.
     Relinquish,
+}
+
+/// What a thread does about cancelling clusters by itself (AS-39).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum CancelEvent {
+    /// `clusterlaunchcontrol.try_cancel` is about to be issued.
+    Try,
+    /// `clusterlaunchcontrol.query_cancel.is_canceled` says that nothing was cancelled.
+    Failed,
 }
 
 /// A fence of one direction that is about some operations only (FN-27).
@@ -577,6 +588,8 @@ pub enum ObligationKind {
         /// The flattened element index.
         index: TermRef,
     },
+    /// A vector starts at a multiple of its size. Events after a violation are not in the execution.
+    Alignment(Misuse),
     /// A rule about barriers or mbarriers. Events after a violation are not in the execution.
     Discipline(Misuse),
 }
@@ -666,6 +679,17 @@ pub enum Wait {
         awaited: Arc<[(AgentId, TermRef)]>,
         /// How many warps are needed, if any of those awaited will do.
         any_of: Option<u32>,
+    },
+    /// For registers of the CTA's pool (AS-41).
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is.
+        needed: TermRef,
+        /// How many the pool has in the end.
+        free: TermRef,
+        /// A thread of each warp of the CTA, and how many registers that warp has in the end.
+        held: Arc<[(AgentId, TermRef)]>,
     },
 }
 

@@ -33,7 +33,7 @@ pub struct Thread {
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     /// The shape; of a program, that of its host.
-    pub launch: Launch,
+    launch: Launch,
     /// Where each agent lives.
     pub threads: IndexVec<AgentId, Thread>,
     n_threads: usize,
@@ -204,6 +204,11 @@ impl Hierarchy {
     pub fn peer(&self, agent: AgentId, rank: u32) -> CtaId {
         let own = self.cta_of(agent);
         CtaId(own.0 - self.threads[agent].cta + rank)
+    }
+
+    /// What is checked; of a program, the shape of its host. The shape that a thread is in is [`Self::launch_of`] it.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// The grid that the thread is of.

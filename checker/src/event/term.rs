@@ -127,6 +127,8 @@ pub enum UnknownKind {
     Triggers(AgentId),
     /// Whether a thread is one of those that form a barrier's quorum.
     TakesPart,
+    /// Whether one `setmaxnreg` of a CTA comes before another.
+    Precedes,
     /// The combined predicate of a `bar.red`.
     BarrierResult,
 }

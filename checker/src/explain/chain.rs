@@ -219,6 +219,17 @@ pub enum Reason {
         /// An instruction by which some thread knows that the operation is done.
         known: Option<EventId>,
     },
+    /// A register access of the thread that starts a matrix operation, behind the last `wgmma.fence` before it.
+    MatrixFenceTooEarly {
+        /// The access of the thread.
+        access: EventId,
+        /// That of the operation.
+        operation: EventId,
+        /// The instruction that starts the operation.
+        issue: EventId,
+        /// The last fence.
+        fence: EventId,
+    },
     /// The only way from (1) to (2) leads through an asynchronous operation, which carries nothing but its own accesses.
     NotCarried {
         /// An access of the operation.
@@ -289,6 +300,7 @@ impl Reason {
             Self::Overlapping { .. } => &["AS-40", "MM-39"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
             Self::NotCompleted { .. } => &["AS-2"],
+            Self::MatrixFenceTooEarly { .. } => &["AS-25"],
             Self::NotCarried { .. } => &["MM-30"],
             Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
         }
@@ -315,6 +327,9 @@ impl Reason {
                 [earlier, later].into_iter().chain(known).collect()
             }
             Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
+            Self::MatrixFenceTooEarly { access, operation, issue, fence } => {
+                vec![access, operation, issue, fence]
+            }
             Self::NotCarried { operation, access } => vec![operation, access],
             Self::Overlapping { first, second, wait, trigger, .. } => {
                 [first, second].into_iter().chain(wait).chain(trigger).collect()
@@ -680,6 +695,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait

@@ -71,6 +71,17 @@ pub enum WaitFact {
         /// How many warps are needed, if any of those that use it will do.
         any_of: Option<u32>,
     },
+    /// For registers of its CTA's pool.
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is, and how many the pool has.
+        needed: u128,
+        /// See `needed`.
+        free: u128,
+        /// A thread of each warp of the CTA, the registers that the warp holds, and where it is.
+        held: Vec<(AgentId, u128, Standing)>,
+    },
 }
 
 /// A thread that arrives at an mbarrier somewhere.
@@ -147,14 +158,18 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     // A spin is more likely the cause than the barrier at which others wait for the spinning thread.
     roles.sort_by_key(|role| match role.wait {
-        WaitFact::Memory(..) | WaitFact::Phase { .. } => 0,
-        WaitFact::Barrier { .. } => 1,
-        WaitFact::Grids { is_start, .. } => 2 + i32::from(is_start),
+        WaitFact::Registers { .. } => 0,
+        WaitFact::Memory(..) | WaitFact::Phase { .. } => 1,
+        WaitFact::Barrier { .. } => 2,
+        WaitFact::Grids { is_start, .. } => 3 + i32::from(is_start),
     });
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks, _) => looks.as_slice(),
-            WaitFact::Barrier { .. } | WaitFact::Phase { .. } | WaitFact::Grids { .. } => &[],
+            WaitFact::Barrier { .. }
+            | WaitFact::Phase { .. }
+            | WaitFact::Registers { .. }
+            | WaitFact::Grids { .. } => &[],
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..)));
@@ -170,6 +185,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
+        ("deadlock::registers-never-free", vec!["AS-41", "LT-10"])
     } else if looks().any(|look| look.is_weak) {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {
@@ -227,6 +244,17 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             names: names.clone(),
             missing: missing(graph, witness, standing, awaited),
             is_start: *is_start,
+        },
+        Wait::Registers { asked, needed, free, held } => WaitFact::Registers {
+            asked: *asked,
+            needed: witness.values[*needed],
+            free: witness.values[*free],
+            held: held
+                .iter()
+                .map(|&(agent, number)| {
+                    (agent, witness.values[number], standing_of(graph, witness, standing, agent))
+                })
+                .collect(),
         },
         Wait::Barrier { name, awaited, any_of, .. } => {
             let missing = missing(graph, witness, standing, awaited);

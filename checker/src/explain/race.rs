@@ -30,6 +30,11 @@ pub fn explain(
     if refined("race.cross-proxy") {
         return across_proxies(graph, model, witness, pair);
     }
+    if refined("race.register")
+        && let Some(explanation) = before_matrix_fence(graph, witness, pair)
+    {
+        return explanation;
+    }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
@@ -81,6 +86,30 @@ pub fn explain(
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
+}
+
+/// Registers that a thread accesses between its last `wgmma.fence` and the start of an operation that uses them.
+fn before_matrix_fence(
+    graph: &EventGraph,
+    witness: &Witness,
+    (a, b): (EventId, EventId),
+) -> Option<Explanation> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = &witness.execution.executed;
+    let found = [(a, b), (b, a)].into_iter().find_map(|(access, operation)| {
+        let issue = graph.issue_edges.iter().find(|edge| edge.wait == operation)?.from;
+        let is_fence = |event: EventId| matches!(graph.events[event].kind, EventKind::MatrixFence);
+        let fences = executed.iter().filter(|&event| is_fence(event) && order.contains(event, issue));
+        let last = fences.max_by_key(|&event| graph.events[event].position)?;
+        let is_behind = order.contains(last, access) && order.contains(access, issue);
+        is_behind.then_some((access, operation, issue, last))
+    });
+    let (access, operation, issue, fence) = found?;
+    let subject = Subject::Race { earlier: access, later: operation };
+    let rules = vec!["AS-25", "AS-26", "MM-19"];
+    let mut explanation = bare("race::matrix-register", Property::Race, rules, subject);
+    explanation.reasons = vec![Reason::MatrixFenceTooEarly { access, operation, issue, fence }];
+    Some(explanation)
 }
 
 /// A tensor map that is written and read without the fences of its proxy, or while a copy may use it.

@@ -309,6 +309,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::Issue { .. }
         | EventKind::RestrictedFence(_)

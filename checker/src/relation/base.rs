@@ -8,8 +8,8 @@ use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, GridEvent, LocationId,
-    MbarrierId, MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
+    LocationId, MbarrierId, MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
@@ -419,6 +419,8 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::TensorAfter => event.kind.tensor() == Some(TensorEvent::FenceAfter),
         BaseSet::TensorAllocate => event.kind.tensor() == Some(TensorEvent::Allocate),
         BaseSet::TensorRelinquish => event.kind.tensor() == Some(TensorEvent::Relinquish),
+        BaseSet::TryCancel => matches!(event.kind, EventKind::Cancel(CancelEvent::Try)),
+        BaseSet::CancelFailed => matches!(event.kind, EventKind::Cancel(CancelEvent::Failed)),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),

@@ -23,6 +23,7 @@ impl Words<'_> {
             WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
             WaitFact::Barrier { name, .. } => format!("at {name}"),
             WaitFact::Grids { names, .. } => format!("for {} to end", list(names)),
+            WaitFact::Registers { .. } => "for registers".to_owned(),
         };
         let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
         let others = match n_others {
@@ -46,7 +47,7 @@ impl Words<'_> {
             _ => "they have",
         };
         let hierarchy = &self.case.outcome.graph.hierarchy;
-        let launch = &hierarchy.launch;
+        let launch = hierarchy.launch();
         let together = if hierarchy.host().is_some() {
             "only the CTAs of one cluster or of a cooperative launch"
         } else if launch.ctas > 1 {
@@ -95,6 +96,9 @@ impl Words<'_> {
             WaitFact::Grids { names, .. } => {
                 format!("{} here for {} to end{at}", self.wait_for_ever(&role.agents), list(names))
             }
+            WaitFact::Registers { asked, .. } => {
+                format!("{} here for {asked} registers{at}", self.wait_for_ever(&role.agents))
+            }
         }
     }
 
@@ -117,7 +121,7 @@ impl Words<'_> {
                 )
             }
             WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
-                "`{text}` of {who} says no in the end: {who} waits for phase {meant} of {object}, counted from 0, which \
+                "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, which \
                  is complete, but so is phase {}; a wait by parity cannot tell it from one that is to come, {} phases \
                  are complete in all",
                 meant + 1,
@@ -139,7 +143,7 @@ impl Words<'_> {
                     _ => format!(", and {} more bytes have come than were announced", -bytes),
                 };
                 format!(
-                    "`{text}` of {who} says no in the end: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
+                    "`{text}` of {who} never returns true: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
                     self.contributors(contributors)
                 )
             }
@@ -157,6 +161,9 @@ impl Words<'_> {
                     .collect();
                 let what = if *is_start { "comes after" } else { "waits for the end of" };
                 format!("{who} {what} {}, which still needs {}", list(names), parts.join("; and "))
+            }
+            WaitFact::Registers { asked, needed, free, held } => {
+                self.registers(role, (*asked, *needed, *free), held)
             }
             WaitFact::Barrier { name, missing, any_of: None, .. } if missing.is_empty() => {
                 format!("{name} waits for more threads than use it")
@@ -194,6 +201,43 @@ impl Words<'_> {
                 }
             }
         }
+    }
+
+    /// Who holds the registers that a warp waits for.
+    fn registers(
+        &self,
+        role: &Role,
+        (asked, needed, free): (u32, u128, u128),
+        held: &[(AgentId, u128, Standing)],
+    ) -> String {
+        let parts: Vec<String> =
+            fold(held.iter().map(|&(agent, number, standing)| ((number, standing), agent)))
+                .into_iter()
+                .map(|((number, standing), agents)| {
+                    let (is_one, who) = (agents.len() == 1, self.agents(&agents));
+                    let standing = self.standing(standing, is_one);
+                    if is_one {
+                        format!("the warp of {who} holds {number} and {standing}")
+                    } else {
+                        format!("the warps of {who} hold {number} each and {standing}")
+                    }
+                })
+                .collect();
+        let total = held.iter().map(|&(_, number, _)| number).sum::<u128>() + free;
+        let s = if held.len() == 1 { "" } else { "s" };
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let first = role.agents.first().map(|&agent| hierarchy.launch_of(agent));
+        let at_launch = first.and_then(|launch| launch.registers).unwrap_or(0);
+        let needs = if role.agents.len() == 1 { "needs" } else { "need, each in its warp," };
+        let left = if free == 0 { "none".to_owned() } else { free.to_string() };
+        format!(
+            "to have {asked} registers per thread, {} {needs} {needed} more, and of the {total} of the CTA ({} warp{s} of \
+             {at_launch}) {left} {} left: {}; only `setmaxnreg.dec` gives registers back, the end of a warp does not",
+            self.agents(&role.agents),
+            held.len(),
+            if free == 1 { "is" } else { "are" },
+            parts.join("; ")
+        )
     }
 
     /// Who could still arrive in a phase, and why they do not.

@@ -2,8 +2,8 @@
 
 use super::wording::Words;
 use crate::event::{CtaId, EventId, EventKind, MbarrierRole};
-use crate::explain::Subject;
 use crate::explain::deadlock::Role;
+use crate::explain::{CANCEL, Subject};
 
 impl Words<'_> {
     /// The first line: ``tid 0 of cta 1 reads `tile` of cta 0, which may have ended before``.
@@ -36,6 +36,10 @@ impl Words<'_> {
     pub fn advice(&self, subject: &Subject) -> Option<&'static str> {
         match subject {
             Subject::Misuse { help, .. } => Some(help),
+            Subject::Flag { name, .. } if name == CANCEL => Some(
+                "issue the next `try_cancel` only when every thread of the CTA that looks at the answer before has seen it \
+                 succeed: after the branch on `query_cancel.is_canceled`, or before anybody can look",
+            ),
             Subject::Lifetime { access, owner, ended: true, .. }
                 if self.is_own_operation(*access, *owner) =>
             {

@@ -3,10 +3,12 @@
 use super::Case;
 use crate::encode::goal::MBARRIER;
 use crate::event::{
-    AgentId, EventGraph, EventId, EventKind, GridEvent, GridId, MbarrierRole, TensorEvent, UnknownKind,
+    AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, GridId, MbarrierEvent, MbarrierRole,
+    TensorEvent, UnknownKind,
 };
 use crate::explain::{
-    Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
+    CANCEL, Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED,
+    TENSORMAP,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -146,6 +148,8 @@ impl Words<'_> {
             | EventKind::MatrixFence
             | EventKind::Tensor(TensorEvent::FenceBefore | TensorEvent::FenceAfter)
             | EventKind::RestrictedFence(_) => "fence",
+            EventKind::Cancel(CancelEvent::Try) => "tries to cancel a cluster",
+            EventKind::Cancel(CancelEvent::Failed) => "sees that it has failed",
             EventKind::Tensor(TensorEvent::Allocate) => "allocates",
             EventKind::Tensor(TensorEvent::Free) => "deallocates",
             EventKind::Tensor(TensorEvent::Relinquish) => "relinquishes",
@@ -198,6 +202,14 @@ impl Words<'_> {
                 self.thread(*a),
                 self.thread(*b)
             ),
+            Subject::Flag { name, pair: (a, b) } if name == CANCEL => {
+                let (first, second) = (self.thread(*a), self.thread(*b));
+                if first == second {
+                    format!("{first} tries to cancel a cluster again after it has seen that this failed")
+                } else {
+                    format!("{first} may try to cancel a cluster after {second} has seen that this failed")
+                }
+            }
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
             }
@@ -443,6 +455,7 @@ impl Words<'_> {
                 self.tensor_order(*earlier, *later, *missing, *known)
             }
             Reason::NotCompleted { event, other, known } => self.not_completed(*event, *other, *known, explanation),
+            Reason::MatrixFenceTooEarly { access, issue, fence, .. } => self.fence_too_early(*access, *issue, *fence),
             Reason::NotCarried { operation, access } => format!(
                 "the only way between the two leads through {} (started by {}): whoever waits for it knows that its own \
                  accesses are over, and nothing of what {} did before it",
@@ -545,7 +558,8 @@ impl Words<'_> {
             EventKind::BarrierWait
             | EventKind::ClusterWait
             | EventKind::AsyncWait
-            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize) => {
+            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize)
+            | EventKind::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. }) => {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
@@ -558,6 +572,7 @@ impl Words<'_> {
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
             | EventKind::MatrixFence
+            | EventKind::Cancel(_)
             | EventKind::Tensor(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)

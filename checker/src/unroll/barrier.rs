@@ -13,6 +13,7 @@ mod elect;
 mod loose;
 mod misuse;
 mod quorum;
+mod registers;
 mod reuse;
 
 pub use aligned::{AlignedLog, contains_aligned};
@@ -45,6 +46,8 @@ pub enum Group {
     Warp(u32, u32),
     /// `elect.sync` with one mask in one warp.
     Election(u32, u32),
+    /// `setmaxnreg` in one warp.
+    Registers(u32),
 }
 
 /// How many arrivals on the group the thread has made before.
@@ -96,6 +99,7 @@ pub struct BarrierLog {
     own_dynamic: BTreeSet<Group>,
     /// Executions of `barrier.cluster.wait`.
     cluster_waits: Vec<cluster::ClusterWait>,
+    registers: registers::RegisterLog,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
     leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Index of the current thread's first execution.
@@ -124,6 +128,7 @@ impl BarrierLog {
         self.own.clear();
         self.own_dynamic.clear();
         self.own_first = self.executions.len();
+        self.registers.start_thread();
     }
 }
 
@@ -440,7 +445,7 @@ impl Unroller<'_> {
         let mut passed = Vec::new();
         for execution in &self.barriers.executions {
             if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
-                && !matches!(execution.group, Group::Instance(..) | Group::Election(..))
+                && !matches!(execution.group, Group::Instance(..) | Group::Election(..) | Group::Registers(_))
                 && !self.barriers.loose.contains(&execution.group)
             {
                 let (agent, position) = (execution.agent, execution.position);

@@ -1,8 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, GridEvent, MbarrierRole, ObligationKind, Role, TensorEvent,
-    TermKind, TermPool, TermRef,
+    Access, AtomicClass, CancelEvent, EventGraph, EventKind, GridEvent, MbarrierRole, ObligationKind, Role,
+    TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
@@ -71,7 +71,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ObligationKind::Bounds { object, n_elements, index } => {
                 format!("bounds {object} index {} of {n_elements}", show(*index))
             }
-            ObligationKind::Discipline(misuse) => misuse.code.to_owned(),
+            ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => misuse.code.to_owned(),
         };
         let (guard, condition) = (show(obligation.guard), show(obligation.condition));
         writeln!(
@@ -141,6 +141,8 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Issue { .. } => "issue",
         EventKind::AsyncWait => "async-wait",
         EventKind::MatrixFence => "wgmma-fence",
+        EventKind::Cancel(CancelEvent::Try) => "try-cancel",
+        EventKind::Cancel(CancelEvent::Failed) => "cancel-failed",
         EventKind::Tensor(TensorEvent::FenceBefore) => "tcgen05-before",
         EventKind::Tensor(TensorEvent::FenceAfter) => "tcgen05-after",
         EventKind::Tensor(TensorEvent::Allocate) => "tcgen05-alloc",

@@ -362,6 +362,7 @@ fn may_spin(program: &Program, statements: &[Statement]) -> bool {
             | InstructionKind::ClusterWait { .. }
             | InstructionKind::Async(_)
             | InstructionKind::GridDependency(_)
+            | InstructionKind::SetMaxRegisters { .. }
             | InstructionKind::ElectSync { .. } => false,
             _ => true,
         },

@@ -214,13 +214,9 @@ impl Unroller<'_> {
                 Ok(())
             }
             InstructionKind::GridDependency(action) => self.grid_dependency(state, site, *action),
-            // An increase may wait for registers of other warps, which nothing here counts.
-            InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
-                "unsupported::instruction",
-                format!("`{}` is not checked by this version", instruction.text),
-                instruction.opcode_span,
-                "read, not checked here",
-            )),
+            &InstructionKind::SetMaxRegisters { increase, count } => {
+                self.set_max_registers(state, site, increase, count)
+            }
         }
     }
 

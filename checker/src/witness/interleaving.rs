@@ -78,6 +78,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::FinalPhase => None,
             UnknownKind::Passes
             | UnknownKind::TakesPart
+            | UnknownKind::Precedes
             | UnknownKind::WaitResult
             | UnknownKind::Starts(_)
             | UnknownKind::Elected => Some(1),

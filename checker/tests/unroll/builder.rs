@@ -116,6 +116,7 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         warps,
         lanes,
         resident: false,
+        registers: None,
         span: span(),
         placement: None,
     }

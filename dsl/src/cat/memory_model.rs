@@ -213,6 +213,10 @@ base_names! {
         TensorAllocate = "TC-ALLOC",
         /// `tcgen05.relinquish_alloc_permit`.
         TensorRelinquish = "TC-RELINQUISH",
+        /// `clusterlaunchcontrol.try_cancel`.
+        TryCancel = "TRY-CANCEL",
+        /// A thread sees that a `clusterlaunchcontrol.try_cancel` has failed.
+        CancelFailed = "CANCEL-FAILED",
         /// Accesses through the tensormap proxy.
         Tensormap = "TMAP",
         /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`.

@@ -166,6 +166,8 @@ pub struct Launch {
     pub lanes: u32,
     /// Whether CTAs of different clusters are known to run at the same time (LT-5); those of one cluster always do.
     pub resident: bool,
+    /// Registers of each thread at the start, for `setmaxnreg` (AS-41); a warp stands for its warpgroup.
+    pub registers: Option<u32>,
     /// Where it is declared; the kernel's name where it is not.
     pub span: Span,
     /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
@@ -183,6 +185,7 @@ impl Launch {
             warps: 1,
             lanes: 1,
             resident: false,
+            registers: None,
             span,
             placement: None,
         }

@@ -64,6 +64,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         parameters: Vec::new(),
         launches: vec![Launch {
             resident: true,
+            registers: None,
             placement: Some(placement),
             ..Launch::single("default", file.name.span)
         }],

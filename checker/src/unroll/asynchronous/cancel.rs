@@ -2,12 +2,14 @@
 //!
 //! Which request succeeds is left open, so every outcome is checked; successful responses name different clusters, none of
 //! which has started or ever starts.
-//! Cannot: tell that a request after a failed one is undefined (UB-A10).
+//!
+//! Requests and failures that a thread has seen are events of their own: after a failure that its CTA has seen, a request
+//! is undefined (UB-A10), which is for the model file to say. Seen is what `query_cancel.is_canceled` says no of.
 
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::WRITES;
-use crate::event::{Constraint, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{CancelEvent, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
@@ -51,6 +53,8 @@ impl Unroller<'_> {
         let value = self.response(state.live);
         let own = self.graph.hierarchy.threads[self.agent].cta;
         let ranks = if multicast { 0..self.graph.hierarchy.launch_of(self.agent).ctas } else { own..own + 1 };
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::Cancel(CancelEvent::Try), site)?;
         let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
@@ -117,6 +121,7 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         frame: &Frame<'_>,
+        site: SiteId,
         destination: Option<RegisterId>,
         query: CancelQuery,
         response: &Expression,
@@ -124,7 +129,16 @@ impl Unroller<'_> {
         let value = self.evaluate(&state.env, frame, response)?;
         let succeeded = self.graph.terms.extract(value, 0, 1);
         let answer = match query {
-            CancelQuery::IsCanceled => succeeded,
+            CancelQuery::IsCanceled => {
+                // UB-A10: from here on the CTA has observed a failure.
+                let not = self.graph.terms.not(succeeded);
+                let fails = self.graph.terms.and(state.live, not);
+                if fails != TermPool::FALSE {
+                    let position = self.next_position();
+                    self.emit(fails, position, EventKind::Cancel(CancelEvent::Failed), site)?;
+                }
+                succeeded
+            }
             CancelQuery::FirstCtaid => {
                 let misuse = Misuse {
                     code: "async::cancel-failed",

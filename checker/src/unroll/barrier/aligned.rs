@@ -154,6 +154,7 @@ impl Unroller<'_> {
                 }
                 Some("tcgen05") => ("AS-34", "let all lanes of the warp come to it in the same way"),
                 Some("wgmma") => ("UB-A7", "let all lanes of the warpgroup come to it in the same way"),
+                Some("setmaxnreg") => ("UB-A12", "let all lanes of the warpgroup come to it in the same way"),
                 Some("tensormap") => ("UB-F2", "let all lanes of the warp come to it in the same way"),
                 _ => (
                     "UB-B6",
@@ -185,7 +186,7 @@ pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
         InstructionKind::Barrier { aligned, .. }
         | InstructionKind::ClusterArrive { aligned, .. }
         | InstructionKind::ClusterWait { aligned } => *aligned,
-        InstructionKind::TensormapCopyFence { .. } => true,
+        InstructionKind::TensormapCopyFence { .. } | InstructionKind::SetMaxRegisters { .. } => true,
         InstructionKind::Async(operation) => {
             matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_))
         }

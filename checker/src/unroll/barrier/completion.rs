@@ -73,6 +73,7 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.finish_registers()?;
         self.link_returns_before_exits();
         self.join_turns();
         for ((cta, instance), mut executions) in rounds {
@@ -118,6 +119,10 @@ impl Unroller<'_> {
                         per_lane.insert(agent, Vec::new());
                     }
                 }
+                (false, false)
+            }
+            Group::Registers(warp) => {
+                per_lane.extend(self.graph.hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));
                 (false, false)
             }
             Group::Cta(cta, _) => {
@@ -294,6 +299,7 @@ impl Unroller<'_> {
             }
             Group::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
             Group::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
+            Group::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
             Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -400,7 +406,7 @@ impl Unroller<'_> {
                 if same_instance != TermPool::FALSE {
                     let edge = BarrierEdge { from: other.arrive, wait, condition: same_instance };
                     match group {
-                        Group::Election(..) => self.graph.exit_edges.push(edge),
+                        Group::Election(..) | Group::Registers(_) => self.graph.exit_edges.push(edge),
                         _ => self.graph.barrier_edges.push(edge),
                     }
                 }

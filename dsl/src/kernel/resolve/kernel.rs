@@ -21,6 +21,9 @@ const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
 /// The field of a launch that is no dimension.
 const RESIDENT: &str = "resident";
 
+/// The field of a launch that says how many registers each thread has at the start.
+const REGISTERS: &str = "registers";
+
 impl Checker {
     /// Resolves the memory that is declared outside of kernels.
     pub(super) fn resolve_common(&mut self, files: &[ast::File]) {
@@ -167,6 +170,7 @@ impl Body<'_> {
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
         let mut residency: Option<(bool, Span)> = None;
+        let mut registers: Option<(u32, Span)> = None;
         for (field, value) in fields {
             let place = field.place.0;
             if field.text == RESIDENT {
@@ -176,15 +180,22 @@ impl Body<'_> {
                 residency = Some((self.resolve_resident(value)?, place));
                 continue;
             }
+            if field.text == REGISTERS {
+                if let Some((_, first)) = registers {
+                    return Err(self.report(super::body::duplicate_name(REGISTERS, place, first)));
+                }
+                registers = Some((self.resolve_registers(value)?, place));
+                continue;
+            }
             let Some(dimension) = DIMENSIONS.iter().position(|dimension| *dimension == field.text) else {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([RESIDENT]);
+                let fields = DIMENSIONS.into_iter().chain([RESIDENT, REGISTERS]);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(
-                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, and `resident: true` where all its CTAs run at the same time",
+                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `resident: true` where all its CTAs run at the same time",
                     ),
                 }));
             };
@@ -229,6 +240,7 @@ impl Body<'_> {
             warps: small(warps),
             lanes: small(lanes),
             resident,
+            registers: registers.map(|(registers, _)| registers),
             span,
             placement: None,
         })
@@ -242,6 +254,22 @@ impl Body<'_> {
         let message = "`resident` is `true` or `false`";
         let error = Diagnostic::new("validate::launch-resident", message, value.place.0, "neither");
         Err(self.report(error.with_help("write `resident: true` for a cooperative launch").with_rule("LT-5")))
+    }
+
+    /// Registers of each thread at the start (AS-41).
+    fn resolve_registers(&mut self, value: &ast::Expr) -> Resolved<u32> {
+        let found = self.checker.evaluate(value)?;
+        match u32::try_from(found) {
+            Ok(count) if (24..=256).contains(&count) && count.is_multiple_of(8) => Ok(count),
+            _ => {
+                let message = format!("`registers` is {found}");
+                let error =
+                    Diagnostic::new("validate::launch-registers", message, value.place.0, "of each thread");
+                let help =
+                    "write a multiple of 8 from 24 to 256, such as `registers: 168`: that of `.maxnreg`";
+                Err(self.report(error.with_help(help).with_rule("AS-41")))
+            }
+        }
     }
 
     /// Array dimensions, and the size of the whole array in bytes.
@@ -359,7 +387,7 @@ impl Body<'_> {
     fn check_mbarrier_object(&mut self, object: &ast::Object, space: Space) -> Resolved<()> {
         let name = &object.name;
         if space != Space::Shared {
-            return Err(self.mbarrier_space(&name.text, object.ty.place.0));
+            return Err(self.mbarrier_space(&name.text, space, object.ty.place.0));
         }
         if object.initial.is_some() {
             let message = format!("`{}` is an mbarrier and cannot be given a value", name.text);
@@ -432,8 +460,15 @@ impl Body<'_> {
         self.resolve_tensor(object).map(Some)
     }
 
-    fn mbarrier_space(&mut self, name: &str, span: Span) -> Reported {
-        let message = format!("`{name}` is in global memory; an mbarrier lives in shared memory");
+    fn mbarrier_space(&mut self, name: &str, space: Space, span: Span) -> Reported {
+        let place = match space {
+            Space::Global => "global memory",
+            Space::Tensor => "tensor memory",
+            Space::Register => "registers",
+            Space::Param => "parameter memory",
+            Space::Shared => "shared memory",
+        };
+        let message = format!("`{name}` is in {place}; an mbarrier lives in shared memory");
         let error = Diagnostic::new("validate::mbarrier-space", message, span, "not in shared memory");
         self.report(error.with_help(format!("write `shared {name}: mbarrier;`")).with_rule("UB-M15"))
     }
@@ -500,7 +535,7 @@ impl Body<'_> {
             return Err(self.report(error.with_rule("AS-35")));
         }
         if element == ElementKind::Mbarrier && object.space != Space::Shared {
-            return Err(self.mbarrier_space(&object.name, view.of.place.0));
+            return Err(self.mbarrier_space(&object.name, object.space, view.of.place.0));
         }
         let offset =
             view.offset.as_ref().map(|offset| self.checker.evaluate(offset)).transpose()?.unwrap_or(0);
