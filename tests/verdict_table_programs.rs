@@ -149,6 +149,12 @@ kernel fresh {
     assert old == 5;
     st.weak.shared.u32 [s], 6;
 }
+kernel meets {
+    launch { ctas: 2, warps: 2, lanes: 2 }
+    griddepcontrol.wait;
+    bar.sync 0;
+    if ctaid == 0 && tid == 0 { st.weak.global.u32 [x], 1; }
+}
 kernel argument(N in 0..=3) { st.weak.global.u32 [x], N; }
 kernel bulk_store {
     shared tile: b128 = 7;
@@ -430,6 +436,7 @@ fn memory_of_a_kernel_lasts_shared_memory_does_not() {
         ),
         ("at once", "launch counts on a; launch counts on b;", RACE),
         ("shared memory", "launch fresh on a; launch fresh on b;", Fine),
+        ("warps of several lanes", "for i in 0..2 { launch meets on a PDL; }", Fine),
         (
             "an argument",
             "launch argument(K) on a; synchronize; let v = ld.weak.global.u32 [x]; assert v == K;",

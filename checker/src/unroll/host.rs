@@ -144,6 +144,7 @@ impl<'a> Unroller<'a> {
             env.set(parameter.register, value);
         }
         let host = (self.agent, self.position, std::mem::take(&mut self.iterations), self.kernel);
+        let path = self.aligned.replace_path(Vec::new());
         self.part = Some(what.kernel);
         self.kernel = kernel;
         for grid in self.host.grids[task].clone() {
@@ -167,6 +168,7 @@ impl<'a> Unroller<'a> {
             }
         }
         (self.agent, self.position, self.iterations, self.kernel) = host;
+        self.aligned.replace_path(path);
         self.part = None;
         Ok(())
     }

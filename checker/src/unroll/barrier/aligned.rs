@@ -41,6 +41,11 @@ impl AlignedLog {
     pub fn new(is_needed: bool) -> Self {
         Self { is_needed, ..Self::default() }
     }
+
+    /// Puts another way in the place of the current thread's, which it returns.
+    pub fn replace_path(&mut self, path: CodePath) -> CodePath {
+        std::mem::replace(&mut self.path, path)
+    }
 }
 
 impl Unroller<'_> {

@@ -21,8 +21,8 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     (
         "awaited values do not",
-        " | issue | completion | (rf & (W * AWAIT))\n",
-        " | issue | completion\n",
+        " | issue | completion | (rf & (W * AWAIT)) | syncapi",
+        " | issue | completion | syncapi",
         "awaited by a weak load",
     ),
     (
