@@ -16,7 +16,7 @@ pub use graph::{
     Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
     FinalGoal, FinalLook, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse, Obligation,
     ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role, Site,
-    TensorEvent, Wait,
+    SpaEvent, TensorEvent, Wait,
 };
 pub use hierarchy::{Hierarchy, Thread};
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};

@@ -196,6 +196,9 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
                 | BaseRelation::SameCta
                 | BaseRelation::SameHome
                 | BaseRelation::SameCluster
+                | BaseRelation::SameSm
+                | BaseRelation::SameChannel
+                | BaseRelation::SameDevice
         ),
         Some(RelationKind::Union(..)) => {
             let mut parts = Vec::new();

@@ -8,6 +8,7 @@ pub mod diagnostic;
 pub mod json;
 mod lifetime;
 mod operation;
+mod spa;
 pub mod summary;
 mod tensor_memory;
 pub mod trace;

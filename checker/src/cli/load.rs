@@ -11,11 +11,21 @@ const MODELS: &[(&str, &str)] = &[
     ("ptx.cat", include_str!("../../models/ptx.cat")),
     ("ptx-7.5.cat", include_str!("../../models/ptx-7.5.cat")),
     ("ptx-6.0.cat", include_str!("../../models/ptx-6.0.cat")),
+    ("spa-5.0.cat", include_str!("../../models/spa-5.0.cat")),
 ];
+
+/// The model of PTX that is meant if nothing is said.
+pub const DEFAULT_MODEL: &str = "ptx";
 
 /// Names of the models that come with Fencepost.
 pub fn model_names() -> Vec<&'static str> {
     MODELS.iter().map(|(file, _)| file.trim_end_matches(".cat")).collect()
+}
+
+/// The model that a program is for, unless the command line says otherwise.
+pub fn default_model(program: &Program) -> &'static str {
+    let is_spa = |kernel: &Kernel| kernel.launches.iter().any(|launch| launch.spa.is_some());
+    if program.kernels.iter().any(is_spa) { "spa-5.0" } else { DEFAULT_MODEL }
 }
 
 /// A file's text, or why there is none.

@@ -6,11 +6,13 @@
 //! A kernel's threads form a grid; those of a litmus test live where it says, each in a warp of its own and each CTA in a
 //! cluster of its own.
 
+mod spa;
+
 use super::{AgentId, CtaId};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch};
-use fencepost_dsl::vocabulary::Scope;
+use fencepost_dsl::vocabulary::{Client, Scope};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -42,6 +44,8 @@ pub struct Hierarchy {
     /// The threads of each CTA, ascending.
     ctas: IndexVec<CtaId, Vec<AgentId>>,
     cta_of: IndexVec<AgentId, CtaId>,
+    /// The last threads, if clients of an SPA machine take part: each in a CTA of its own, of no SM.
+    clients: Vec<Client>,
 }
 
 /// An asynchronous operation.
@@ -77,7 +81,12 @@ impl Hierarchy {
                 }
             }
         }
-        Self::of_threads(launch, threads)
+        let clients = spa::clients(launch);
+        for (number, _) in (0_u32..).zip(&clients) {
+            // Behind the last cluster: in no other thread's CTA.
+            threads.push(Thread { gpu: 0, cluster: launch.clusters + number, cta: 0, warp: 0, lane: 0 });
+        }
+        Self { clients, ..Self::of_threads(launch, threads) }
     }
 
     fn of_threads(launch: &Launch, threads: IndexVec<AgentId, Thread>) -> Self {
@@ -91,7 +100,8 @@ impl Hierarchy {
             cta_of.push(cta);
         }
         let n_threads = threads.len();
-        Self { launch: launch.clone(), threads, n_threads, operations: Vec::new(), ctas, cta_of }
+        let (launch, operations, clients) = (launch.clone(), Vec::new(), Vec::new());
+        Self { launch, threads, n_threads, operations, ctas, cta_of, clients }
     }
 
     /// A new agent for an operation that a thread starts.
@@ -212,6 +222,7 @@ impl Hierarchy {
             Coordinate::ClusterNctarank => launch.ctas,
             Coordinate::Gpuid => thread.gpu,
             Coordinate::Ngpuid => launch.gpus,
+            Coordinate::Client => self.client(agent).map_or(0, Client::number),
             Coordinate::Thread => agent.0,
         }
     }
@@ -220,6 +231,9 @@ impl Hierarchy {
     pub fn describe(&self, agent: AgentId) -> String {
         if let Some(operation) = self.operation(agent) {
             return format!("a {} of {}", operation.name, self.describe(operation.issuer));
+        }
+        if let Some(client) = self.client(agent) {
+            return client.title().to_owned();
         }
         let thread = self.threads[agent];
         let launch = &self.launch;

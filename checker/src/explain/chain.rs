@@ -5,6 +5,7 @@
 //! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain. What
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
+use super::spa::SpaReason;
 use crate::bits::BitMatrix;
 use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};
@@ -248,6 +249,8 @@ pub enum Reason {
         /// Where the end of the operation of (1) is known.
         known: Option<EventId>,
     },
+    /// Out of order on an SPA machine.
+    Spa(SpaReason),
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -274,6 +277,7 @@ impl Reason {
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
+            Self::Spa(reason) => reason.rules(),
             Self::NotCompleted { .. } => &["AS-2"],
             Self::NotCarried { .. } => &["MM-30"],
             Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
@@ -297,6 +301,7 @@ impl Reason {
             }
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
+            Self::Spa(reason) => reason.events(),
             Self::TensorOrder { earlier, later, known, .. } => {
                 [earlier, later].into_iter().chain(known).collect()
             }
@@ -663,6 +668,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Spa(_)
         | EventKind::Tensor(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait

@@ -152,6 +152,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch.spa.is_some() {
+        ("deadlock::stale-spin", vec!["SPA-R4", "SPA-4"])
     } else if looks().any(|look| look.is_weak) {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {

@@ -9,10 +9,10 @@ use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
+    MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
-use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -336,6 +336,11 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         .or((fence.is_some() || restricted.is_some() || is_signal).then_some(Proxy::Generic))
         .or(proxy_fence.and_then(ProxyFence::proxy))
         .or(matches!(event.kind, EventKind::AsyncFence(_)).then_some(Proxy::Async));
+    let spa = match &event.kind {
+        EventKind::Spa(event) => Some(event),
+        _ => None,
+    };
+    let membar = spa.and_then(SpaEvent::level);
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
     let write = init || matches!(event.kind, EventKind::Write(_));
@@ -374,6 +379,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Atomic => access.is_some_and(|a| a.atomic == AtomicClass::Atom),
         BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
         BaseSet::Await => read && event.role == Role::Await,
+        BaseSet::Spin => read && matches!(event.role, Role::Spin(_)),
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
         BaseSet::Signal => {
@@ -414,6 +420,13 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::TensorAllocate => event.kind.tensor() == Some(TensorEvent::Allocate),
         BaseSet::TensorRelinquish => event.kind.tensor() == Some(TensorEvent::Relinquish),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
+        BaseSet::MembarCta => membar == Some(MembarLevel::Cta),
+        BaseSet::MembarChannel => membar == Some(MembarLevel::Channel),
+        BaseSet::MembarGlobal => membar == Some(MembarLevel::Global),
+        BaseSet::MembarSystem => membar == Some(MembarLevel::System),
+        BaseSet::InvalidateData => spa.is_some_and(|event| event.invalidation().data),
+        BaseSet::InvalidateTexture => spa.is_some_and(|event| event.invalidation().texture),
+        BaseSet::InvalidateLine => matches!(spa, Some(SpaEvent::InvalidateLine(_))),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),
@@ -482,6 +495,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     for operations in by_mbarrier.values() {
         same_mbarrier.fill(operations, operations);
     }
+    let [same_sm, same_channel, same_device] = machine_pairs(graph);
     let identity = BitMatrix::identity(&all);
     let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
     vec![
@@ -493,9 +507,42 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::SameCta, same_cta),
         (BaseRelation::SameHome, same_home),
         (BaseRelation::SameCluster, same_cluster),
+        (BaseRelation::SameSm, same_sm),
+        (BaseRelation::SameChannel, same_channel),
+        (BaseRelation::SameDevice, same_device),
         (BaseRelation::SameScope, same_scope),
         (BaseRelation::Window, windows(graph)),
     ]
+}
+
+/// Which events are of one SM, virtual channel and device of an SPA machine. Nothing asks for them elsewhere.
+fn machine_pairs(graph: &EventGraph) -> [BitMatrix; 3] {
+    let n = graph.events.len();
+    let mut pairs = [BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n)];
+    if graph.hierarchy.launch.spa.is_none() {
+        return pairs;
+    }
+    let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let Some(agent) = event.agent else { continue };
+        by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);
+    }
+    for (&agent, events) in &by_agent {
+        for (&other, others) in &by_agent {
+            let distance = graph.hierarchy.membar_distance(agent, other);
+            let holds = [
+                graph.hierarchy.is_same_sm(agent, other),
+                distance <= MembarLevel::Channel,
+                distance <= MembarLevel::Global,
+            ];
+            for (relation, holds) in pairs.iter_mut().zip(holds) {
+                if holds {
+                    relation.fill(events, others);
+                }
+            }
+        }
+    }
+    pairs
 }
 
 /// Which events have the same home, and which are of one cluster. Without asynchronous operations nothing asks for them.

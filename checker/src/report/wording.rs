@@ -2,9 +2,9 @@
 
 use super::Case;
 use crate::encode::goal::MBARRIER;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, TensorEvent, UnknownKind};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, SpaEvent, TensorEvent, UnknownKind};
 use crate::explain::{
-    Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
+    Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -135,6 +135,8 @@ impl Words<'_> {
             | EventKind::MatrixFence
             | EventKind::Tensor(TensorEvent::FenceBefore | TensorEvent::FenceAfter)
             | EventKind::RestrictedFence(_) => "fence",
+            EventKind::Spa(SpaEvent::Membar { .. }) => "fence",
+            EventKind::Spa(SpaEvent::InvalidateAll(_) | SpaEvent::InvalidateLine(_)) => "invalidates",
             EventKind::Tensor(TensorEvent::Allocate) => "allocates",
             EventKind::Tensor(TensorEvent::Free) => "deallocates",
             EventKind::Tensor(TensorEvent::Relinquish) => "relinquishes",
@@ -187,6 +189,7 @@ impl Words<'_> {
                 self.thread(*a),
                 self.thread(*b)
             ),
+            Subject::Flag { name, pair: (a, b) } if name == OUT_OF_ORDER => self.out_of_order(*a, *b),
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
             }
@@ -255,9 +258,10 @@ impl Words<'_> {
         };
         sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
+        let who = if self.graph().hierarchy.launch.spa.is_some() { "the document" } else { "PTX" };
         sentences.extend(explanation.readings.iter().map(|reading| {
             format!(
-                "PTX leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
+                "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
                 reading.rule, reading.what, reading.variant
             )
         }));
@@ -416,6 +420,7 @@ impl Words<'_> {
                      between them in the CTA of {end}{elsewhere}"
                 )
             }
+            Reason::Spa(reason) => self.spa_reason(*reason),
             Reason::TensorOrder { earlier, later, missing, known } => {
                 self.tensor_order(*earlier, *later, *missing, *known)
             }
@@ -488,6 +493,7 @@ impl Words<'_> {
             | EventKind::AsyncFence(_)
             | EventKind::MatrixFence
             | EventKind::Tensor(_)
+            | EventKind::Spa(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }

@@ -1,7 +1,7 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, TensorEvent, TermKind,
+    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, SpaEvent, TensorEvent, TermKind,
     TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
@@ -140,6 +140,9 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Issue { .. } => "issue",
         EventKind::AsyncWait => "async-wait",
         EventKind::MatrixFence => "wgmma-fence",
+        EventKind::Spa(SpaEvent::Membar { .. }) => "membar",
+        EventKind::Spa(SpaEvent::InvalidateAll(_)) => "invalidate-all",
+        EventKind::Spa(SpaEvent::InvalidateLine(_)) => "invalidate-line",
         EventKind::Tensor(TensorEvent::FenceBefore) => "tcgen05-before",
         EventKind::Tensor(TensorEvent::FenceAfter) => "tcgen05-after",
         EventKind::Tensor(TensorEvent::Allocate) => "tcgen05-alloc",

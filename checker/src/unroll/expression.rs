@@ -7,7 +7,7 @@ use crate::event::{
 };
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
-    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
+    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, SpaOp, Reference, ReferenceId, Register, RegisterId,
     TensorOp, TensorProduct, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::Space;
@@ -366,7 +366,9 @@ impl Unroller<'_> {
                 Some(address) => address,
                 None => return String::new(),
             },
+            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => address,
             InstructionKind::SetMaxRegisters { .. }
+            | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_))
             | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence

@@ -109,6 +109,7 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         resident: false,
         span: span(),
         placement: None,
+        spa: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::program::{
     Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
     Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object,
-    Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp, Width,
+    Program, ProxyFenceKind, Register, RegisterId, SpaOp, Statement, StatementKind, TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -58,6 +58,9 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             launch.lanes,
             if launch.resident && launch.placement.is_none() { " resident" } else { "" }
         );
+    }
+    for (launch, spa) in kernel.launches.iter().filter_map(|launch| Some((launch, launch.spa?))) {
+        let _ = writeln!(out, "  machine of {} {spa:?}", launch.name);
     }
     for placement in kernel.launches.iter().filter_map(|launch| launch.placement.as_ref()).flatten() {
         let _ = writeln!(out, "    thread gpu {} cta {}", placement.gpu, placement.cta);
@@ -229,6 +232,8 @@ impl Names<'_> {
             InstructionKind::WarpSync { mask } => self.expression(mask),
             InstructionKind::Async(op) => self.asynchronous(op),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
+            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
+            InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }

@@ -17,6 +17,7 @@ pub use asynchronous::{
     TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
+pub use spa::SpaOpcode;
 
 mod access;
 mod asynchronous;
@@ -25,6 +26,7 @@ mod cluster;
 mod fence;
 mod mbarrier;
 mod proxy;
+mod spa;
 mod texture;
 
 /// A legal opcode.
@@ -99,6 +101,8 @@ pub enum Operation {
         /// `.inc`
         increase: bool,
     },
+    /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
+    Spa(SpaOpcode),
 }
 
 /// A proxy fence before its operands are looked at.
@@ -167,6 +171,9 @@ pub struct Rmw {
 
 /// Checks an opcode against PTX's rules and the target's floors.
 pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
+    if target.spa {
+        return spa::check(opcode);
+    }
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
@@ -188,6 +195,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
             asynchronous::check_replace(opcode, target)
         }
         "tensormap" => proxy::check_tensormap(opcode, target),
+        word if spa::is_known(word) => Err(spa::foreign(opcode)),
         _ => Err(unknown(opcode)),
     }
 }

@@ -338,6 +338,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Kernel, "kernel"),
     (Token::Use, "use"),
     (Token::Launch, "launch"),
+    (Token::Client, "client"),
     (Token::Global, "global"),
     (Token::Shared, "shared"),
     (Token::Param, "param"),

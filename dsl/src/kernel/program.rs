@@ -17,12 +17,14 @@ pub use asynchronous::{
     MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
 };
 pub use instruction::{AtomicOp, BarrierKind, BarrierReduction, Instruction, InstructionKind};
+pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
 
 mod asynchronous;
 mod instruction;
+mod spa;
 mod synchronization;
 
 define_id! {
@@ -151,6 +153,8 @@ pub struct Launch {
     pub span: Span,
     /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
     pub placement: Option<Vec<Placement>>,
+    /// Of a kernel for an SPA machine, where its CTAs run and who takes part besides; such a kernel is no PTX.
+    pub spa: Option<SpaLaunch>,
 }
 
 impl Launch {
@@ -166,6 +170,7 @@ impl Launch {
             resident: false,
             span,
             placement: None,
+            spa: None,
         }
     }
 }
@@ -434,6 +439,8 @@ pub enum Coordinate {
     Gpuid,
     /// Number of devices.
     Ngpuid,
+    /// 0 for a thread of an SM, else which client it is. No PTX register: `client` blocks of SPA kernels are chosen by it.
+    Client,
     /// Thread index in the launch. No PTX register: litmus tests choose each thread's code by it.
     Thread,
 }
@@ -455,6 +462,7 @@ impl Coordinate {
             | Self::Clusterid
             | Self::ClusterCtarank
             | Self::Gpuid
+            | Self::Client
             | Self::Thread => false,
         }
     }

@@ -23,6 +23,7 @@ mod kernel;
 mod mbarrier;
 mod memory;
 mod proxy;
+mod spa;
 mod statement;
 
 /// An error that has been reported already.

@@ -4,9 +4,9 @@
 //! nothing else changes. Positions are doubled to make room.
 
 use super::super::{Explanation, Reason, Subject};
-use crate::event::{Event, EventGraph, EventId, EventKind, Role, Site, SiteId};
+use crate::event::{Event, EventGraph, EventId, EventKind, Role, Site, SiteId, SpaEvent};
 use fencepost_dsl::kernel::program::AsyncSpace;
-use fencepost_dsl::vocabulary::Proxy;
+use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeSet;
 
 /// An added instruction.
@@ -18,7 +18,17 @@ pub struct Insertion {
     pub is_after: bool,
     /// What is added.
     pub text: String,
-    space: AsyncSpace,
+    /// What that is.
+    pub added: Added,
+}
+
+/// What can be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Added {
+    /// `fence.proxy.async`
+    AsyncFence(AsyncSpace),
+    /// `MEMBAR`
+    Membar(MembarLevel),
 }
 
 /// Insertions to try for a race between the generic and the async proxy.
@@ -46,7 +56,7 @@ pub fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Insertio
         {
             let space = space_of(graph, event, graph.hierarchy.issuer(agent));
             let text = format!("fence.proxy.async{}", space.suffix());
-            found.push(Insertion { site, is_after, text, space });
+            found.push(Insertion { site, is_after, text, added: Added::AsyncFence(space) });
         }
     }
     found
@@ -88,7 +98,12 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
         let position = if insertion.is_after { event.position + 1 } else { event.position.saturating_sub(1) };
         added.push(Event {
             position,
-            kind: EventKind::AsyncFence(insertion.space),
+            kind: match insertion.added {
+                Added::AsyncFence(space) => EventKind::AsyncFence(space),
+                Added::Membar(level) => {
+                    EventKind::Spa(SpaEvent::Membar { level, invalidation: Invalidation::default() })
+                }
+            },
             site: Some(site),
             ..event.clone()
         });

@@ -90,6 +90,7 @@ impl Body<'_> {
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
             Operation::Move => self.resolve_move(&site)?,
             Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
+            Operation::Spa(opcode) => self.resolve_spa(&site, opcode)?,
             Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
         let opcode_span = site.opcode.span;
@@ -162,6 +163,9 @@ impl Body<'_> {
             && ty.width != width
         {
             let name = &memory.name.text;
+            if self.checker.target.spa {
+                return Err(self.spa_width(site, name, (&address, width), (ty, span)));
+            }
             let message = format!("`{name}` has elements of {width} bits, `.{ty}` accesses {}", ty.width);
             let error =
                 Diagnostic::new("validate::type-mismatch", message, span, format!("{} bits", ty.width))
@@ -405,6 +409,9 @@ impl Body<'_> {
         op: &str,
         default_kind: char,
     ) -> String {
+        if self.checker.target.spa {
+            return self.spa_text(site, access, width, op);
+        }
         let mut text = site.opcode.mnemonic.to_owned();
         let proxy = self.proxy_of(address);
         if matches!(proxy, Proxy::Texture | Proxy::Surface) {

@@ -70,7 +70,7 @@ impl Body<'_> {
             Ast::Reachable(condition) => self.resolve_claim(condition, span, StatementKind::Reachable),
             Ast::Error => {}
             Ast::Return(_) => self.misplaced(span, "`return` can only be the last statement of a function"),
-            Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) => {
+            Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) | Ast::Client { .. } => {
                 self.misplaced(span, "this belongs to the kernel itself, not into a block or function");
             }
         }
@@ -80,7 +80,7 @@ impl Body<'_> {
         self.report(Diagnostic::new("resolve::misplaced-statement", message, span, "not here"));
     }
 
-    fn resolve_block(&mut self, block: &ast::Block) -> Vec<Statement> {
+    pub(super) fn resolve_block(&mut self, block: &ast::Block) -> Vec<Statement> {
         let (statements, ()) = self.collect(|body| {
             body.scoped(|body| {
                 for statement in &block.statements {
