@@ -5,6 +5,7 @@
 
 pub mod asynchronous;
 pub mod shapes;
+pub mod spa;
 pub mod synchronization;
 
 use crate::litmus::shipped_model;

@@ -300,6 +300,31 @@ impl Story<'_> {
         }
     }
 
+    /// Which caches an event invalidates, as far as that is about what a load accesses.
+    fn invalidates(&self, event: EventId, load: EventId) -> (bool, bool) {
+        match &self.graph.events[event].kind {
+            EventKind::Spa(SpaEvent::InvalidateLine(_)) => {
+                (self.order(BaseRelation::SameLocation).contains(event, load), false)
+            }
+            EventKind::Spa(spa) => (spa.invalidation().data, spa.invalidation().texture),
+            _ => (false, false),
+        }
+    }
+
+    /// Whether a leg has an invalidation for a load that comes after a `MEMBAR` after the signal, or is part of one.
+    fn refreshes_in(&self, leg: Leg, load: EventId) -> bool {
+        let po = self.order(BaseRelation::ProgramOrder);
+        let is_texture = through_l1(self.graph, load) == Some(Proxy::Texture);
+        let membars = self.membars(leg.start, leg.end);
+        let executed = self.witness.execution.executed.iter();
+        let mut within = executed.filter(|&event| po.contains(leg.start, event) && po.contains(event, leg.end));
+        within.any(|event| {
+            let (data, texture) = self.invalidates(event, load);
+            let is_meant = if is_texture { texture } else { data };
+            is_meant && membars.iter().any(|&(membar, _)| membar == event || po.contains(membar, event))
+        })
+    }
+
     /// Whether the load at the end may come from an L1 that was filled before.
     fn stale(&self, legs: &[Leg], a: EventId, b: EventId) -> Option<SpaReason> {
         let path = through_l1(self.graph, b)?;
@@ -310,20 +335,20 @@ impl Story<'_> {
         if !is_texture && self.graph.hierarchy.is_same_sm(writer, reader) {
             return None;
         }
+        let own_legs = legs.iter().rev().take_while(|leg| {
+            self.graph.events[leg.start]
+                .agent
+                .is_some_and(|own| self.graph.hierarchy.is_same_sm(own, reader))
+        });
+        if own_legs.into_iter().any(|leg| self.refreshes_in(*leg, b)) {
+            return None;
+        }
         let po = self.order(BaseRelation::ProgramOrder);
         let signal = legs.last().map_or(a, |leg| leg.start);
         let membars = self.membars(signal, b);
         let mut nearby: Option<(EventId, Useless)> = None;
         for event in self.witness.execution.executed.iter() {
-            let EventKind::Spa(spa) = &self.graph.events[event].kind else { continue };
-            let (data, texture) = match spa {
-                SpaEvent::InvalidateLine(_) => {
-                    (self.order(BaseRelation::SameLocation).contains(event, b), false)
-                }
-                SpaEvent::Membar { .. } | SpaEvent::InvalidateAll(_) => {
-                    (spa.invalidation().data, spa.invalidation().texture)
-                }
-            };
+            let (data, texture) = self.invalidates(event, b);
             if !data && !texture {
                 continue;
             }

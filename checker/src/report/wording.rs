@@ -571,7 +571,9 @@ impl Words<'_> {
         } else {
             ""
         };
-        format!("{todo} (checked: with this change no race{assertions} is left{bound}{caveat})")
+        let race =
+            if self.graph().hierarchy.launch.spa.is_some() { "nothing out of order" } else { "no race" };
+        format!("{todo} (checked: with this change {race}{assertions} is left{bound}{caveat})")
     }
 }
 
@@ -597,9 +599,10 @@ pub fn number(value: u128) -> String {
     if value < 1 << 16 { value.to_string() } else { format!("{value} ({value:#x})") }
 }
 
-/// `data races` and so on.
-pub fn property(property: Property) -> &'static str {
+/// `data races` and so on; SPA machines know no races, only what is seen out of order.
+pub fn property(property: Property, is_spa: bool) -> &'static str {
     match property {
+        Property::Race if is_spa => "order",
         Property::Race => "data races",
         Property::Assert => "assertions",
         Property::Deadlock => "deadlock",
@@ -612,8 +615,9 @@ pub fn property(property: Property) -> &'static str {
 }
 
 /// What a proof of the property says.
-pub fn proved(property: Property) -> &'static str {
+pub fn proved(property: Property, is_spa: bool) -> &'static str {
     match property {
+        Property::Race if is_spa => "nothing seen out of order",
         Property::Race => "no data race",
         Property::Assert => "no failed assertion",
         Property::Deadlock => "no deadlock",

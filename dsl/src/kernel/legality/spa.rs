@@ -199,7 +199,7 @@ fn check_atomic(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
     };
     if opcode.mnemonic == "RED" && matches!(rmw.op, AtomicOp::Exchange | AtomicOp::CompareAndSwap) {
         let message = "`RED` gives no result, so it cannot exchange";
-        let error = Diagnostic::new("validate::reduction-operation", message, rmw.span, "needs a result");
+        let error = Diagnostic::new("validate::illegal-operation", message, rmw.span, "needs a result");
         return Err(error.with_help(format!("write `ATOM.{}`", rmw.name.to_uppercase())));
     }
     let kind = match rmw.op {
