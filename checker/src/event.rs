@@ -9,6 +9,7 @@
 pub mod cell;
 pub mod graph;
 pub mod hierarchy;
+pub mod spa;
 pub mod support;
 pub mod term;
 
@@ -16,9 +17,10 @@ pub use graph::{
     Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
     FinalGoal, FinalLook, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse, Obligation,
     ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role, Site,
-    SpaEvent, TensorEvent, Wait,
+    TensorEvent, Wait,
 };
 pub use hierarchy::{Hierarchy, Thread};
+pub use spa::SpaEvent;
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 
 use fencepost_dsl::define_id;

@@ -7,6 +7,7 @@
 pub mod algebra;
 pub mod base;
 pub mod execution;
+pub mod machine;
 pub mod overlap;
 pub mod tighten;
 pub mod window;

@@ -1,6 +1,7 @@
 //! What a run claims, and what it does not.
 
 use crate::event::{EventGraph, EventKind};
+use crate::explain::Reading;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
@@ -183,6 +184,8 @@ pub struct Outcome {
     pub condition: Option<ConditionResult>,
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
     pub ignored_proxies: Vec<Proxy>,
+    /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
+    pub assumptions: Vec<Reading>,
     /// Sizes and times.
     pub statistics: Statistics,
 }

@@ -10,7 +10,7 @@ use crate::explain::{self, Explanation, Reading, reading, repair};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
 use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::{Launch, Program};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -310,7 +310,10 @@ fn decide(
         let kernel = &program.kernels[kernel];
         let result = catch_unwind(AssertUnwindSafe(|| {
             let start = clock();
-            let outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
+            let mut outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
+            if let Some(name) = &name {
+                outcome.assumptions = assumptions(&program, kernel, &outcome, name, &own_config)?;
+            }
             let explanations = explain_all(&outcome, &model, &own_config, clock() - start, name.as_deref())?;
             Ok((outcome, explanations))
         }));
@@ -370,6 +373,30 @@ fn wider_readings(name: &str) -> Vec<(Reading, MemoryModel)> {
     reading::wider(name).iter().filter_map(load).collect()
 }
 
+/// What a proof takes for granted: the variants of the model that order less, under which it is none.
+fn assumptions(
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &Outcome,
+    name: &str,
+    config: &Config,
+) -> Result<Vec<Reading>, CheckError> {
+    let mut found = Vec::new();
+    let is_proof = matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
+    for reading in reading::narrower(name).iter().filter(|_| is_proof) {
+        if !explain::spa::may_rest_on(&outcome.graph, reading.variant) {
+            continue;
+        }
+        let variants = [reading.variant.to_owned()];
+        let Ok(model) = load::model(&mut SourceMap::default(), name, &variants) else { continue };
+        let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
+        if check(program, kernel, &outcome.launch, &model, &config)?.verdict == Verdict::Violated {
+            found.push(*reading);
+        }
+    }
+    Ok(found)
+}
+
 /// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
 fn explain_all(
     outcome: &Outcome,
@@ -417,6 +444,7 @@ fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
         ignored_proxies: Vec::new(),
         raise_limit: None,
         condition: None,
+        assumptions: Vec::new(),
         statistics: Statistics::default(),
     }
 }

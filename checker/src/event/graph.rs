@@ -1,13 +1,13 @@
 //! Events and the graph that holds them.
 
 use super::{
-    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
+    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef, UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::kernel::program::{
     AsyncSpace, FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId,
 };
-use fencepost_dsl::vocabulary::{FenceSem, Invalidation, MembarLevel, Proxy, ProxyFence, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 use fencepost_dsl::{IndexVec, Span};
 use std::sync::Arc;
 
@@ -359,39 +359,6 @@ pub enum TensorEvent {
     Free,
     /// `tcgen05.relinquish_alloc_permit`.
     Relinquish,
-}
-
-/// What a thread does about the order of its accesses and about L1 caches (§7).
-#[derive(Clone, Debug)]
-pub enum SpaEvent {
-    /// `MEMBAR`.
-    Membar {
-        /// How far it reaches.
-        level: MembarLevel,
-        /// What it invalidates between what comes before and what comes after (SPA-5).
-        invalidation: Invalidation,
-    },
-    /// `CCTL.D.IVALL`, `CCTLT.IVALL`.
-    InvalidateAll(Invalidation),
-    /// `CCTL.IV`, with what it would access.
-    InvalidateLine(Access),
-}
-
-impl SpaEvent {
-    /// The level, if it is a `MEMBAR`.
-    pub fn level(&self) -> Option<MembarLevel> {
-        match self {
-            Self::Membar { level, .. } => Some(*level),
-            Self::InvalidateAll(_) | Self::InvalidateLine(_) => None,
-        }
-    }
-    /// What it invalidates as a whole.
-    pub fn invalidation(&self) -> Invalidation {
-        match self {
-            Self::Membar { invalidation, .. } | Self::InvalidateAll(invalidation) => *invalidation,
-            Self::InvalidateLine(_) => Invalidation::default(),
-        }
-    }
 }
 
 /// A fence of one direction that is about some operations only (FN-27).

@@ -29,6 +29,11 @@ pub fn wider(model: &str) -> &'static [Reading] {
     }
 }
 
+/// The variants of a model that order less than it does by an assumption of ours.
+pub fn narrower(model: &str) -> &'static [Reading] {
+    if model == "spa-5.0" { super::spa::NARROWER } else { &[] }
+}
+
 /// Variants of `ptx` that order more, for asynchronous operations.
 const WIDER: &[Reading] = &[
     Reading {

@@ -1,6 +1,7 @@
 //! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
 
 use super::MayMust;
+use super::machine::machine_pairs;
 use super::overlap::{Overlap, complete_overlap, overlap};
 use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
@@ -513,36 +514,6 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::SameScope, same_scope),
         (BaseRelation::Window, windows(graph)),
     ]
-}
-
-/// Which events are of one SM, virtual channel and device of an SPA machine. Nothing asks for them elsewhere.
-fn machine_pairs(graph: &EventGraph) -> [BitMatrix; 3] {
-    let n = graph.events.len();
-    let mut pairs = [BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n)];
-    if graph.hierarchy.launch.spa.is_none() {
-        return pairs;
-    }
-    let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();
-    for (id, event) in graph.events.iter_enumerated() {
-        let Some(agent) = event.agent else { continue };
-        by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);
-    }
-    for (&agent, events) in &by_agent {
-        for (&other, others) in &by_agent {
-            let distance = graph.hierarchy.membar_distance(agent, other);
-            let holds = [
-                graph.hierarchy.is_same_sm(agent, other),
-                distance <= MembarLevel::Channel,
-                distance <= MembarLevel::Global,
-            ];
-            for (relation, holds) in pairs.iter_mut().zip(holds) {
-                if holds {
-                    relation.fill(events, others);
-                }
-            }
-        }
-    }
-    pairs
 }
 
 /// Which events have the same home, and which are of one cluster. Without asynchronous operations nothing asks for them.

@@ -66,8 +66,19 @@ pub fn line(case: &Case<'_>) -> String {
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
 }
 
-/// What the verdict takes for granted about proxies.
+/// What the verdict takes for granted.
 pub fn notes(case: &Case<'_>) -> Vec<String> {
+    let assumptions = case.outcome.assumptions.iter().map(|reading| {
+        format!(
+            "this rests on an assumption ({}): {}; with `--variant {}`, under which it does not, it is violated",
+            reading.rule, reading.what, reading.variant
+        )
+    });
+    assumptions.chain(about_proxies(case)).collect()
+}
+
+/// … about proxies.
+fn about_proxies(case: &Case<'_>) -> Vec<String> {
     let list = |proxies: &[Proxy]| proxies.iter().map(Proxy::to_string).collect::<Vec<_>>().join(" and ");
     let ignored = &case.outcome.ignored_proxies;
     if !ignored.is_empty() {
@@ -80,6 +91,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
     }
     let mut used: Vec<Proxy> = proxies(&case.outcome.graph).into_iter().collect();
     used.retain(|&proxy| proxy != Proxy::Generic);
+    // SPA machines have a texture path of their own.
     if used.is_empty() || case.kernel.condition.is_some() || case.outcome.launch.spa.is_some() {
         return Vec::new();
     }
