@@ -48,8 +48,9 @@ fn trials_of(story: &Path, models: &Arc<Models>) -> Vec<Trial> {
     for path in kernels_of(story) {
         let models = Arc::clone(models);
         let label = format!("{name}/{}", file_name(&path));
-        trials
-            .push(Trial::test(label, move || on_a_large_stack(move || kernel_is_as_expected(&path, &models))));
+        trials.push(Trial::test(label, move || {
+            on_a_large_stack(move || kernel_is_as_expected(&path, &models))
+        }));
     }
     trials
 }

@@ -41,7 +41,9 @@ fn agree_under(reading: Reading) {
         }
     }
     let variants = variants(reading);
-    println!("oracle: {same} of {n} programs the same under {variants:?}, {large} too large, more in {surplus:?}");
+    println!(
+        "oracle: {same} of {n} programs the same under {variants:?}, {large} too large, more in {surplus:?}"
+    );
     let shown: Vec<String> = complaints.iter().take(5).cloned().collect();
     assert!(complaints.is_empty(), "{variants:?}: {} complaints\n{}", complaints.len(), shown.join("\n"));
     assert!(same * 10 >= n * 8, "most programs have the same outcomes");
@@ -91,21 +93,15 @@ fn another_reading_is_noticed() {
                     Op::Membar(2, false, false),
                     Op::Store(1, Value::Constant(2)),
                 ],
-                vec![
-                    Op::Load(Path::Past, 0, 1),
-                    Op::Membar(2, false, false),
-                    Op::Load(Path::Data, 1, 0),
-                ],
+                vec![Op::Load(Path::Past, 0, 1), Op::Membar(2, false, false), Op::Load(Path::Data, 1, 0)],
             ],
             2,
         );
         let plays = std::iter::once(on_one_sm).chain(std::iter::repeat_with(|| random_play(&mut dice)));
-        let is_noticed = plays.take(400).any(|play| {
-            match compare(&play, reading, &model) {
-                Ok(Comparison::More(_)) => expected_surplus(&play, usual).is_none(),
-                Ok(Comparison::Same(_) | Comparison::TooLarge) => false,
-                Err(_) => true,
-            }
+        let is_noticed = plays.take(400).any(|play| match compare(&play, reading, &model) {
+            Ok(Comparison::More(_)) => expected_surplus(&play, usual).is_none(),
+            Ok(Comparison::Same(_) | Comparison::TooLarge) => false,
+            Err(_) => true,
         });
         assert!(is_noticed, "{:?}", variants(reading));
     }

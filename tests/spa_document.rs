@@ -250,7 +250,8 @@ fn about_caches() -> Vec<Sentence> {
         )
     };
     let texture = |invalidation: &str, load: &str| {
-        let text = consumer(&format!("await LD.CV [flag] == 1; MEMBAR.VC{invalidation}; {load} assert v == 7;"));
+        let text =
+            consumer(&format!("await LD.CV [flag] == 1; MEMBAR.VC{invalidation}; {load} assert v == 7;"));
         text.replace("    global flag", "    texture sampled: u32 alias data;\n    global flag")
     };
     let data = "let v = LD [data];";
@@ -392,9 +393,8 @@ fn the_cheapest_level_that_does_is_advised() {
         .iter()
         .flat_map(|finding| explain(&outcome.graph, &spa_model(&[]), finding).reasons)
         .collect();
-    let is_lowest = |reason: &Reason| {
-        matches!(reason, Reason::Spa(SpaReason::NoMembar { needed: MembarLevel::Cta, .. }))
-    };
+    let is_lowest =
+        |reason: &Reason| matches!(reason, Reason::Spa(SpaReason::NoMembar { needed: MembarLevel::Cta, .. }));
     assert!(reasons.iter().any(is_lowest), "{reasons:?}");
     assert!(MembarLevel::ALL.is_sorted());
 }

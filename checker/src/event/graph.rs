@@ -1,7 +1,8 @@
 //! Events and the graph that holds them.
 
 use super::{
-    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef, UnknownId,
+    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef,
+    UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::kernel::program::{

@@ -49,20 +49,16 @@ pub const NARROWER: &[Reading] = &[
         rule: "A-51",
         what: "a store updates the L1 of its SM for all CTAs there",
     },
-    Reading {
-        variant: "bar-orders-nothing",
-        rule: "SPA-3",
-        what: "`BAR.SYNC` orders memory within its CTA",
-    },
+    Reading { variant: "bar-orders-nothing", rule: "SPA-3", what: "`BAR.SYNC` orders memory within its CTA" },
 ];
 
 /// Whether a launch has what a variant that orders less is about.
 pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
     let mut events = graph.events.iter();
     match variant {
-        "atomics-leave-l1" => events.any(|event| {
-            event.kind.access().is_some_and(|access| access.atomic != AtomicClass::None)
-        }),
+        "atomics-leave-l1" => {
+            events.any(|event| event.kind.access().is_some_and(|access| access.atomic != AtomicClass::None))
+        }
         "sm-shares-nothing" => {
             let launch = &graph.hierarchy.launch;
             launch.spa.is_some_and(|spa| spa.sms < launch.ctas)
@@ -146,7 +142,8 @@ impl SpaReason {
 pub fn explain(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
     let reasons = Story { graph, witness }.reasons(a, b);
     let is_some = |wanted: fn(&SpaReason) -> bool| reasons.iter().any(wanted);
-    let (code, rule) = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. })) {
+    let (code, rule) = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. }))
+    {
         ("race::missing-membar", "SPA-R3")
     } else if is_some(|reason| matches!(reason, SpaReason::LevelTooLow { .. })) {
         ("race::membar-level-too-small", "SPA-R2")
@@ -246,7 +243,8 @@ impl Story<'_> {
                 return self.way(&known, a, start, b);
             }
             for end in po.successors(start) {
-                let hops = rf.successors(end).filter(|&read| external.contains(end, read) && !self.is_retry(read));
+                let hops =
+                    rf.successors(end).filter(|&read| external.contains(end, read) && !self.is_retry(read));
                 for next in hops.chain(bar.successors(end)) {
                     if next != a && !known.contains_key(&next) {
                         known.insert(next, (start, end));
@@ -351,7 +349,8 @@ impl Story<'_> {
         let is_texture = through_l1(self.graph, load) == Some(Proxy::Texture);
         let membars = self.membars(leg.start, leg.end);
         let executed = self.witness.execution.executed.iter();
-        let mut within = executed.filter(|&event| po.contains(leg.start, event) && po.contains(event, leg.end));
+        let mut within =
+            executed.filter(|&event| po.contains(leg.start, event) && po.contains(event, leg.end));
         within.any(|event| {
             let (data, texture) = self.invalidates(event, load);
             let is_meant = if is_texture { texture } else { data };
@@ -370,9 +369,7 @@ impl Story<'_> {
             return None;
         }
         let own_legs = legs.iter().rev().take_while(|leg| {
-            self.graph.events[leg.start]
-                .agent
-                .is_some_and(|own| self.graph.hierarchy.is_same_sm(own, reader))
+            self.graph.events[leg.start].agent.is_some_and(|own| self.graph.hierarchy.is_same_sm(own, reader))
         });
         if own_legs.into_iter().any(|leg| self.refreshes_in(*leg, b)) {
             return None;
@@ -387,7 +384,10 @@ impl Story<'_> {
                 continue;
             }
             let is_own = self.graph.events[event].agent == Some(reader);
-            let useless = if !self.graph.events[event].agent.is_some_and(|own| self.graph.hierarchy.is_same_sm(own, reader)) {
+            let useless = if !self.graph.events[event]
+                .agent
+                .is_some_and(|own| self.graph.hierarchy.is_same_sm(own, reader))
+            {
                 Useless::OtherSm
             } else if is_texture != texture && is_texture == data {
                 Useless::OtherCache

@@ -13,11 +13,17 @@ impl Words<'_> {
         let (first, second) = (self.thread(a), self.thread(b));
         let reads = |event: EventId| matches!(self.graph().events[event].kind, EventKind::Read(_));
         if reads(b) {
-            format!("{second} may read {object} as it was before {first} wrote it, although it was handed what comes after")
+            format!(
+                "{second} may read {object} as it was before {first} wrote it, although it was handed what comes after"
+            )
         } else if reads(a) {
-            format!("{first} may read in {object} what {second} writes only after it was handed what comes after that read")
+            format!(
+                "{first} may read in {object} what {second} writes only after it was handed what comes after that read"
+            )
         } else {
-            format!("{second} may write {object} ahead of {first}, although it was handed what comes after that write")
+            format!(
+                "{second} may write {object} ahead of {first}, although it was handed what comes after that write"
+            )
         }
     }
 
@@ -75,7 +81,9 @@ impl Words<'_> {
                     format!("; {what} of {} is about the L1 of another SM", self.thread(event))
                 }
                 Useless::OtherCache => format!("; {what} is about the other L1"),
-                Useless::TooEarly => format!("; {what} comes before the signal is known, or in no order with it"),
+                Useless::TooEarly => {
+                    format!("; {what} comes before the signal is known, or in no order with it")
+                }
                 Useless::TooLate => format!("; {what} comes after the load"),
             }
         });

@@ -2,9 +2,12 @@
 
 use super::Case;
 use crate::encode::goal::MBARRIER;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, SpaEvent, TensorEvent, UnknownKind};
+use crate::event::{
+    AgentId, EventGraph, EventId, EventKind, MbarrierRole, SpaEvent, TensorEvent, UnknownKind,
+};
 use crate::explain::{
-    Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
+    Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED,
+    TENSORMAP,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;

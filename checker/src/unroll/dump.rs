@@ -1,8 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, SpaEvent, TensorEvent, TermKind,
-    TermPool, TermRef,
+    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, SpaEvent, TensorEvent,
+    TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;

@@ -7,8 +7,8 @@ use crate::event::{
 };
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
-    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, SpaOp, Reference, ReferenceId, Register, RegisterId,
-    TensorOp, TensorProduct, UnaryOp, Width,
+    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
+    SpaOp, TensorOp, TensorProduct, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::Space;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};

@@ -24,9 +24,10 @@ pub type Writers = BTreeMap<LocationId, BTreeSet<Option<u32>>>;
 ///
 /// Which threads write is known only after all have run, so they run again then.
 pub fn writers(graph: &EventGraph) -> Option<Writers> {
-    let waits_on_cached = graph.blocked.iter().any(
-        |blocked| matches!(&blocked.wait, Wait::Memory(looks) if looks.iter().any(|look| look.is_weak)),
-    );
+    let waits_on_cached = graph
+        .blocked
+        .iter()
+        .any(|blocked| matches!(&blocked.wait, Wait::Memory(looks) if looks.iter().any(|look| look.is_weak)));
     if graph.hierarchy.launch.spa.is_none() || !waits_on_cached {
         return None;
     }

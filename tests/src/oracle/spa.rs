@@ -232,8 +232,9 @@ fn ask(
 ) -> Result<(Vec<String>, bool), String> {
     let final_block = final_block(expected, usize::MAX).replace("[x] != [x]", "[x0] != [x0]");
     let text = format!("{open_text}{final_block}}}\n");
-    let program = load(&mut SourceMap::default(), "spa.fence", &mut |_| Ok(text.clone()), &LoadOptions::default())
-        .map_err(|errors| format!("{:#?}\n{text}", errors.first()))?;
+    let program =
+        load(&mut SourceMap::default(), "spa.fence", &mut |_| Ok(text.clone()), &LoadOptions::default())
+            .map_err(|errors| format!("{:#?}\n{text}", errors.first()))?;
     let kernel = &program.kernels[0];
     let mut config = config(Treatment::DEFAULT);
     config.properties = vec![Property::Assert, Property::Reachable];
@@ -297,8 +298,7 @@ pub fn random_play(dice: &mut Dice) -> Play {
     // Stores of one thread and texture loads of the same bytes are not compared.
     let texture_of = dice.is(5).then(|| usize::try_from(dice.below(n_threads as u64)).unwrap_or(0));
     let shapes: Vec<&[&str]> = SHAPES.iter().copied().filter(|shape| shape.len() == n_threads).collect();
-    let shape = (!dice.is(3))
-        .then(|| shapes[usize::try_from(dice.below(shapes.len() as u64)).unwrap_or(0)]);
+    let shape = (!dice.is(3)).then(|| shapes[usize::try_from(dice.below(shapes.len() as u64)).unwrap_or(0)]);
     let mut stored = 0;
     let mut threads = Vec::new();
     for thread in 0..n_threads {

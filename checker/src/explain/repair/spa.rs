@@ -78,7 +78,9 @@ pub(super) fn apply(graph: &mut EventGraph, edits: &[SpaEdit]) -> Vec<Change> {
             SpaEdit::Raise(site, _) | SpaEdit::Invalidate(site, _) | SpaEdit::PastL1(site) => site,
         };
         let mut after = None;
-        for event in graph.events.ids().filter(|&event| graph.events[event].site == Some(site)).collect::<Vec<_>>() {
+        for event in
+            graph.events.ids().filter(|&event| graph.events[event].site == Some(site)).collect::<Vec<_>>()
+        {
             match (&mut graph.events[event].kind, edit) {
                 (EventKind::Spa(SpaEvent::Membar { level, invalidation }), _) => {
                     match edit {
@@ -89,7 +91,8 @@ pub(super) fn apply(graph: &mut EventGraph, edits: &[SpaEdit]) -> Vec<Change> {
                         }
                         SpaEdit::PastL1(_) => {}
                     }
-                    let suffix = invalidation.suffix().map_or_else(String::new, |suffix| format!(".{suffix}"));
+                    let suffix =
+                        invalidation.suffix().map_or_else(String::new, |suffix| format!(".{suffix}"));
                     after = Some(format!("MEMBAR.{level}{suffix}"));
                 }
                 (EventKind::Read(access), SpaEdit::PastL1(_)) => {
@@ -101,7 +104,11 @@ pub(super) fn apply(graph: &mut EventGraph, edits: &[SpaEdit]) -> Vec<Change> {
         }
         if let Some(after) = after {
             let before = graph.sites[site].text.clone();
-            changes.entry(site).and_modify(|change| change.after = after.clone()).or_insert(Change { site, before, after });
+            changes.entry(site).and_modify(|change| change.after = after.clone()).or_insert(Change {
+                site,
+                before,
+                after,
+            });
         }
     }
     changes.into_values().collect()

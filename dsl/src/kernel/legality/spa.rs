@@ -5,8 +5,8 @@
 
 use super::access::OPERATIONS;
 use super::{
-    Access, AtomicOp, BarrierForm, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, set_once,
-    unknown_modifier,
+    Access, AtomicOp, BarrierForm, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem,
+    set_once, unknown_modifier,
 };
 use crate::kernel::suggest::suggest;
 use crate::vocabulary::{Invalidation, MembarLevel, Proxy};
@@ -188,7 +188,8 @@ fn check_atomic(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
             set_once(&mut bits, width, modifier)?;
         } else {
             let known: Vec<String> = OPERATIONS.iter().map(|(name, _)| name.to_uppercase()).collect();
-            let known: Vec<&str> = known.iter().map(String::as_str).chain(["32", "64", "S32", "S64"]).collect();
+            let known: Vec<&str> =
+                known.iter().map(String::as_str).chain(["32", "64", "S32", "S64"]).collect();
             return Err(unknown_modifier(opcode, modifier, &known));
         }
     }
@@ -265,7 +266,11 @@ fn check_cache_control(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
 
 fn check_barrier(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
     if opcode.text == "BAR.SYNC" {
-        return Ok(Operation::Barrier { text: opcode.text.to_owned(), form: BarrierForm::Sync, aligned: true });
+        return Ok(Operation::Barrier {
+            text: opcode.text.to_owned(),
+            form: BarrierForm::Sync,
+            aligned: true,
+        });
     }
     let message = format!("`{}` is not checked by this version", opcode.text);
     Err(Diagnostic::new("unsupported::instruction", message, opcode.span, "not `BAR.SYNC`")

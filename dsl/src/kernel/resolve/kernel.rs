@@ -180,7 +180,9 @@ impl Body<'_> {
         if let (true, Some((_, place))) = (self.checker.target.spa, sizes[1]) {
             let message = "these machines have no clusters";
             let error = Diagnostic::new("validate::launch-dimension", message, place, "not for `spa_50`");
-            return Err(self.report(error.with_help("say how many `ctas` there are, and on how many `sms` they run")));
+            return Err(
+                self.report(error.with_help("say how many `ctas` there are, and on how many `sms` they run"))
+            );
         }
         // All products are below the limits checked above, so each factor is.
         let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);

@@ -138,12 +138,14 @@ impl Body<'_> {
         let mut words: Vec<&str> = site.opcode.text.split('.').collect();
         words.retain(|word| !matches!(*word, "U8" | "S8" | "U16" | "S16" | "32" | "U32" | "64" | "U64"));
         let opcode = words.join(".") + spa_suffix(width);
-        let message = format!("`{name}` has elements of {width} bits, `{}` accesses {}", site.opcode.text, ty.width);
+        let message =
+            format!("`{name}` has elements of {width} bits, `{}` accesses {}", site.opcode.text, ty.width);
         let error = Diagnostic::new("validate::type-mismatch", message, span, format!("{} bits", ty.width));
         self.report(
-            error
-                .with_label(address.span, format!("{width} bits"))
-                .with_help(format!("write `{opcode}`, or declare a view: `view … : u{} of {name};`", ty.width)),
+            error.with_label(address.span, format!("{width} bits")).with_help(format!(
+                "write `{opcode}`, or declare a view: `view … : u{} of {name};`",
+                ty.width
+            )),
         )
     }
 
@@ -186,8 +188,12 @@ impl Body<'_> {
                 let (address, _) = self.resolve_address(memory)?;
                 if self.proxy_of(&address) != Proxy::Generic {
                     let message = format!("`{}` is read through the texture L1", memory.name.text);
-                    let error =
-                        Diagnostic::new("validate::cache-control", message, address.span, "not in the data L1");
+                    let error = Diagnostic::new(
+                        "validate::cache-control",
+                        message,
+                        address.span,
+                        "not in the data L1",
+                    );
                     let help = "write `CCTLT.IVALL`, which invalidates all of the texture L1";
                     return Err(self.report(error.with_help(help).with_rule("SPA-5")));
                 }
@@ -208,19 +214,23 @@ impl Body<'_> {
         if !self.checker.target.spa {
             let message = "a PTX kernel has no `client` blocks";
             let error = Diagnostic::new("validate::spa-client", message, place, "of SPA machines only");
-            let help = "PTX's model is about GPU threads; leave it out, or write `//! target spa_50` at the top";
+            let help =
+                "PTX's model is about GPU threads; leave it out, or write `//! target spa_50` at the top";
             return Err(self.report(error.with_help(help).with_rule("SPA-2")));
         }
         let Some(client) = Client::ALL.into_iter().find(|client| client.name() == name.text) else {
             let message = format!("there is no client `{}`", name.text);
             let error = Diagnostic::new("validate::spa-client", message, place, "unknown client");
-            return Err(self.report(error.with_help("clients are `copy_engine` and `host`").with_rule("SPA-2")));
+            return Err(
+                self.report(error.with_help("clients are `copy_engine` and `host`").with_rule("SPA-2"))
+            );
         };
         let statements = self.resolve_block(block);
         if let Some(at) = find_barrier(&statements) {
             let message = format!("{} is in no CTA, so it takes part in no barrier", client.title());
             let error = Diagnostic::new("validate::spa-client", message, at, "in a `client` block");
-            return Err(self.report(error.with_help("let it wait for memory: `await LD [x] == 1;`").with_rule("SPA-3")));
+            return Err(self
+                .report(error.with_help("let it wait for memory: `await LD [x] == 1;`").with_rule("SPA-3")));
         }
         Ok(ClientBlock { client, span, statements })
     }
@@ -243,7 +253,8 @@ impl Body<'_> {
                 self.report(error.with_help(help).with_rule("SPA-2"));
             }
         }
-        let is_alone = |launch: &Launch| launch.spa.is_none_or(|spa| Client::ALL.iter().all(|&c| !spa.has(c)));
+        let is_alone =
+            |launch: &Launch| launch.spa.is_none_or(|spa| Client::ALL.iter().all(|&c| !spa.has(c)));
         if launches.iter().all(is_alone) {
             return body;
         }

@@ -178,11 +178,9 @@ impl Run<'_> {
             }
             let Some(source) = self.source(load, self.number(state, id)) else { return true };
             let writer = self.queue.events[source].thread;
-            let is_other =
-                writer != load.thread && self.queue.sketch.distance(writer, load.thread) <= level;
-            let is_meant = |own: Step| {
-                own.event() == source && own.is_of_store() && self.queue.reach(own) <= level
-            };
+            let is_other = writer != load.thread && self.queue.sketch.distance(writer, load.thread) <= level;
+            let is_meant =
+                |own: Step| own.event() == source && own.is_of_store() && self.queue.reach(own) <= level;
             !is_other || self.is_done(state, is_meant)
         })
     }
@@ -297,9 +295,8 @@ impl Run<'_> {
         let store = &self.queue.events[event];
         let of_register = |register: usize| {
             let Some(load) = self.load_of(store.thread, register) else { return false };
-            let is_loaded = self.is_done(state, |step| {
-                step.event() == load && matches!(step, Step::Look(..))
-            });
+            let is_loaded =
+                self.is_done(state, |step| step.event() == load && matches!(step, Step::Look(..)));
             let source = self.source(&self.queue.events[load], self.number(state, load));
             let own = source.filter(|&source| self.queue.events[source].thread == store.thread);
             is_loaded && own.is_none_or(|source| self.is_known(state, source, depth + 1))
