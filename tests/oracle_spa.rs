@@ -11,6 +11,7 @@ use fencepost_tests::oracle::spa::{
     Comparison, Dice, Play, STAGES, compare, expected_surplus, model, random_play, variants,
 };
 use fencepost_tests::reference::spa::{Op, Path, Reading, Value};
+use fencepost_tests::run::spa_model_without;
 use std::collections::BTreeMap;
 
 /// Programs per reading.
@@ -105,4 +106,37 @@ fn another_reading_is_noticed() {
         });
         assert!(is_noticed, "{:?}", variants(reading));
     }
+}
+
+/// Axioms that no small program without waits can notice, and why.
+const NOT_NOTICED: &[(&str, &str)] = &[
+    ("no-thin-air", "of loops through other threads `order-in-system` knows; others compute a value from itself"),
+    ("no-circular-justification", "about loops that wait, which these programs have none of"),
+    ("barriers-in-order", "about barriers whose participants differ from run to run"),
+];
+
+/// Each axiom is needed: without it the model allows what the machine does not do.
+#[test]
+fn every_axiom_is_noticed() {
+    let usual = Reading::default();
+    let whole = model(usual);
+    let mut unnoticed: Vec<&str> = Vec::new();
+    for axiom in whole.axioms.iter().map(|axiom| axiom.name.as_str()) {
+        if NOT_NOTICED.iter().any(|&(name, _)| name == axiom) {
+            continue;
+        }
+        let without = spa_model_without(axiom);
+        let mut dice = Dice(3);
+        let is_noticed = (0..500).any(|_| {
+            let play = random_play(&mut dice);
+            matches!(compare(&play, usual, &without), Ok(Comparison::More(_)))
+                && matches!(compare(&play, usual, &whole), Ok(Comparison::Same(_)))
+        });
+        if !is_noticed {
+            unnoticed.push(axiom);
+        }
+    }
+    assert!(unnoticed.is_empty(), "{unnoticed:?}");
+    let is_axiom = |name: &str| whole.axioms.iter().any(|axiom| axiom.name == name);
+    assert!(NOT_NOTICED.iter().all(|&(name, reason)| is_axiom(name) && !reason.is_empty()));
 }

@@ -61,14 +61,16 @@ impl Words<'_> {
 
     fn stale(&self, read: EventId, nearby: Option<(EventId, Useless)>) -> String {
         let is_texture = through_l1(self.graph(), read) == Some(Proxy::Texture);
-        let (cache, remedy) = if is_texture {
+        let (cache, whose, remedy) = if is_texture {
             (
                 "texture L1",
+                "no store reaches",
                 "add `.IVALLT` to the `MEMBAR` between the signal and the load, or `CCTLT.IVALL` after that `MEMBAR`",
             )
         } else {
             (
                 "L1",
+                "no other SM's stores reach",
                 "write `LD.CV`, or add `.IVALLD` to the `MEMBAR` between the signal and the load, or `CCTL.IV` after that \
                  `MEMBAR`",
             )
@@ -88,7 +90,7 @@ impl Words<'_> {
             }
         });
         format!(
-            "{} reads through the {cache} of the SM of {thread}, which no other SM's stores reach: it may find there what it \
+            "{} reads through the {cache} of the SM of {thread}, which {whose}: it may find there what it \
              was filled with before; {remedy}{nearby}",
             self.quoted(read)
         )
