@@ -110,7 +110,10 @@ fn another_reading_is_noticed() {
 
 /// Axioms that no small program without waits can notice, and why.
 const NOT_NOTICED: &[(&str, &str)] = &[
-    ("no-thin-air", "of loops through other threads `order-in-system` knows; others compute a value from itself"),
+    (
+        "no-thin-air",
+        "of loops through other threads `order-in-system` knows; others compute a value from itself",
+    ),
     ("no-circular-justification", "about loops that wait, which these programs have none of"),
     ("barriers-in-order", "about barriers whose participants differ from run to run"),
 ];

@@ -25,13 +25,16 @@ const COVERED: &[(&str, &[&str])] = &[
     ("cluster-barriers", &["UB-C1", "UB-C2", "UB-C3", "R-12", "BR-14", "P-1"]),
     ("lifetime-and-progress", &["L-1", "L-2", "P-2", "P-3"]),
     ("mbarriers", &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M12", "UB-M17", "UB-M18"]),
+    ("races", &["R-1", "R-2", "R-4", "R-5", "R-14"]),
     ("tensor-memory", &["R-11", "UB-A8"]),
     ("spa", &["SPA-R1", "SPA-R2", "SPA-R3", "SPA-R4"]),
+    ("addresses", &["MM-8"]),
+    ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     (
         "asynchronous-operations",
         &[
             "R-3", "R-6", "R-7", "R-8", "R-9", "AS-37", "R-10", "R-13", "UB-A2", "UB-A3", "UB-A5", "UB-A7",
-            "UB-A11", "L-3", "L-4",
+            "UB-A10", "UB-A11", "L-3", "L-4",
         ],
     ),
 ];

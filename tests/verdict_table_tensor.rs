@@ -135,6 +135,8 @@ fn a_product_is_handed_over_by_a_commit() {
         ("fence before the wait", "MMA+, 0; COMMIT", "AFTER; WAIT; LOAD; LOADED", TENSOR),
         ("commit before the product", "COMMIT; MMA+, 0", "WAIT; AFTER; LOAD; LOADED", TENSOR),
         ("arrival instead of the commit", "MMA+, 0; BEFORE; RELEASE", "ACQUIRE; AFTER; LOAD; LOADED", TENSOR),
+        ("a store before the product", "STORE; STORED; MMA+, 1; COMMIT", "WAIT; AFTER; LOAD; LOADED", Fine),
+        ("a store not waited for", "STORE; MMA+, 1; COMMIT; STORED", "WAIT; AFTER; LOAD; LOADED", TENSOR),
         ("a commit does not track loads", "LOAD; COMMIT; LOADED", "WAIT; AFTER; STORE; STORED", TENSOR),
     ]);
 }

@@ -13,6 +13,7 @@ pub use prepare::{Artefacts, artefacts};
 use crate::encode::goal::{Goal, GoalKind, LIFETIME, MBARRIER};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId, ObligationKind};
+use crate::explain::CANCEL;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -177,7 +178,7 @@ pub fn check(
 pub fn recheck_graph(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Verdict, CheckError> {
     let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
     let decision = Decider::new(graph, model, &config, Statistics::default()).decide()?;
-    let launch = decision.graph.hierarchy.launch.clone();
+    let launch = decision.graph.hierarchy.launch().clone();
     Ok(decision.into_outcome(&launch, model, &config, config.unroll).verdict)
 }
 
@@ -334,7 +335,7 @@ impl<'a> Decider<'a> {
         let deadline = self.config.deadline_us;
         let stop = || clock() > deadline;
         let start = clock();
-        let empty = EventGraph::empty(&self.decision.graph.hierarchy.launch);
+        let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config.treatment, &stop);
@@ -569,7 +570,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
-            ObligationKind::Bounds { .. } => Property::Bounds,
+            ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => Property::Bounds,
             ObligationKind::Discipline(_) => Property::Barrier,
         },
         GoalKind::Final(_) => Property::Assert,
@@ -581,7 +582,7 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
 
 /// What a flag of the model is about, by its name.
 fn property_of_flag(name: &str) -> Property {
-    if name.starts_with(MBARRIER) {
+    if name.starts_with(MBARRIER) || name == CANCEL {
         Property::Barrier
     } else if name.starts_with(LIFETIME) {
         Property::Lifetime

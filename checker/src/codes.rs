@@ -147,6 +147,11 @@ const FINDINGS: &[Code] = &[
         "the completion of an asynchronous operation is taken for that of what its thread did before"
     ),
     finding!(
+        "race::grid-dependency",
+        "race-grid-dependency",
+        "a grid that may start before the one it depends on has ended does not wait for that"
+    ),
+    finding!(
         "race::tensormap",
         "race-tensormap",
         "a tensor map is written while a tensor copy may read it, or without the fences of its proxy"
@@ -186,6 +191,11 @@ const FINDINGS: &[Code] = &[
         "deadlock::phase-never-completes",
         "deadlock-phase-never-completes",
         "a thread waits for ever for an mbarrier's phase"
+    ),
+    finding!(
+        "deadlock::registers-never-free",
+        "deadlock-registers-never-free",
+        "a warp waits for ever for registers in `setmaxnreg.inc`"
     ),
     finding!(
         "barrier::count-mismatch",
@@ -279,6 +289,11 @@ const FINDINGS: &[Code] = &[
         "an ordinary access to the bytes of an mbarrier"
     ),
     finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
+    finding!(
+        "bounds::misaligned-vector",
+        "bounds-misaligned-vector",
+        "a vector access does not start at a multiple of its size"
+    ),
     finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
     finding!(
         "deadlock::not-co-resident",
@@ -352,6 +367,21 @@ const FINDINGS: &[Code] = &[
         "a response that cancelled nothing is asked for a CTA"
     ),
     finding!(
+        "async::cancel-after-failure",
+        "async-cancel-after-failure",
+        "`try_cancel` is issued after its CTA may have seen an earlier one fail"
+    ),
+    finding!(
+        "registers::wrong-direction",
+        "registers-wrong-direction",
+        "`setmaxnreg.dec` to more registers than there are, or `.inc` to fewer"
+    ),
+    finding!(
+        "registers::not-synchronized",
+        "registers-not-synchronized",
+        "`setmaxnreg` is executed again without a barrier since the last one"
+    ),
+    finding!(
         "vacuity::nothing-completes",
         "vacuity-nothing-completes",
         "no execution runs every thread to its end"
@@ -401,6 +431,8 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::return", "`return` stands last in a function, and gives what it declares"),
     ("resolve::final-register", "a thread's registers are gone in a `final` block"),
     ("resolve::misplaced-statement", "this cannot stand here"),
+    ("resolve::host-call", "not a call of the host's API, or not a form of it"),
+    ("resolve::host-register", "the host has no `tid`, `ctaid`, …"),
     ("validate::missing-scope", "this sem needs a scope"),
     ("validate::unexpected-scope", "this sem takes no scope"),
     ("validate::missing-operation", "an atomic without operation"),
@@ -444,6 +476,11 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::address-value", "addresses are not values"),
     ("validate::peer-address", "an address in the own CTA is needed here"),
     ("validate::mapa", "`mapa` gives the address of shared memory in a peer CTA"),
+    ("validate::peer-device", "`peer` gives the address of a device's instance of symmetric memory"),
+    ("validate::multimem-address", "a multimem address is for `multimem` instructions, and they for it"),
+    ("validate::multimem-space", "multimem addresses are in global memory"),
+    ("validate::multimem-type", "`multimem` instructions access 32 or 64 bits"),
+    ("validate::symmetric-object", "symmetric memory holds plain data"),
     ("validate::tensormap-size", "a tensor map has 128 bytes"),
     ("validate::warp-mask", "a mask that names no lane"),
     ("validate::operand-count", "wrong number of operands"),
@@ -461,7 +498,11 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::object-dimension", "an array has at least one element"),
     ("validate::parameter-range", "an empty or too large range"),
     ("validate::launch-dimension", "launch dimensions are at least 1, by their names"),
+    ("validate::launch-argument", "arguments of a launch are constants or parameters in the declared range"),
+    ("validate::unrecorded-event", "an event is waited for before it is recorded"),
+    ("validate::grid-dependency", "not a form of `griddepcontrol`"),
     ("validate::launch-resident", "`resident` is `true` or `false`"),
+    ("validate::launch-registers", "`registers` of a launch is a multiple of 8 from 24 to 256"),
     ("validate::copy-form", "not a form of the copy instruction"),
     ("validate::copy-direction", "a copy does not go from and to these state spaces"),
     ("validate::copy-completion", "not how this asynchronous operation says that it is done"),
@@ -501,6 +542,7 @@ const INPUT: &[(&str, &str)] = &[
     ("limit::nesting", "nested too deeply"),
     ("limit::launch", "the launch has too many threads"),
     ("limit::object-size", "the object is too large"),
+    ("limit::host-loop", "the program launches too many kernels"),
     ("limit::loop-iterations", "the loop runs too often"),
     ("limit::diagnostics", "more errors than are shown"),
     ("syntax::litmus", "a litmus file is not as the format wants it"),
@@ -514,9 +556,14 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::unknown-label", "a jump to a label that is not there"),
     ("unsupported::litmus-address", "addresses as values are not checked in litmus tests"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),
+    ("unsupported::host-instruction", "the host does not execute this instruction"),
+    ("unsupported::spa-program", "a program for an SPA machine, of which kernels only are checked"),
+    ("unsupported::program-cancel", "clusters are cancelled in a kernel that a program launches"),
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
+    ("unsupported::launch-registers", "`setmaxnreg` in a launch that does not say `registers`"),
+    ("unsupported::setmaxnreg-turn", "how often `setmaxnreg` was executed before depends on values read"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
@@ -553,6 +600,8 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::mbarrier-reuse", "no barrier says to which life of an mbarrier a use belongs"),
     ("unsupported::no-complete", "arrivals with `.noComplete`, where mbarriers are only counted"),
     ("unsupported::peer-rank", "which peer CTA is meant is not known, or there is none"),
+    ("unsupported::peer-device", "which device is meant is not known, or there is none"),
+    ("unsupported::final-symmetric", "symmetric memory of several devices in a `final` condition"),
     ("unsupported::model", "the memory model does not speak of this instruction"),
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),

@@ -9,17 +9,18 @@
 pub mod cell;
 pub mod graph;
 pub mod hierarchy;
+mod multimem;
 pub mod spa;
 pub mod support;
 pub mod term;
 
 pub use graph::{
-    Access, AtomicClass, BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, EventKind,
-    FinalGoal, FinalLook, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole, Misuse, Obligation,
-    ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence, Role, Site,
-    TensorEvent, Wait,
+    Access, AtomicClass, BarrierEdge, Blocked, CancelEvent, ConditionGoal, Constraint, Event, EventGraph,
+    EventKind, FinalGoal, FinalLook, GridEvent, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole,
+    Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence,
+    Role, Site, TensorEvent, Wait,
 };
-pub use hierarchy::{Hierarchy, Thread};
+pub use hierarchy::{Grid, Hierarchy, Thread};
 pub use spa::SpaEvent;
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 
@@ -38,6 +39,8 @@ define_id! {
     pub struct UnknownId;
     /// A static instruction: a place in the source and its resolved opcode.
     pub struct SiteId;
-    /// A CTA of the launch, counted over all clusters and devices.
+    /// A CTA of the launch, counted over all clusters, devices and grids.
     pub struct CtaId;
+    /// What one launch runs, in a program on one device.
+    pub struct GridId;
 }

@@ -151,6 +151,9 @@ pub struct ReadFact {
 /// The flag for tensor maps that were not acquired.
 pub const TENSORMAP: &str = "tensormap-not-acquired";
 
+/// The flag for clusters that are asked for again after one could not be cancelled.
+pub const CANCEL: &str = "cancel-after-failure";
+
 /// The flag for tensor memory that is deallocated while it is used.
 pub const TENSOR_FREED: &str = "lifetime-tensor-freed";
 /// The flag for allocations of tensor memory after the permit was relinquished.
@@ -174,6 +177,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             } else if name == TENSORMAP {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
+            } else if name == CANCEL {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare("async::cancel-after-failure", Property::Barrier, vec!["UB-A10", "AS-39"], subject)
             } else if let Some((code, rules)) = tensor_flag(name) {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare(code, Property::Lifetime, rules, subject)
@@ -257,10 +263,12 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
             Vec::new(),
             Subject::Assertion { agent, span, iterations },
         ),
-        ObligationKind::Discipline(misuse) => {
+        ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => {
             let what = misuse.what.clone();
             let subject = Subject::Misuse { agent, span, iterations, what, help: misuse.help };
-            bare(misuse.code, Property::Barrier, vec![misuse.rule], subject)
+            let is_alignment = matches!(obligation.kind, ObligationKind::Alignment(_));
+            let property = if is_alignment { Property::Bounds } else { Property::Barrier };
+            bare(misuse.code, property, vec![misuse.rule], subject)
         }
         ObligationKind::Bounds { object, n_elements, index } => {
             let subject = Subject::Bounds {

@@ -7,6 +7,7 @@ mod deadlock;
 pub mod diagnostic;
 pub mod json;
 mod lifetime;
+mod multimem;
 mod operation;
 mod spa;
 pub mod summary;

@@ -15,28 +15,33 @@ mod dump;
 mod env;
 mod expression;
 mod hang;
+mod host;
 mod lifetime;
 mod loops;
 mod mbarrier;
+mod multimem;
 mod spa;
 mod statement;
 
 pub use dump::dump;
 
 use crate::event::{
-    AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Location,
-    LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy,
+    Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use asynchronous::AsyncLog;
 use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
 use env::Env;
 use expression::Frame;
+use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
-    AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, Program, StorageId,
+    AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, ObjectId, PartId, Program,
+    StorageId,
 };
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use hang::LastTry;
+use host::HostLog;
 use indexmap::IndexMap;
 use mbarrier::MbarrierLog;
 use rustc_hash::FxHashMap;
@@ -124,12 +129,9 @@ pub fn unroll(
     launch: &Launch,
     options: &UnrollOptions,
 ) -> Result<EventGraph, UnrollError> {
-    let n_threads = match &launch.placement {
-        Some(placement) => placement.len() as u64,
-        None => [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
-            .iter()
-            .fold(1u64, |product, &n| product.saturating_mul(u64::from(n))),
-    };
+    let n_threads = host::launched(program, kernel, launch)
+        .into_iter()
+        .fold(0u64, |sum, (_, launch)| sum.saturating_add(n_threads(launch)));
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
@@ -145,6 +147,15 @@ pub fn unroll(
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph)
+}
+
+fn n_threads(launch: &Launch) -> u64 {
+    match &launch.placement {
+        Some(placement) => placement.len() as u64,
+        None => [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
+            .iter()
+            .fold(1u64, |product, &n| product.saturating_mul(u64::from(n))),
+    }
 }
 
 /// What a first run finds out for a second one.
@@ -167,13 +178,19 @@ fn run<'a>(
     let mut unroller = Unroller::new(program, kernel, launch, options);
     unroller.barriers = BarrierLog::new(known.loose);
     unroller.writers = known.writers;
-    let may_cancel = asynchronous::may_cancel(program, kernel) && !launch.resident;
+    let may_cancel = host::launched(program, kernel, launch)
+        .into_iter()
+        .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.resident);
     if options.starts || may_cancel {
         unroller.declare_starts();
     }
     let parameters = unroller.declare_parameters();
+    if kernel.is_program {
+        unroller.run_program(&parameters)?;
+        return Ok((unroller, parameters));
+    }
     for agent in unroller.graph.hierarchy.agents() {
-        unroller.run_thread(agent, &parameters)?;
+        unroller.run_thread(agent, &parameters, TermPool::TRUE)?;
     }
     Ok((unroller, parameters))
 }
@@ -206,10 +223,15 @@ fn final_operands(expression: &Expression) -> Vec<&Expression> {
 
 struct Unroller<'a> {
     program: &'a Program,
+    /// What is checked: a kernel or a program.
+    entry: &'a Kernel,
+    /// What the current thread runs: `entry`, or a part of that program.
     kernel: &'a Kernel,
+    part: Option<PartId>,
     options: &'a UnrollOptions,
     graph: EventGraph,
-    location_of: BTreeMap<(StorageId, u32), LocationId>,
+    host: HostLog,
+    location_of: BTreeMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
@@ -245,17 +267,27 @@ struct Unroller<'a> {
 
 impl<'a> Unroller<'a> {
     fn new(program: &'a Program, kernel: &'a Kernel, launch: &Launch, options: &'a UnrollOptions) -> Self {
-        let graph = EventGraph { completed: IndexVec::new(), ..EventGraph::empty(launch) };
+        let (host, grids) = HostLog::new(kernel);
+        let hierarchy =
+            if kernel.is_program { Hierarchy::of_program(launch, grids) } else { Hierarchy::new(launch) };
+        let completed = IndexVec::repeat(TermPool::FALSE, hierarchy.n_threads());
+        let graph = EventGraph { completed, ..EventGraph::of(hierarchy) };
+        let aligned = host::launched(program, kernel, launch)
+            .into_iter()
+            .any(|(kernel, launch)| launch.lanes > 1 && contains_aligned(program, kernel));
         let mut unroller = Self {
             program,
+            entry: kernel,
             kernel,
+            part: None,
             options,
             graph,
+            host,
             location_of: BTreeMap::new(),
             site_of: FxHashMap::default(),
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
-            aligned: AlignedLog::new(launch.lanes > 1 && contains_aligned(program, kernel)),
+            aligned: AlignedLog::new(aligned),
             mbarriers: MbarrierLog::default(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,
@@ -278,41 +310,96 @@ impl<'a> Unroller<'a> {
         unroller
     }
 
-    /// One location per global storage, one per CTA and shared storage.
+    /// One location per global storage (per device, if it is symmetric), one per CTA and shared storage; in a program, of
+    /// each kernel that it launches.
     fn declare_locations(&mut self) {
-        let n_ctas = self.graph.hierarchy.n_ctas();
-        for (id, storage) in self.kernel.storages.iter_enumerated() {
-            let object = self.kernel.objects.iter().find(|object| object.storage == id);
-            let name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
-            let n_threads = u32::try_from(self.graph.hierarchy.n_threads()).unwrap_or(u32::MAX);
-            let instances = match storage.space {
-                Space::Shared | Space::Tensor => n_ctas,
-                Space::Register => n_threads,
-                Space::Global | Space::Param => 1,
+        let n_common = self.program.n_common;
+        if !self.entry.is_program {
+            let (ctas, threads) = (
+                0..self.graph.hierarchy.n_ctas(),
+                0..u32::try_from(self.graph.hierarchy.n_threads()).unwrap_or(0),
+            );
+            self.declare_storages(None, self.entry, 0, &(ctas.collect(), threads.collect()));
+            return;
+        }
+        self.declare_storages(None, self.entry, 0, &(Vec::new(), Vec::new()));
+        for (part, kernel) in self.program.parts.iter_enumerated() {
+            let hierarchy = &self.graph.hierarchy;
+            let mut instances = (Vec::new(), Vec::new());
+            for grid in hierarchy.grids().ids().filter(|&grid| self.part_of(grid) == Some(part)) {
+                instances.0.extend(hierarchy.ctas_of_grid(grid).map(|cta| cta.0));
+                instances.1.extend(hierarchy.threads_of_grid(grid).map(|agent| agent.0));
+            }
+            self.declare_storages(Some(part), kernel, n_common, &instances);
+        }
+    }
+
+    /// The locations of a kernel's storages from some of them on, which `ctas` and `threads` have instances of.
+    fn declare_storages(
+        &mut self,
+        part: Option<PartId>,
+        kernel: &Kernel,
+        from: usize,
+        (ctas, threads): &(Vec<u32>, Vec<u32>),
+    ) {
+        let devices: Vec<u32> = (0..self.graph.hierarchy.n_gpus()).collect();
+        for (id, storage) in kernel.storages.iter_enumerated().skip(from) {
+            let object = kernel.objects.iter().find(|object| object.storage == id);
+            let mut name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
+            let instances: &[u32] = match storage.space {
+                Space::Shared | Space::Tensor => ctas,
+                Space::Register => threads,
+                Space::Global if storage.is_symmetric => &devices,
+                Space::Global | Space::Param => &[0],
             };
-            for instance in 0..instances {
-                let name = if instances > 1 {
-                    match storage.space {
-                        Space::Register => {
-                            format!("{name} of {}", self.graph.hierarchy.describe(AgentId(instance)))
-                        }
-                        _ => format!("{name} of {}", self.cta_name(CtaId(instance))),
+            let multimem = self.multimem_mappings(kernel, id);
+            if part.is_some() && matches!(storage.space, Space::Global | Space::Param) {
+                name = format!("{name} of {}", kernel.name);
+            }
+            for &instance in instances {
+                let name = match storage.space {
+                    Space::Global if instances.len() > 1 => format!("{name} of gpu {instance}"),
+                    Space::Register if instances.len() > 1 => {
+                        format!("{name} of {}", self.graph.hierarchy.describe(AgentId(instance)))
                     }
-                } else {
-                    name.clone()
+                    Space::Shared | Space::Tensor if instances.len() > 1 || part.is_some() => {
+                        format!("{name} of {}", self.cta_name(CtaId(instance)))
+                    }
+                    _ => name.clone(),
                 };
                 let location = self.graph.locations.push(Location {
                     storage: id,
                     name,
                     is_register: storage.space == Space::Register,
+                    multimem: multimem.clone(),
                     is_tensor: storage.space == Space::Tensor,
                     size_bytes: storage.size_bytes,
                     initial: storage.initial.clone(),
                     cta: (storage.space == Space::Shared).then_some(CtaId(instance)),
                 });
-                self.location_of.insert((id, instance), location);
+                self.location_of.insert((part, id, instance), location);
             }
         }
+    }
+
+    /// The virtual mappings of a storage of a kernel that are multimem addresses; of memory that kernels have in common, in
+    /// any of them.
+    fn multimem_mappings(&self, kernel: &Kernel, storage: StorageId) -> Vec<u32> {
+        let is_common = storage.index() < self.program.n_common;
+        let others = self.program.parts.iter().filter(|_| is_common);
+        let objects = others.chain([kernel]).flat_map(|kernel| kernel.objects.iter());
+        let mappings: BTreeSet<u32> = objects
+            .filter(|object| object.storage == storage && object.replication == Replication::Multimem)
+            .map(|object| object.mapping)
+            .collect();
+        mappings.into_iter().collect()
+    }
+
+    /// An instance of the storage of an object of the current kernel.
+    fn instance(&self, object: ObjectId, instance: u32) -> LocationId {
+        let storage = self.kernel.objects[object].storage;
+        let part = self.part.filter(|_| storage.index() >= self.program.n_common);
+        self.location_of[&(part, storage, instance)]
     }
 
     fn cta_name(&self, cta: CtaId) -> String {
@@ -343,7 +430,8 @@ impl<'a> Unroller<'a> {
         env
     }
 
-    fn run_thread(&mut self, agent: AgentId, parameters: &Env) -> Result<(), UnrollError> {
+    /// Runs a thread that is there iff `present`, and its cluster has started.
+    fn run_thread(&mut self, agent: AgentId, parameters: &Env, present: TermRef) -> Result<(), UnrollError> {
         self.agent = agent;
         self.position = 0;
         self.iterations.clear();
@@ -353,7 +441,9 @@ impl<'a> Unroller<'a> {
         self.barriers.start_thread();
         self.asynchronous.start_thread();
         let frame = Frame::of_kernel(self.kernel);
-        let mut state = State { live: self.graph.started(agent), env: parameters.clone() };
+        let started = self.graph.started(agent);
+        let live = self.graph.terms.and(started, present);
+        let mut state = State { live, env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
         self.reach_end(&state);
         self.check_registers(self.kernel.span)?;
@@ -361,7 +451,7 @@ impl<'a> Unroller<'a> {
         let exits = std::mem::take(&mut self.exits);
         let completed =
             exits.into_iter().rev().fold(state.live, |ended, exit| self.graph.terms.or(exit, ended));
-        self.graph.completed.push(completed);
+        self.graph.completed[agent] = completed;
         if self.kernel.condition.is_some() {
             self.last_envs.push(state.env);
         }
@@ -458,11 +548,7 @@ impl<'a> Unroller<'a> {
         kind: EventKind,
         site: SiteId,
     ) -> Result<EventId, UnrollError> {
-        if self.graph.events.len() >= self.options.max_events {
-            let span = self.graph.sites[site].span;
-            let value = self.options.max_events as u64;
-            return Err(UnrollError::TooLarge { limit: "events", value, span });
-        }
+        self.check_size(self.graph.sites[site].span)?;
         Ok(self.graph.events.push(Event {
             agent: Some(agent),
             guard,
@@ -472,6 +558,14 @@ impl<'a> Unroller<'a> {
             iterations: self.iterations.clone(),
             role: self.role,
         }))
+    }
+
+    /// Whether there may be one more event.
+    fn check_size(&self, span: Span) -> Result<(), UnrollError> {
+        if self.graph.events.len() < self.options.max_events {
+            return Ok(());
+        }
+        Err(UnrollError::TooLarge { limit: "events", value: self.options.max_events as u64, span })
     }
 
     fn site(&mut self, span: Span, instruction: &Instruction, frame: &Frame<'_>) -> SiteId {

@@ -234,7 +234,7 @@ pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagn
 
 /// A kernel for one machine under the model of another.
 fn wrong_machine(graph: &EventGraph, model: &MemoryModel, knows_membar: bool) -> Option<Diagnostic> {
-    let launch = &graph.hierarchy.launch;
+    let launch = graph.hierarchy.launch();
     let (kernel, needed) = match (launch.spa.is_some(), knows_membar) {
         (true, false) => ("SPA 5.0", "`spa-5.0`, or leave `--model` out"),
         (false, true) => ("PTX", "`ptx`, or write the kernel for `//! target spa_50`"),

@@ -245,6 +245,31 @@ impl fmt::Display for Space {
     }
 }
 
+/// How an object in global memory is spread over the devices of a launch.
+///
+/// Source: PTX ISA 9.4 §8.2.3 (MM-7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Replication {
+    /// One instance for all of them, or whatever its state space says.
+    #[default]
+    Single,
+    /// One instance in the memory of each device; its name is the address of the own device's.
+    Symmetric,
+    /// The multimem address of a symmetric object: all instances at once.
+    Multimem,
+}
+
+impl Replication {
+    /// The keyword of its declarations, where the state space is not it.
+    pub fn keyword(self) -> Option<&'static str> {
+        match self {
+            Self::Single => None,
+            Self::Symmetric => Some("symmetric"),
+            Self::Multimem => Some("multimem"),
+        }
+    }
+}
+
 /// A method of access (MM-15). Accesses of the same bytes by different methods see one another only across a proxy fence.
 ///
 /// Source: PTX ISA 9.4 §8.6; texture, surface and constant as in NVIDIA's formal model of PTX 7.5 (MM-2).

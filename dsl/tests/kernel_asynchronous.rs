@@ -392,8 +392,8 @@ const ILLEGAL: &[&str] = &[
     "setmaxnreg.dec.sync.aligned.u32 r;",
     "setmaxnreg.dec.u32 24;",
     "setmaxnreg.set.sync.aligned.u32 24;",
-    "griddepcontrol.wait;",
-    "griddepcontrol.launch_dependents;",
+    "griddepcontrol;",
+    "griddepcontrol.launch_dependents.wait;",
     // Waiting
     "await (cp.async.commit_group);",
     "loop { await f(); } ",

@@ -40,7 +40,12 @@ fn syntax() {
         ("kernel k {\n let x = 256u8;\n}", "syntax::bad-number", 2, "8 bits"),
         ("//! target H100\nkernel k {}", "syntax::target", 1, "sm_90 ptx 8.0"),
         ("kernel k {\n let x = 1 < 2 < 3;\n}", "syntax::unexpected-token", 2, "found `<`"),
-        ("foo\n;kernel k {}", "syntax::unexpected-token", 1, "`const`, `fn`, `kernel` or `use`"),
+        (
+            "foo\n;kernel k {}",
+            "syntax::unexpected-token",
+            1,
+            "`const`, `fn`, `global`, `kernel`, `program` or `use`",
+        ),
     ] {
         check(text, code, line, part);
     }
@@ -242,7 +247,7 @@ fn fence_and_barrier_legality() {
         ("bar.popc.u32 0;", "validate::barrier-form", "bar.red.popc.u32"),
         ("bar.sync;", "validate::operand-count", "a barrier"),
         ("bar.warp.sync 0;", "validate::warp-mask", "0xffffffff"),
-        ("griddepcontrol.wait;", "unsupported::instruction", "one by one"),
+        ("griddepcontrol.wait.all;", "validate::grid-dependency", "launch_dependents"),
         ("st.async.u32 [x], 1;", "validate::operand-count", "an mbarrier"),
         ("fense.gpu;", "resolve::unknown-instruction", "did you mean `fence`?"),
         ("let v = add.u32 1;", "resolve::unknown-instruction", "expressions"),

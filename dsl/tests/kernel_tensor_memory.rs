@@ -131,3 +131,10 @@ fn older_targets_do_not_have_it() {
         assert!(errors.iter().all(|error| error.code == "validate::target"), "{target}: {errors:#?}");
     }
 }
+
+#[test]
+fn an_mbarrier_in_tensor_memory_is_told_where_it_is() {
+    let errors = try_load(&source("tmem x: mbarrier;")).err().unwrap_or_default();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].message, "`x` is in tensor memory; an mbarrier lives in shared memory");
+}

@@ -152,8 +152,13 @@ fn operands(kernel: &Kernel, observed: &[String]) -> Result<Vec<(String, Express
 fn operand(kernel: &Kernel, name: &str) -> Result<(String, Expression), String> {
     let of_object = |name: &str| {
         let (id, object) = kernel.objects.iter_enumerated().find(|(_, object)| object.name == name)?;
-        let address =
-            Address { span: place(0), base: AddressBase::Object(id), indices: Vec::new(), rank: None };
+        let address = Address {
+            span: place(0),
+            base: AddressBase::Object(id),
+            indices: Vec::new(),
+            rank: None,
+            device: None,
+        };
         let kind = ExpressionKind::FinalValue(Box::new(address));
         Some((name.to_owned(), Expression { span: place(0), width: object.width, kind }))
     };

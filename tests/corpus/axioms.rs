@@ -9,6 +9,9 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 /// What the corpus cannot show.
 const NO_MBARRIERS: &str = "about the phases of mbarriers, of which the corpus has none";
 
+/// What the corpus cannot show; a fixed shape of `oracle_tensor` does.
+const NO_TENSOR_MEMORY: &str = "about tensor memory, of which the corpus has none";
+
 /// What the corpus cannot show.
 const GENERATIONS_BY_COUNT: &str = "about barriers at which a thread arrives without waiting, or whose count leaves open \
     who meets; the corpus has none";
@@ -48,6 +51,7 @@ const AXIOMS: &[(&str, &str, Place)] = &[
     ("ptx", "no-thin-air", Notices("load-buffering/lb-data-late-writer")),
     ("ptx", "sc-per-location", Implied(THROUGH_OBSERVATION)),
     ("ptx", "causality-order", Notices("message-passing/mp-guarded")),
+    ("ptx", "tensor-memory-order", Implied(NO_TENSOR_MEMORY)),
     ("ptx", "no-circular-justification", Notices("waiting/await-circle")),
     ("ptx", "barriers-in-causality", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "barriers-in-order", Implied(GENERATIONS_BY_COUNT)),

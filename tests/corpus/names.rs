@@ -33,7 +33,7 @@ impl<'a> Names<'a> {
         let mut by_place: Vec<(u32, AgentId)> =
             sites.iter().filter_map(|(&agent, own)| own.first().map(|&(start, _)| (start, agent))).collect();
         by_place.sort_unstable();
-        let is_litmus = graph.hierarchy.launch.placement.is_some();
+        let is_litmus = graph.hierarchy.launch().placement.is_some();
         let number = |(at, (_, agent)): (usize, (u32, AgentId))| {
             (agent, if is_litmus { agent.0 as usize } else { at })
         };

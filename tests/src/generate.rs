@@ -4,7 +4,9 @@
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
 pub mod asynchronous;
+pub mod multimem;
 pub mod synchronization;
+pub mod tensor_memory;
 
 use fencepost_dsl::vocabulary::Proxy;
 use proptest::collection::vec;

@@ -41,6 +41,14 @@ impl Answers {
 /// # Panics
 /// If it is there and does not load.
 pub fn shipped_model(name: &str) -> Option<MemoryModel> {
+    shipped_variant(name, &[])
+}
+
+/// The same under variants.
+///
+/// # Panics
+/// If it is there and does not load.
+pub fn shipped_variant(name: &str, variants: &[String]) -> Option<MemoryModel> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/models");
     let path = folder.join(format!("{name}.cat"));
     let mut read = |path: &str| {
@@ -48,7 +56,7 @@ pub fn shipped_model(name: &str) -> Option<MemoryModel> {
         std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
     };
     path.exists().then(|| {
-        cat::load(&mut SourceMap::default(), &format!("{name}.cat"), &mut read, &[])
+        cat::load(&mut SourceMap::default(), &format!("{name}.cat"), &mut read, variants)
             .unwrap_or_else(|errors| panic!("{name} is rejected: {errors:#?}"))
     })
 }

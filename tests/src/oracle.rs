@@ -4,9 +4,12 @@
 //! `assert` says that there is no other. After a mixed-size race (MM-20) only the race itself is compared.
 
 pub mod asynchronous;
+pub mod multimem;
+pub mod programs;
 pub mod shapes;
 pub mod spa;
 pub mod synchronization;
+pub mod tensor_memory;
 
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
@@ -62,7 +65,20 @@ impl Pair {
     /// # Errors
     /// How they differ, with the text.
     pub fn compare(&self, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
-        let bare = program(&format!("{open_text}}}\n"));
+        self.compare_texts(open_text, open_text, treatment)
+    }
+
+    /// Compares what the twin says of one text with what the checker says of another one; both without closing brace.
+    ///
+    /// # Errors
+    /// How they differ, with the checker's text.
+    pub fn compare_texts(
+        &self,
+        twin_text: &str,
+        open_text: &str,
+        treatment: Treatment,
+    ) -> Result<Comparison, String> {
+        let bare = program(&format!("{twin_text}}}\n"));
         let kernel = &bare.kernels[0];
         let Ok(reference) = decide_under(self.edition, kernel, &kernel.launches[0], Effort::default()) else {
             return Ok(Comparison::TooLarge);

@@ -1,17 +1,19 @@
 //! Final states as text: how the random suites ask the checker about them.
 
+use crate::reference::ANYTHING;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A `final` block that asks for each of the first `reachable_max` states, one a line, and claims that there are no
-/// states but `outcomes`. The kernel must declare `x`.
+/// states but `outcomes`; of what may be [`ANYTHING`], nothing is said. The kernel must declare `x`.
 ///
 /// # Panics
 /// Never: writing to a string cannot fail.
 pub fn final_block(outcomes: &BTreeSet<BTreeMap<String, u64>>, reachable_max: usize) -> String {
     let condition = |outcome: &BTreeMap<String, u64>| {
-        let parts: Vec<String> = outcome.iter().map(|(name, value)| format!("[{name}] == {value}")).collect();
-        format!("({})", parts.join(" && "))
+        let known = outcome.iter().filter(|(_, value)| **value != ANYTHING);
+        let parts: Vec<String> = known.map(|(name, value)| format!("[{name}] == {value}")).collect();
+        if parts.is_empty() { "([x] == [x])".to_owned() } else { format!("({})", parts.join(" && ")) }
     };
     let mut text = "    final {\n".to_owned();
     for outcome in outcomes.iter().take(reachable_max) {

@@ -4,9 +4,10 @@
 //! program from the front end, and spells PTX's memory model out as nested loops over a list of events, rule by rule
 //! (the ids in comments are those of the specification's §1). Nothing here is meant to be fast.
 //!
-//! What it cannot do: loops other than `await`, calls, tensor copies and matrix operations, strong bulk copies, vectors,
-//! barriers for part of a CTA (`bar.arrive`, `bar.red` and thread counts), restricted fences of the generic proxy, symbolic
-//! parameters and memory without initialiser. It panics on them. Of `barrier.cluster` it takes each thread for a warp of its own. Programs that are too large to enumerate are an error.
+//! What it cannot do: loops other than `await`, calls, `wgmma`, copies of tensors of several dimensions, strong bulk copies,
+//! vectors, barriers for part of a CTA (`bar.arrive`, `bar.red` and thread counts), restricted fences of the generic proxy,
+//! symbolic parameters and memory without initialiser. It panics on them. Of `barrier.cluster` and `tcgen05` it takes each
+//! thread for a warp of its own. Programs that are too large to enumerate are an error.
 
 mod deadlock;
 pub mod edition;
@@ -27,6 +28,7 @@ pub use event::Misuse;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Kernel, Launch};
 use interpreter::{Control, Run, Thread};
+pub use memory::ANYTHING;
 use memory::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 

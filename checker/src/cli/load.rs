@@ -101,6 +101,16 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         if is_spa && spa_field(&mut spa, name.trim(), value.trim())? {
             continue;
         }
+        if name.trim() == "registers" {
+            let count = value
+                .trim()
+                .parse()
+                .ok()
+                .filter(|count: &u32| (24..=256).contains(count) && count.is_multiple_of(8));
+            let wrong = || format!("`registers` is a multiple of 8 from 24 to 256, not `{}`", value.trim());
+            launch.registers = Some(count.ok_or_else(wrong)?);
+            continue;
+        }
         let value: u32 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
         let field = match name.trim() {
             "gpus" => &mut launch.gpus,
@@ -111,7 +121,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             "lanes" => &mut launch.lanes,
             other => {
                 return Err(format!(
-                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps, lanes and resident"
+                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps, lanes, registers and resident"
                 ));
             }
         };

@@ -148,7 +148,8 @@ impl Encoder<'_> {
             return;
         }
         let everywhere = self.formula.and(Direction::Both, &starts);
-        let stuck = self.truths(graph.blocked.iter().map(|blocked| blocked.stuck));
+        let resident = graph.blocked.iter().filter(|blocked| blocked.is_resident(&graph.hierarchy));
+        let stuck = self.truths(resident.map(|blocked| blocked.stuck));
         let mut waits = vec![!everywhere, self.formula.or(Direction::Both, &stuck)];
         for (agent, ends) in graph.hierarchy.agents().zip(settled) {
             let started = self.truth(graph.started(agent));

@@ -296,7 +296,10 @@ impl Encoder<'_> {
             | BaseRelation::Pipelined
             | BaseRelation::PhaseOrder
             | BaseRelation::InPhaseOrder
-            | BaseRelation::BarrierOrder => {
+            | BaseRelation::BarrierOrder
+            | BaseRelation::ApiSynchronization
+            | BaseRelation::Triggers
+            | BaseRelation::Overlapping => {
                 let condition = self.edge_conditions[&base][&(a, b)];
                 let condition = self.truth(condition);
                 let both = self.both_executed(a, b);

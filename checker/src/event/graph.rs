@@ -1,7 +1,7 @@
 //! Events and the graph that holds them.
 
 use super::{
-    AgentId, CtaId, EventId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef,
+    AgentId, CtaId, EventId, GridId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef,
     UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
 ///
-/// Invariants: events of an agent ascend in `position`; then come starts and ends of CTAs, and initial writes last;
+/// Invariants: events of an agent ascend in `position`; then come starts and ends of grids and CTAs, and initial writes last;
 /// every term in the graph belongs to `terms`.
 #[derive(Clone, Debug)]
 pub struct EventGraph {
@@ -68,8 +68,15 @@ pub struct EventGraph {
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
     /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
-    /// brings about (BR-7). No synchronization: only what must have happened before.
+    /// brings about (BR-7); and from one `setmaxnreg` to a later one of the CTA (AS-41). No synchronization: only what must have happened before.
     pub exit_edges: Vec<BarrierEdge>,
+    /// From what comes before the start or the end of a grid to that, and from there to what comes after it (MM-38).
+    pub grid_edges: Vec<BarrierEdge>,
+    /// From that by which a CTA lets dependent grids start, `griddepcontrol.launch_dependents` or its end, to the start of
+    /// one (AS-40). No synchronization by itself (MM-39).
+    pub trigger_edges: Vec<BarrierEdge>,
+    /// From the end of a grid to the start of one that was launched to overlap with it.
+    pub overlap_edges: Vec<BarrierEdge>,
     /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
     pub peer_accesses: Vec<PeerAccess>,
     /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
@@ -82,7 +89,11 @@ pub struct EventGraph {
 impl EventGraph {
     /// The graph of a launch whose threads do nothing.
     pub fn empty(launch: &Launch) -> Self {
-        let hierarchy = Hierarchy::new(launch);
+        Self::of(Hierarchy::new(launch))
+    }
+
+    /// The graph of threads that do nothing.
+    pub fn of(hierarchy: Hierarchy) -> Self {
         let completed = IndexVec::repeat(TermPool::TRUE, hierarchy.n_threads());
         Self {
             hierarchy,
@@ -110,6 +121,9 @@ impl EventGraph {
             turn_edges: Vec::new(),
             mbarriers: IndexVec::new(),
             exit_edges: Vec::new(),
+            grid_edges: Vec::new(),
+            trigger_edges: Vec::new(),
+            overlap_edges: Vec::new(),
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
@@ -119,7 +133,7 @@ impl EventGraph {
 
 impl EventGraph {
     /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 10] {
+    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 13] {
         [
             (BaseRelation::BarrierSynchronization, &self.barrier_edges),
             (BaseRelation::ExitRelease, &self.exit_edges),
@@ -131,6 +145,9 @@ impl EventGraph {
             (BaseRelation::PhaseOrder, &self.phase_edges),
             (BaseRelation::InPhaseOrder, &self.moment_edges),
             (BaseRelation::BarrierOrder, &self.turn_edges),
+            (BaseRelation::ApiSynchronization, &self.grid_edges),
+            (BaseRelation::Triggers, &self.trigger_edges),
+            (BaseRelation::Overlapping, &self.overlap_edges),
         ]
     }
 }
@@ -216,6 +233,8 @@ pub struct Location {
     pub name: String,
     /// Whether it is registers of one thread.
     pub is_register: bool,
+    /// The virtual mappings of it that are multimem addresses (MM-7).
+    pub multimem: Vec<u32>,
     /// Whether it is tensor memory of one CTA.
     pub is_tensor: bool,
     /// Its size.
@@ -303,6 +322,8 @@ pub enum EventKind {
     MatrixFence,
     /// A `tcgen05` instruction that a thread executes itself, but for waits; a deallocation is followed by writes.
     Tensor(TensorEvent),
+    /// What a thread does about cancelling clusters by itself.
+    Cancel(CancelEvent),
     /// An instruction by which a thread knows that asynchronous operations are done: `cp.async.wait_group` and the like.
     AsyncWait,
     /// The arrival half of `bar.sync/red/arrive` and of `bar.warp.sync`.
@@ -324,6 +345,8 @@ pub enum EventKind {
     CtaStart(CtaId),
     /// A CTA has ended, with all its threads.
     CtaExit(CtaId),
+    /// The start or end of a grid, or what the host and threads do about them.
+    Grid(GridEvent),
 }
 
 impl EventKind {
@@ -347,6 +370,23 @@ impl EventKind {
     }
 }
 
+/// The life of a grid, and what the host and threads do about it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GridEvent {
+    /// Its threads may run from now on.
+    Start(GridId),
+    /// All its threads have ended, and all their operations are done.
+    End(GridId),
+    /// The host enqueues it.
+    Enqueue,
+    /// The host knows that some have ended.
+    Synchronize,
+    /// `griddepcontrol.launch_dependents`
+    LaunchDependents,
+    /// `griddepcontrol.wait`
+    Wait,
+}
+
 /// What a thread does about tensor memory by itself (AS-29).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TensorEvent {
@@ -360,6 +400,15 @@ pub enum TensorEvent {
     Free,
     /// `tcgen05.relinquish_alloc_permit`.
     Relinquish,
+}
+
+/// What a thread does about cancelling clusters by itself (AS-39).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum CancelEvent {
+    /// `clusterlaunchcontrol.try_cancel` is about to be issued.
+    Try,
+    /// `clusterlaunchcontrol.query_cancel.is_canceled` says that nothing was cancelled.
+    Failed,
 }
 
 /// A fence of one direction that is about some operations only (FN-27).
@@ -545,6 +594,8 @@ pub enum ObligationKind {
         /// The flattened element index.
         index: TermRef,
     },
+    /// A vector starts at a multiple of its size. Events after a violation are not in the execution.
+    Alignment(Misuse),
     /// A rule about barriers or mbarriers. Events after a violation are not in the execution.
     Discipline(Misuse),
 }
@@ -590,6 +641,13 @@ pub struct Blocked {
     pub wait: Wait,
 }
 
+impl Blocked {
+    /// Whether the thread is on a device while it waits, so that what has not started may have to wait for it.
+    pub fn is_resident(&self, hierarchy: &Hierarchy) -> bool {
+        !matches!(self.wait, Wait::Grids { is_start: true, .. }) && !hierarchy.is_host(self.agent)
+    }
+}
+
 /// What a blocked thread waits for.
 #[derive(Clone, Debug)]
 pub enum Wait {
@@ -608,6 +666,15 @@ pub enum Wait {
         /// By parity: the phase that is waited for, the earliest of that parity that the thread cannot know of.
         meant: Option<u32>,
     },
+    /// For grids to end: before a grid starts, or by the host or `griddepcontrol.wait`.
+    Grids {
+        /// As a reader knows them.
+        names: Vec<String>,
+        /// Their threads, and a term that is 1 iff they have ended.
+        awaited: Arc<[(AgentId, TermRef)]>,
+        /// Whether a grid has not started for it, so that its threads hold nothing up.
+        is_start: bool,
+    },
     /// For others to arrive at a barrier.
     Barrier {
         /// The instruction.
@@ -619,6 +686,17 @@ pub enum Wait {
         /// How many warps are needed, if any of those awaited will do.
         any_of: Option<u32>,
     },
+    /// For registers of the CTA's pool (AS-41).
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is.
+        needed: TermRef,
+        /// How many the pool has in the end.
+        free: TermRef,
+        /// A thread of each warp of the CTA, and how many registers that warp has in the end.
+        held: Arc<[(AgentId, TermRef)]>,
+    },
 }
 
 /// A read of a try that fails for ever (LT-8: it sees what memory holds in the end).
@@ -626,6 +704,8 @@ pub enum Wait {
 pub struct FinalLook {
     /// The reading instruction.
     pub site: SiteId,
+    /// Of which location, if its instruction reads several.
+    pub instance: Option<LocationId>,
     /// When the try gets there.
     pub guard: TermRef,
     /// What it reads.

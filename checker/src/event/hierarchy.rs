@@ -4,11 +4,11 @@
 //! lives where its issuer does.
 //!
 //! A kernel's threads form a grid; those of a litmus test live where it says, each in a warp of its own and each CTA in a
-//! cluster of its own.
+//! cluster of its own. A program has a grid for each launch and device, and the host, which is alone in a scope of its own.
 
 mod spa;
 
-use super::{AgentId, CtaId};
+use super::{AgentId, CtaId, GridId};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch};
@@ -19,7 +19,7 @@ use std::fmt;
 /// Where a thread lives. All counts start at 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Thread {
-    /// Device.
+    /// Device; of the host, one that there is not.
     pub gpu: u32,
     /// Cluster on its device.
     pub cluster: u32,
@@ -31,22 +31,42 @@ pub struct Thread {
     pub lane: u32,
 }
 
-/// All threads of a launch, in order of (gpu, cluster, cta, warp, lane), and then its asynchronous operations.
+/// All threads of a launch, in order of (grid, gpu, cluster, cta, warp, lane), and then its asynchronous operations.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    /// The shape.
-    pub launch: Launch,
+    /// The shape; of a program, that of its host.
+    launch: Launch,
     /// Where each agent lives.
     pub threads: IndexVec<AgentId, Thread>,
     n_threads: usize,
     /// Of each asynchronous operation, in order.
     operations: Vec<Operation>,
+    grids: IndexVec<GridId, Grid>,
     /// The threads of each CTA, ascending.
     ctas: IndexVec<CtaId, Vec<AgentId>>,
+    grid_of: IndexVec<CtaId, GridId>,
+    /// Counted over the whole launch.
+    cluster_of: IndexVec<CtaId, u32>,
     cta_of: IndexVec<AgentId, CtaId>,
     /// The last threads, if clients of an SPA machine take part: each in a CTA of its own, of no SM.
     clients: Vec<Client>,
+    /// Counted over the whole launch.
+    warp_of: IndexVec<AgentId, u32>,
 }
+
+/// Threads that one launch runs.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// As people call it, in a program: `consume`, `consume #2`, `the host`.
+    pub name: Option<String>,
+    /// Its shape.
+    pub launch: Launch,
+    /// The device that it is on, if it is a part of a program's launch.
+    pub gpu: Option<u32>,
+}
+
+/// The device of the host, which is none.
+const HOST: u32 = u32::MAX;
 
 /// An asynchronous operation.
 #[derive(Clone, Debug)]
@@ -60,48 +80,113 @@ pub struct Operation {
 impl Hierarchy {
     /// The threads of `launch`.
     pub fn new(launch: &Launch) -> Self {
-        let mut threads = IndexVec::new();
-        if let Some(placement) = &launch.placement {
-            let mut n_warps: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-            for place in placement {
-                let warp = n_warps.entry((place.gpu, place.cta)).or_default();
-                threads.push(Thread { gpu: place.gpu, cluster: place.cta, cta: 0, warp: *warp, lane: 0 });
-                *warp += 1;
-            }
-            return Self::of_threads(launch, threads);
+        let grid = Grid { name: None, launch: launch.clone(), gpu: None };
+        let mut this = Self::empty(launch);
+        let Some(placement) = &launch.placement else {
+            this.add_grid(grid);
+            this.add_clients(launch);
+            return this;
+        };
+        let grid = this.grids.push(grid);
+        let mut numbers: BTreeMap<(u32, u32), CtaId> = BTreeMap::new();
+        for place in placement {
+            let cta = match numbers.get(&(place.gpu, place.cta)) {
+                Some(&cta) => cta,
+                None => {
+                    let cta = this.add_cta(grid);
+                    // Alone in its cluster.
+                    this.cluster_of.push(cta.0);
+                    numbers.insert((place.gpu, place.cta), cta);
+                    cta
+                }
+            };
+            let warp = u32::try_from(this.ctas[cta].len()).unwrap_or(u32::MAX);
+            let thread = Thread { gpu: place.gpu, cluster: place.cta, cta: 0, warp, lane: 0 };
+            let number = u32::try_from(this.threads.len()).unwrap_or(u32::MAX);
+            this.add_thread(thread, cta, number);
         }
-        for gpu in 0..launch.gpus {
+        this
+    }
+
+    /// The threads of a program: its grids, and the host as the last.
+    pub fn of_program(launch: &Launch, grids: Vec<Grid>) -> Self {
+        let mut this = Self::empty(launch);
+        for grid in grids {
+            this.add_grid(grid);
+        }
+        let host = Grid { name: Some("the host".to_owned()), launch: launch.clone(), gpu: None };
+        let grid = this.grids.push(host);
+        let cta = this.add_cta(grid);
+        let (cluster, warp) = (this.n_clusters(), this.n_warps());
+        this.cluster_of.push(cluster);
+        this.add_thread(Thread { gpu: HOST, cluster: 0, cta: 0, warp: 0, lane: 0 }, cta, warp);
+        this
+    }
+
+    fn empty(launch: &Launch) -> Self {
+        Self {
+            launch: launch.clone(),
+            threads: IndexVec::new(),
+            n_threads: 0,
+            operations: Vec::new(),
+            grids: IndexVec::new(),
+            ctas: IndexVec::new(),
+            grid_of: IndexVec::new(),
+            cluster_of: IndexVec::new(),
+            cta_of: IndexVec::new(),
+            clients: Vec::new(),
+            warp_of: IndexVec::new(),
+        }
+    }
+
+    fn add_grid(&mut self, grid: Grid) {
+        let launch = grid.launch.clone();
+        let gpus = grid.gpu.map_or(0..launch.gpus, |gpu| gpu..gpu + 1);
+        let grid = self.grids.push(grid);
+        for gpu in gpus {
             for cluster in 0..launch.clusters {
+                let number = self.n_clusters();
                 for cta in 0..launch.ctas {
+                    let id = self.add_cta(grid);
+                    self.cluster_of.push(number);
                     for warp in 0..launch.warps {
+                        let number = self.n_warps();
                         for lane in 0..launch.lanes {
-                            threads.push(Thread { gpu, cluster, cta, warp, lane });
+                            self.add_thread(Thread { gpu, cluster, cta, warp, lane }, id, number);
                         }
                     }
                 }
             }
         }
-        let clients = spa::clients(launch);
-        for (number, _) in (0_u32..).zip(&clients) {
-            // Behind the last cluster: in no other thread's CTA.
-            threads.push(Thread { gpu: 0, cluster: launch.clusters + number, cta: 0, warp: 0, lane: 0 });
-        }
-        Self { clients, ..Self::of_threads(launch, threads) }
     }
 
-    fn of_threads(launch: &Launch, threads: IndexVec<AgentId, Thread>) -> Self {
-        let mut numbers: BTreeMap<(u32, u32, u32), CtaId> = BTreeMap::new();
-        let mut ctas: IndexVec<CtaId, Vec<AgentId>> = IndexVec::new();
-        let mut cta_of = IndexVec::new();
-        for (agent, thread) in threads.iter_enumerated() {
-            let place = (thread.gpu, thread.cluster, thread.cta);
-            let cta = *numbers.entry(place).or_insert_with(|| ctas.push(Vec::new()));
-            ctas[cta].push(agent);
-            cta_of.push(cta);
+    /// Each in a CTA of its own, behind the last cluster.
+    fn add_clients(&mut self, launch: &Launch) {
+        self.clients = spa::clients(launch);
+        let Some(grid) = self.grids.ids().last() else { return };
+        for number in (0_u32..).take(self.clients.len()) {
+            let (cta, cluster, warp) = (self.add_cta(grid), self.n_clusters(), self.n_warps());
+            self.cluster_of.push(cluster);
+            let thread = Thread { gpu: 0, cluster: launch.clusters + number, cta: 0, warp: 0, lane: 0 };
+            self.add_thread(thread, cta, warp);
         }
-        let n_threads = threads.len();
-        let (launch, operations, clients) = (launch.clone(), Vec::new(), Vec::new());
-        Self { launch, threads, n_threads, operations, ctas, cta_of, clients }
+    }
+
+    fn add_cta(&mut self, grid: GridId) -> CtaId {
+        self.grid_of.push(grid);
+        self.ctas.push(Vec::new())
+    }
+
+    fn add_thread(&mut self, thread: Thread, cta: CtaId, warp: u32) {
+        let agent = self.threads.push(thread);
+        self.ctas[cta].push(agent);
+        self.cta_of.push(cta);
+        self.warp_of.push(warp);
+        self.n_threads += 1;
+    }
+
+    fn n_warps(&self) -> u32 {
+        self.warp_of.iter().last().map_or(0, |last| last + 1)
     }
 
     /// A new agent for an operation that a thread starts.
@@ -109,6 +194,7 @@ impl Hierarchy {
         let (place, cta) = (self.threads[issuer], self.cta_of[issuer]);
         self.operations.push(Operation { issuer, name: name.into() });
         self.cta_of.push(cta);
+        self.warp_of.push(self.warp_of[issuer]);
         self.threads.push(place)
     }
 
@@ -138,31 +224,94 @@ impl Hierarchy {
         CtaId(own.0 - self.threads[agent].cta + rank)
     }
 
+    /// What is checked; of a program, the shape of its host. The shape that a thread is in is [`Self::launch_of`] it.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The grid that the thread is of.
+    pub fn grid_of(&self, agent: AgentId) -> GridId {
+        self.grid_of[self.cta_of(agent)]
+    }
+
+    /// All grids; the host's is the last one of a program.
+    pub fn grids(&self) -> &IndexVec<GridId, Grid> {
+        &self.grids
+    }
+
+    /// The grid that the host is, in a program.
+    pub fn host(&self) -> Option<GridId> {
+        let last = self.grids.ids().last()?;
+        (self.threads[self.threads_of_grid(last).next()?].gpu == HOST).then_some(last)
+    }
+
+    /// Number of devices.
+    pub fn n_gpus(&self) -> u32 {
+        self.grids.iter().map(|grid| grid.launch.gpus).max().unwrap_or(1)
+    }
+
+    /// Whether the agent is the host.
+    pub fn is_host(&self, agent: AgentId) -> bool {
+        self.threads[agent].gpu == HOST
+    }
+
+    /// The threads of a grid.
+    pub fn threads_of_grid(&self, grid: GridId) -> impl Iterator<Item = AgentId> + use<'_> {
+        self.agents().filter(move |&agent| self.grid_of(agent) == grid)
+    }
+
+    /// The CTAs of a grid.
+    pub fn ctas_of_grid(&self, grid: GridId) -> impl Iterator<Item = CtaId> + use<'_> {
+        self.grid_of.iter_enumerated().filter(move |&(_, &other)| other == grid).map(|(cta, _)| cta)
+    }
+
+    /// The shape of the grid that the thread is of.
+    pub fn launch_of(&self, agent: AgentId) -> &Launch {
+        &self.grids[self.grid_of(agent)].launch
+    }
+
     /// The thread's cluster, counted over the whole launch.
     pub fn cluster_of(&self, agent: AgentId) -> u32 {
-        let own = self.cta_of(agent).0;
-        if self.launch.placement.is_some() { own } else { own / self.launch.ctas }
+        self.cluster_of[self.cta_of(agent)]
     }
 
     /// Number of clusters of the launch.
     pub fn n_clusters(&self) -> u32 {
-        self.agents().map(|agent| self.cluster_of(agent) + 1).max().unwrap_or(0)
+        self.cluster_of.iter().last().map_or(0, |last| last + 1)
     }
 
-    /// How people call a CTA of the launch.
+    /// How people call a CTA of the launch; in a program, the only one of a grid by the name of that.
     pub fn describe_cta(&self, cta: CtaId) -> String {
-        self.numbered("cta", cta.0, self.launch.clusters * self.launch.ctas)
+        let Some(&first) = self.ctas[cta].first() else { return String::new() };
+        let grid = &self.grids[self.grid_of(first)];
+        if let Some(name) = grid.name.as_ref().filter(|_| grid.launch.ctas * grid.launch.clusters == 1) {
+            let gpus = grid.launch.gpus;
+            return if gpus > 1 {
+                format!("{name} on gpu {}", self.threads[first].gpu)
+            } else {
+                name.clone()
+            };
+        }
+        self.numbered("cta", self.coordinate(first, Coordinate::Ctaid), first)
     }
 
     /// How people call a cluster of the launch: by its CTA, if it has only one.
     pub fn describe_cluster(&self, cluster: u32) -> String {
-        let what = if self.launch.ctas == 1 { "cta" } else { "cluster" };
-        self.numbered(what, cluster, self.launch.clusters)
+        let Some(first) = self.threads_of_cluster(cluster).next() else { return String::new() };
+        let what = if self.launch_of(first).ctas == 1 { "cta" } else { "cluster" };
+        self.numbered(what, self.threads[first].cluster, first)
     }
 
-    fn numbered(&self, what: &str, number: u32, per_gpu: u32) -> String {
-        let name = format!("{what} {}", number % per_gpu);
-        if self.launch.gpus > 1 { format!("{name} on gpu {}", number / per_gpu) } else { name }
+    fn numbered(&self, what: &str, number: u32, member: AgentId) -> String {
+        let grid = &self.grids[self.grid_of(member)];
+        let mut text = format!("{what} {number}");
+        if let Some(name) = &grid.name {
+            text += &format!(" of {name}");
+        }
+        if grid.launch.gpus > 1 {
+            text += &format!(" on gpu {}", self.threads[member].gpu);
+        }
+        text
     }
 
     /// The threads of a cluster.
@@ -182,19 +331,22 @@ impl Hierarchy {
 
     /// The warp's number, counted over the whole launch.
     pub fn warp_of(&self, agent: AgentId) -> u32 {
-        // In a litmus test each thread is a warp.
-        if self.launch.placement.is_some() { agent.0 } else { agent.0 / self.launch.lanes }
+        self.warp_of[agent]
+    }
+
+    /// The threads of a warp of the launch, in order of their lanes.
+    pub fn lanes_of(&self, warp: u32) -> impl Iterator<Item = AgentId> + Clone + use<'_> {
+        self.agents().filter(move |&agent| self.warp_of[agent] == warp)
     }
 
     /// Whether `b` is in scope `scope` as seen from `a`.
     ///
     /// Source: PTX ISA 9.4 §8.5.
     pub fn in_scope(&self, a: AgentId, b: AgentId, scope: Scope) -> bool {
-        let (a, b) = (self.threads[a], self.threads[b]);
         match scope {
-            Scope::Cta => (a.gpu, a.cluster, a.cta) == (b.gpu, b.cluster, b.cta),
-            Scope::Cluster => (a.gpu, a.cluster) == (b.gpu, b.cluster),
-            Scope::Gpu => a.gpu == b.gpu,
+            Scope::Cta => self.cta_of(a) == self.cta_of(b),
+            Scope::Cluster => self.cluster_of(a) == self.cluster_of(b),
+            Scope::Gpu => self.threads[a].gpu == self.threads[b].gpu,
             Scope::Sys => true,
         }
     }
@@ -207,7 +359,7 @@ impl Hierarchy {
     /// The value of a special register for a thread.
     pub fn coordinate(&self, agent: AgentId, coordinate: Coordinate) -> u32 {
         let thread = self.threads[agent];
-        let launch = &self.launch;
+        let launch = self.launch_of(agent);
         match coordinate {
             Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
             Coordinate::Ntid => launch.warps * launch.lanes,
@@ -236,9 +388,13 @@ impl Hierarchy {
             return client.title().to_owned();
         }
         let thread = self.threads[agent];
-        let launch = &self.launch;
+        let grid = &self.grids[self.grid_of(agent)];
+        let launch = &grid.launch;
         if launch.placement.is_some() {
             return format!("P{}", agent.0);
+        }
+        if let (true, Some(name)) = (self.is_host(agent), &grid.name) {
+            return name.clone();
         }
         let mut text = format!("tid {}", self.coordinate(agent, Coordinate::Tid));
         if launch.ctas * launch.clusters > 1 {
@@ -246,6 +402,9 @@ impl Hierarchy {
         }
         if launch.clusters > 1 && launch.ctas > 1 {
             text += &format!(" (cluster {}, rank {})", thread.cluster, thread.cta);
+        }
+        if let Some(name) = &grid.name {
+            text += &format!(" of {name}");
         }
         if launch.gpus > 1 {
             text += &format!(" on gpu {}", thread.gpu);
@@ -259,7 +418,7 @@ impl Hierarchy {
     }
 
     /// All threads.
-    pub fn agents(&self) -> impl Iterator<Item = AgentId> + use<> {
+    pub fn agents(&self) -> impl Iterator<Item = AgentId> + Clone + use<> {
         (0..self.n_threads).map(AgentId::from_index)
     }
 }

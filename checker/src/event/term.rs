@@ -123,8 +123,12 @@ pub enum UnknownKind {
     Response,
     /// Whether a lane is the leader, if no lane of the mask before it is.
     Elected,
+    /// Whether a thread is the first of its CTA to let dependent grids start.
+    Triggers(AgentId),
     /// Whether a thread is one of those that form a barrier's quorum.
     TakesPart,
+    /// Whether one `setmaxnreg` of a CTA comes before another.
+    Precedes,
     /// The combined predicate of a `bar.red`.
     BarrierResult,
 }

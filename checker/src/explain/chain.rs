@@ -7,7 +7,7 @@
 
 use super::spa::SpaReason;
 use crate::bits::BitMatrix;
-use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind};
+use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind, GridId};
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::execution::ExactBasis;
 use crate::witness::Witness;
@@ -220,6 +220,17 @@ pub enum Reason {
         /// An instruction by which some thread knows that the operation is done.
         known: Option<EventId>,
     },
+    /// A register access of the thread that starts a matrix operation, behind the last `wgmma.fence` before it.
+    MatrixFenceTooEarly {
+        /// The access of the thread.
+        access: EventId,
+        /// That of the operation.
+        operation: EventId,
+        /// The instruction that starts the operation.
+        issue: EventId,
+        /// The last fence.
+        fence: EventId,
+    },
     /// The only way from (1) to (2) leads through an asynchronous operation, which carries nothing but its own accesses.
     NotCarried {
         /// An access of the operation.
@@ -251,6 +262,19 @@ pub enum Reason {
     },
     /// Out of order on an SPA machine.
     Spa(SpaReason),
+    /// The grid of the one was launched to overlap with that of the other, and does not wait for its end.
+    Overlapping {
+        /// In the grid that was launched first.
+        first: EventId,
+        /// In the one that may overlap with it.
+        second: EventId,
+        /// A `griddepcontrol.wait` of the grid of the second that does not help.
+        wait: Option<EventId>,
+        /// A `griddepcontrol.launch_dependents` after (1) in its thread.
+        trigger: Option<EventId>,
+        /// A grid in between that overlaps with that of the first and does not wait for it.
+        through: Option<GridId>,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -276,9 +300,11 @@ impl Reason {
             Self::StrongAliases { .. } => &["MM-18", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::Overlapping { .. } => &["AS-40", "MM-39"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
             Self::Spa(reason) => reason.rules(),
             Self::NotCompleted { .. } => &["AS-2"],
+            Self::MatrixFenceTooEarly { .. } => &["AS-25"],
             Self::NotCarried { .. } => &["MM-30"],
             Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
         }
@@ -306,7 +332,13 @@ impl Reason {
                 [earlier, later].into_iter().chain(known).collect()
             }
             Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
+            Self::MatrixFenceTooEarly { access, operation, issue, fence } => {
+                vec![access, operation, issue, fence]
+            }
             Self::NotCarried { operation, access } => vec![operation, access],
+            Self::Overlapping { first, second, wait, trigger, .. } => {
+                [first, second].into_iter().chain(wait).chain(trigger).collect()
+            }
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
             }
@@ -669,11 +701,13 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::AsyncWait
         | EventKind::MatrixFence
         | EventKind::Spa(_)
+        | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::BarrierArrive
         | EventKind::BarrierWait
         | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_) => None,
+        | EventKind::CtaExit(_)
+        | EventKind::Grid(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Explanation, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
     AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
-    SiteId, UnknownKind, Wait,
+    SiteId, TermRef, UnknownKind, Wait,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -51,6 +51,15 @@ pub enum WaitFact {
         /// The phase that a wait by parity waits for, if that one and the next are over.
         overtaken: Option<u32>,
     },
+    /// For grids to end.
+    Grids {
+        /// As a reader knows them.
+        names: Vec<String>,
+        /// Who has not ended, and where they are instead.
+        missing: Vec<(AgentId, Standing)>,
+        /// Whether the role has not started for it.
+        is_start: bool,
+    },
     /// For threads to arrive at a barrier.
     Barrier {
         /// As a reader knows it.
@@ -61,6 +70,17 @@ pub enum WaitFact {
         missing: Vec<(AgentId, Standing)>,
         /// How many warps are needed, if any of those that use it will do.
         any_of: Option<u32>,
+    },
+    /// For registers of its CTA's pool.
+    Registers {
+        /// What it asks for, per thread.
+        asked: u32,
+        /// How many more than it has that is, and how many the pool has.
+        needed: u128,
+        /// See `needed`.
+        free: u128,
+        /// A thread of each warp of the CTA, the registers that the warp holds, and where it is.
+        held: Vec<(AgentId, u128, Standing)>,
     },
 }
 
@@ -112,7 +132,7 @@ pub enum Standing {
     Waits(Span),
     /// It goes round there, in a loop on memory.
     Loops(Span),
-    /// Its cluster has not started.
+    /// Its cluster or its grid has not started.
     NotStarted,
 }
 
@@ -137,11 +157,19 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         }
     }
     // A spin is more likely the cause than the barrier at which others wait for the spinning thread.
-    roles.sort_by_key(|role| matches!(role.wait, WaitFact::Barrier { .. }));
+    roles.sort_by_key(|role| match role.wait {
+        WaitFact::Registers { .. } => 0,
+        WaitFact::Memory(..) | WaitFact::Phase { .. } => 1,
+        WaitFact::Barrier { .. } => 2,
+        WaitFact::Grids { is_start, .. } => 3 + i32::from(is_start),
+    });
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks, _) => looks.as_slice(),
-            WaitFact::Barrier { .. } | WaitFact::Phase { .. } => &[],
+            WaitFact::Barrier { .. }
+            | WaitFact::Phase { .. }
+            | WaitFact::Registers { .. }
+            | WaitFact::Grids { .. } => &[],
         })
     };
     let is_spin = roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..)));
@@ -149,11 +177,18 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .zip(&graph.starts)
         .filter(|&(_, &started)| witness.values[started] == 0)
         .map(|(c, _)| c)
+        // Not those of grids whose turn has not come.
+        .filter(|&cluster| {
+            let mut own = graph.hierarchy.threads_of_cluster(cluster);
+            !own.any(|agent| standing.iter().any(|blocked| blocked.agent == agent))
+        })
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
-    } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch.spa.is_some() {
+    } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch().spa.is_some() {
         ("deadlock::stale-spin", vec!["SPA-R4", "SPA-4"])
+    } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
+        ("deadlock::registers-never-free", vec!["AS-41", "LT-10"])
     } else if looks().any(|look| look.is_weak) {
         ("deadlock::weak-spin", vec!["LT-7"])
     } else if is_spin {
@@ -190,10 +225,12 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let mut facts: Vec<LookFact> = Vec::new();
             for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
                 let site = &graph.sites[look.site];
-                let text = if site.operand.is_empty() {
-                    site.text.clone()
-                } else {
-                    format!("{} {}", site.text, site.operand)
+                let name = look.instance.map(|location| graph.locations[location].name.as_str());
+                let instance = name.and_then(|name| name.find(" of ").map(|at| &name[at..]));
+                let text = match (site.operand.strip_suffix(']'), instance) {
+                    (None, _) => site.text.clone(),
+                    (Some(_), None) => format!("{} {}", site.text, site.operand),
+                    (Some(operand), Some(instance)) => format!("{} {operand}{instance}]", site.text),
                 };
                 let value = witness.values[look.value];
                 facts.push(LookFact { span: site.span, text, value, is_weak: look.is_weak });
@@ -205,16 +242,42 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
             phase_fact(graph, witness, standing, (*site, *object, completed), overtaken)
         }
-        Wait::Barrier { name, awaited, any_of, .. } => {
-            let missing: Vec<(AgentId, Standing)> = awaited
+        Wait::Grids { names, awaited, is_start } => WaitFact::Grids {
+            names: names.clone(),
+            missing: missing(graph, witness, standing, awaited),
+            is_start: *is_start,
+        },
+        Wait::Registers { asked, needed, free, held } => WaitFact::Registers {
+            asked: *asked,
+            needed: witness.values[*needed],
+            free: witness.values[*free],
+            held: held
                 .iter()
-                .filter(|(_, done)| witness.values[*done] == 0)
-                .map(|&(agent, _)| (agent, standing_of(graph, witness, standing, agent)))
-                .collect();
+                .map(|&(agent, number)| {
+                    (agent, witness.values[number], standing_of(graph, witness, standing, agent))
+                })
+                .collect(),
+        },
+        Wait::Barrier { name, awaited, any_of, .. } => {
+            let missing = missing(graph, witness, standing, awaited);
             let arrived = (awaited.len() - missing.len(), awaited.len());
             WaitFact::Barrier { name: name.clone(), arrived, missing, any_of: *any_of }
         }
     }
+}
+
+/// Who has not done their part, and where they are instead.
+fn missing(
+    graph: &EventGraph,
+    witness: &Witness,
+    standing: &[&Blocked],
+    awaited: &[(AgentId, TermRef)],
+) -> Vec<(AgentId, Standing)> {
+    awaited
+        .iter()
+        .filter(|(_, done)| witness.values[*done] == 0)
+        .map(|&(agent, _)| (agent, standing_of(graph, witness, standing, agent)))
+        .collect()
 }
 
 fn phase_fact(
@@ -312,6 +375,7 @@ fn missing_writes(
 fn standing_of(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], agent: AgentId) -> Standing {
     match standing.iter().find(|blocked| blocked.agent == agent) {
         Some(blocked) if matches!(blocked.wait, Wait::Memory(_)) => Standing::Loops(blocked.span),
+        Some(Blocked { wait: Wait::Grids { is_start: true, .. }, .. }) => Standing::NotStarted,
         Some(blocked) => Standing::Waits(blocked.span),
         None if witness.values[graph.started(agent)] == 0 => Standing::NotStarted,
         None => Standing::Finished,

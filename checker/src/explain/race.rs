@@ -1,8 +1,9 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
 use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
+use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::{Explanation, Subject, bare, proxy};
-use crate::event::{Access, EventGraph, EventId, EventKind, RestrictedFence, Role};
+use crate::event::{Access, EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
 use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
@@ -23,8 +24,16 @@ pub fn explain(
     if refined("race.tensormap") {
         return of_tensormap(graph, witness, pair);
     }
+    if refined("race.grid-dependency") && !refined("race.mixed-size") {
+        return of_grids(graph, witness, pair);
+    }
     if refined("race.cross-proxy") {
         return across_proxies(graph, model, witness, pair);
+    }
+    if refined("race.register")
+        && let Some(explanation) = before_matrix_fence(graph, witness, pair)
+    {
+        return explanation;
     }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
@@ -32,7 +41,9 @@ pub fn explain(
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
-    let mut reasons = reasons(graph, (earlier, later), chain.as_ref(), broken, links.is_some());
+    let are_aliases = are_aliases(graph, model, (earlier, later));
+    let mut reasons =
+        reasons(graph, (earlier, later), (chain.as_ref(), broken), are_aliases, links.is_some());
     // That data is passed on by weak accesses is no attempt worth telling where an operation is not waited for.
     let is_told = |reason: &Reason| !matches!(reason, Reason::WeakLink { .. });
     let has_broken_chain =
@@ -77,6 +88,30 @@ pub fn explain(
     explanation
 }
 
+/// Registers that a thread accesses between its last `wgmma.fence` and the start of an operation that uses them.
+fn before_matrix_fence(
+    graph: &EventGraph,
+    witness: &Witness,
+    (a, b): (EventId, EventId),
+) -> Option<Explanation> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = &witness.execution.executed;
+    let found = [(a, b), (b, a)].into_iter().find_map(|(access, operation)| {
+        let issue = graph.issue_edges.iter().find(|edge| edge.wait == operation)?.from;
+        let is_fence = |event: EventId| matches!(graph.events[event].kind, EventKind::MatrixFence);
+        let fences = executed.iter().filter(|&event| is_fence(event) && order.contains(event, issue));
+        let last = fences.max_by_key(|&event| graph.events[event].position)?;
+        let is_behind = order.contains(last, access) && order.contains(access, issue);
+        is_behind.then_some((access, operation, issue, last))
+    });
+    let (access, operation, issue, fence) = found?;
+    let subject = Subject::Race { earlier: access, later: operation };
+    let rules = vec!["AS-25", "AS-26", "MM-19"];
+    let mut explanation = bare("race::matrix-register", Property::Race, rules, subject);
+    explanation.reasons = vec![Reason::MatrixFenceTooEarly { access, operation, issue, fence }];
+    Some(explanation)
+}
+
 /// A tensor map that is written and read without the fences of its proxy, or while a copy may use it.
 fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
     let is_map = |event: EventId| {
@@ -104,6 +139,39 @@ fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId
     let mut explanation = bare("race::tensormap", Property::Race, rules, subject);
     explanation.reasons = vec![Reason::TensormapNotPublished { write, read, is_released, is_acquired }];
     explanation
+}
+
+/// A race between a grid and one that was launched to overlap with it.
+fn of_grids(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
+    let grid = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.grid_of(agent));
+    // Grids are counted in the order of their launches.
+    let (first, second) = if grid(a) <= grid(b) { (a, b) } else { (b, a) };
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = |wanted: GridEvent| {
+        let events = witness.execution.executed.iter();
+        events
+            .filter(move |&event| matches!(graph.events[event].kind, EventKind::Grid(kind) if kind == wanted))
+    };
+    let wait = executed(GridEvent::Wait).find(|&wait| grid(wait) == grid(second));
+    let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
+    let trigger = executed(GridEvent::LaunchDependents)
+        .find(|&trigger| issuer(trigger) == issuer(first) && order.contains(first, trigger));
+    let through = overlapping(graph, grid(first)).filter(|&next| Some(next) != grid(second));
+    let subject = Subject::Race { earlier: first, later: second };
+    let rules = vec!["AS-40", "MM-39", "MM-19"];
+    let mut explanation = bare("race::grid-dependency", Property::Race, rules, subject);
+    explanation.reasons = vec![Reason::Overlapping { first, second, wait, trigger, through }];
+    explanation
+}
+
+/// The grid that was launched to overlap with another one.
+fn overlapping(graph: &EventGraph, first: Option<GridId>) -> Option<GridId> {
+    let of = |event: EventId| match graph.events[event].kind {
+        EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid)) => Some(grid),
+        _ => None,
+    };
+    let edge = graph.overlap_edges.iter().find(|edge| of(edge.from) == first)?;
+    of(edge.wait)
 }
 
 /// Why an asynchronous operation is not ordered with the other access, or does not order the two.
@@ -171,12 +239,20 @@ fn orient(
     }
 }
 
+/// Whether the accesses go through different virtual addresses, as the model reads it.
+fn are_aliases(graph: &EventGraph, model: &MemoryModel, (a, b): (EventId, EventId)) -> bool {
+    let mapping = |event: EventId| graph.events[event].kind.access().map(|access| access.mapping);
+    let is_one_address = graph.is_through_multimem(a) != graph.is_through_multimem(b)
+        && model.variants.iter().any(|variant| variant == MULTIMEM_IS_NO_ALIAS);
+    mapping(a) != mapping(b) && !is_one_address
+}
+
 /// What is wrong with the pair itself, then with what was meant to order it.
 fn reasons(
     graph: &EventGraph,
     (earlier, later): (EventId, EventId),
-    chain: Option<&Chain>,
-    broken: Option<Reason>,
+    (chain, broken): (Option<&Chain>, Option<Reason>),
+    are_aliases: bool,
     knows_chains: bool,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
@@ -190,13 +266,13 @@ fn reasons(
         reasons.push(Reason::MixedSize { earlier, later });
     }
     let is_ordered = chain.is_some_and(|chain| chain.steps.iter().all(|step| step.kind != StepKind::Attempt));
-    if is_ordered && first.mapping != second.mapping {
+    if is_ordered && are_aliases {
         reasons.push(Reason::AliasWithoutFence { earlier, later });
         return reasons;
     }
     if strong(first) && strong(second) {
         reasons.extend(scope_gap(graph, earlier, later));
-        if first.mapping != second.mapping && broken.is_none() {
+        if are_aliases && broken.is_none() {
             reasons.push(Reason::StrongAliases { earlier, later });
             return reasons;
         }

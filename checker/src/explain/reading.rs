@@ -34,7 +34,10 @@ pub fn narrower(model: &str) -> &'static [Reading] {
     if model == "spa-5.0" { super::spa::NARROWER } else { &[] }
 }
 
-/// Variants of `ptx` that order more, for asynchronous operations.
+/// The variant under which a location has the same address for `multimem` and for all other instructions.
+pub const MULTIMEM_IS_NO_ALIAS: &str = "multimem-is-no-alias";
+
+/// Variants of `ptx` that order more, for asynchronous operations and multimem addresses.
 const WIDER: &[Reading] = &[
     Reading {
         variant: "proxy-fence-anywhere",
@@ -45,6 +48,11 @@ const WIDER: &[Reading] = &[
         variant: "completion-at-owner",
         rule: "A-27",
         what: "the complete-tx of a copy is in scope of the threads of the CTA that has the mbarrier",
+    },
+    Reading {
+        variant: MULTIMEM_IS_NO_ALIAS,
+        rule: "A-2",
+        what: "a multimem address counts as the own address of each location that it denotes",
     },
 ];
 
@@ -64,11 +72,15 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
     }
 }
 
-/// Whether the readings can matter: only for what asynchronous operations do, and on SPA machines.
+/// Whether the readings can matter: only for what asynchronous operations do, where there are multimem addresses, and on SPA
+/// machines.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
-    if graph.hierarchy.launch.spa.is_some() {
+    if graph.hierarchy.launch().spa.is_some() {
         return matches!(&explanation.subject, Subject::Flag { name, .. } if name == super::spa::OUT_OF_ORDER);
     }
     let Subject::Race { earlier, later } = explanation.subject else { return false };
+    if graph.locations.iter().any(|location| !location.multimem.is_empty()) {
+        return true;
+    }
     graph.is_of_operation(earlier) || graph.is_of_operation(later)
 }

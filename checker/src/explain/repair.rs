@@ -148,7 +148,7 @@ fn all_candidates(
     explanation: &Explanation,
     ends: Option<(EventId, EventId)>,
 ) -> Vec<Candidate> {
-    if graph.hierarchy.launch.spa.is_some() {
+    if graph.hierarchy.launch().spa.is_some() {
         return spa::candidates(graph, explanation);
     }
     let insertions = insert::candidates(graph, explanation)
@@ -335,6 +335,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::AsyncWait
         | EventKind::MatrixFence
         | EventKind::Spa(_)
+        | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::Issue { .. }
         | EventKind::RestrictedFence(_)
@@ -343,7 +344,8 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::ClusterArrive { .. }
         | EventKind::ClusterWait
         | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_) => {}
+        | EventKind::CtaExit(_)
+        | EventKind::Grid(_) => {}
     }
 }
 

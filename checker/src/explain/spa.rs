@@ -60,7 +60,7 @@ pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
             events.any(|event| event.kind.access().is_some_and(|access| access.atomic != AtomicClass::None))
         }
         "sm-shares-nothing" => {
-            let launch = &graph.hierarchy.launch;
+            let launch = graph.hierarchy.launch();
             launch.spa.is_some_and(|spa| spa.sms < launch.ctas)
         }
         _ => events.any(|event| matches!(event.kind, EventKind::BarrierWait)),

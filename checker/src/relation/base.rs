@@ -9,8 +9,8 @@ use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
-    Access, AgentId, AtomicClass, CtaId, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
+    LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
@@ -398,6 +398,11 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::MbarrierInval => mbarrier.is_some_and(|m| m.role == MbarrierRole::Inval),
         BaseSet::CtaStart => matches!(event.kind, EventKind::CtaStart(_)),
         BaseSet::CtaExit => matches!(event.kind, EventKind::CtaExit(_)),
+        BaseSet::GridEnd => matches!(event.kind, EventKind::Grid(GridEvent::End(_))),
+        BaseSet::ApiCall => {
+            matches!(event.kind, EventKind::Grid(GridEvent::Enqueue | GridEvent::Synchronize))
+        }
+        BaseSet::LaunchDependents => matches!(event.kind, EventKind::Grid(GridEvent::LaunchDependents)),
         BaseSet::AliasFence => proxy_fence == Some(ProxyFence::Alias),
         BaseSet::AliasRelease
         | BaseSet::AliasAcquire
@@ -415,11 +420,14 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),
         BaseSet::Register => access.is_some_and(|access| graph.locations[access.location].is_register),
+        BaseSet::Multimem => access.is_some_and(|access| graph.goes_through_multimem(access)),
         BaseSet::TensorMemory => access.is_some_and(|access| graph.locations[access.location].is_tensor),
         BaseSet::TensorBefore => event.kind.tensor() == Some(TensorEvent::FenceBefore),
         BaseSet::TensorAfter => event.kind.tensor() == Some(TensorEvent::FenceAfter),
         BaseSet::TensorAllocate => event.kind.tensor() == Some(TensorEvent::Allocate),
         BaseSet::TensorRelinquish => event.kind.tensor() == Some(TensorEvent::Relinquish),
+        BaseSet::TryCancel => matches!(event.kind, EventKind::Cancel(CancelEvent::Try)),
+        BaseSet::CancelFailed => matches!(event.kind, EventKind::Cancel(CancelEvent::Failed)),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
         BaseSet::MembarCta => membar == Some(MembarLevel::Cta),
         BaseSet::MembarChannel => membar == Some(MembarLevel::Channel),
@@ -461,12 +469,17 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         let place = (graph.hierarchy.cta_of(agent), scope_of(event));
         by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
     }
+    let halves = graph.multimem_halves();
     let mut internal = BitMatrix::empty(n);
     let mut later = Vec::new();
     for events in by_agent.values() {
         internal.fill(events, events);
         for a in events.iter() {
-            let is_later = |&b: &EventId| graph.events[a].position < graph.events[b].position;
+            let position = |event: EventId| graph.events[event].position;
+            // The halves of another instance's atomic in the same instruction are in no order with this one's.
+            let own_half = halves.get(&a).copied();
+            let is_apart = |b: EventId| own_half.is_some_and(|own| b != own && position(b) == position(own));
+            let is_later = |&b: &EventId| position(a) < position(b) && !is_apart(b);
             later.extend(events.iter().filter(is_later).map(|b| (a, b)));
         }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub fn machine_pairs(graph: &EventGraph) -> [BitMatrix; 3] {
     let n = graph.events.len();
     let mut pairs = [BitMatrix::empty(n), BitMatrix::empty(n), BitMatrix::empty(n)];
-    if graph.hierarchy.launch.spa.is_none() {
+    if graph.hierarchy.launch().spa.is_none() {
         return pairs;
     }
     let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();

@@ -22,6 +22,8 @@ impl Words<'_> {
             },
             WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
             WaitFact::Barrier { name, .. } => format!("at {name}"),
+            WaitFact::Grids { names, .. } => format!("for {} to end", list(names)),
+            WaitFact::Registers { .. } => "for registers".to_owned(),
         };
         let n_others: usize = roles.iter().skip(1).map(|role| role.agents.len()).sum();
         let others = match n_others {
@@ -44,9 +46,15 @@ impl Words<'_> {
             [_] => "it has",
             _ => "they have",
         };
-        let launch = &self.case.outcome.graph.hierarchy.launch;
-        let together =
-            if launch.ctas > 1 { "only the CTAs of one cluster" } else { "no two CTAs of this launch" };
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let launch = hierarchy.launch();
+        let together = if hierarchy.host().is_some() {
+            "only the CTAs of one cluster or of a cooperative launch"
+        } else if launch.ctas > 1 {
+            "only the CTAs of one cluster"
+        } else {
+            "no two CTAs of this launch"
+        };
         Some(format!(
             "{} need not start before the others have finished, and in this execution {has} not: {together} are \
              sure to run at the same time, and nothing says in which order they start",
@@ -81,6 +89,16 @@ impl Words<'_> {
             WaitFact::Barrier { name, .. } => {
                 format!("{} here: {name}{at}", self.wait_for_ever(&role.agents))
             }
+            WaitFact::Grids { is_start: true, .. } => {
+                let verb = if role.agents.len() == 1 { "starts" } else { "start" };
+                format!("launched here, {} never {verb}", self.agents(&role.agents))
+            }
+            WaitFact::Grids { names, .. } => {
+                format!("{} here for {} to end{at}", self.wait_for_ever(&role.agents), list(names))
+            }
+            WaitFact::Registers { asked, .. } => {
+                format!("{} here for {asked} registers{at}", self.wait_for_ever(&role.agents))
+            }
         }
     }
 
@@ -103,7 +121,7 @@ impl Words<'_> {
                 )
             }
             WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
-                "`{text}` of {who} says no in the end: {who} waits for phase {meant} of {object}, counted from 0, which \
+                "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, which \
                  is complete, but so is phase {}; a wait by parity cannot tell it from one that is to come, {} phases \
                  are complete in all",
                 meant + 1,
@@ -125,9 +143,27 @@ impl Words<'_> {
                     _ => format!(", and {} more bytes have come than were announced", -bytes),
                 };
                 format!(
-                    "`{text}` of {who} says no in the end: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
+                    "`{text}` of {who} never returns true: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
                     self.contributors(contributors)
                 )
+            }
+            WaitFact::Grids { names, missing, is_start } => {
+                let groups = fold(missing.iter().map(|&(agent, standing)| (standing, agent)));
+                let parts: Vec<String> = groups
+                    .into_iter()
+                    .map(|(standing, agents)| {
+                        format!(
+                            "{}, which {}",
+                            self.agents(&agents),
+                            self.standing(standing, agents.len() == 1)
+                        )
+                    })
+                    .collect();
+                let what = if *is_start { "comes after" } else { "waits for the end of" };
+                format!("{who} {what} {}, which still needs {}", list(names), parts.join("; and "))
+            }
+            WaitFact::Registers { asked, needed, free, held } => {
+                self.registers(role, (*asked, *needed, *free), held)
             }
             WaitFact::Barrier { name, missing, any_of: None, .. } if missing.is_empty() => {
                 format!("{name} waits for more threads than use it")
@@ -165,6 +201,43 @@ impl Words<'_> {
                 }
             }
         }
+    }
+
+    /// Who holds the registers that a warp waits for.
+    fn registers(
+        &self,
+        role: &Role,
+        (asked, needed, free): (u32, u128, u128),
+        held: &[(AgentId, u128, Standing)],
+    ) -> String {
+        let parts: Vec<String> =
+            fold(held.iter().map(|&(agent, number, standing)| ((number, standing), agent)))
+                .into_iter()
+                .map(|((number, standing), agents)| {
+                    let (is_one, who) = (agents.len() == 1, self.agents(&agents));
+                    let standing = self.standing(standing, is_one);
+                    if is_one {
+                        format!("the warp of {who} holds {number} and {standing}")
+                    } else {
+                        format!("the warps of {who} hold {number} each and {standing}")
+                    }
+                })
+                .collect();
+        let total = held.iter().map(|&(_, number, _)| number).sum::<u128>() + free;
+        let s = if held.len() == 1 { "" } else { "s" };
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let first = role.agents.first().map(|&agent| hierarchy.launch_of(agent));
+        let at_launch = first.and_then(|launch| launch.registers).unwrap_or(0);
+        let needs = if role.agents.len() == 1 { "needs" } else { "need, each in its warp," };
+        let left = if free == 0 { "none".to_owned() } else { free.to_string() };
+        format!(
+            "to have {asked} registers per thread, {} {needs} {needed} more, and of the {total} of the CTA ({} warp{s} of \
+             {at_launch}) {left} {} left: {}; only `setmaxnreg.dec` gives registers back, the end of a warp does not",
+            self.agents(&role.agents),
+            held.len(),
+            if free == 1 { "is" } else { "are" },
+            parts.join("; ")
+        )
     }
 
     /// Who could still arrive in a phase, and why they do not.
@@ -228,7 +301,7 @@ impl Words<'_> {
 
     fn look(&self, look: &LookFact) -> String {
         let value = number(look.value);
-        if look.is_weak && self.graph().hierarchy.launch.spa.is_some() {
+        if look.is_weak && self.graph().hierarchy.launch().spa.is_some() {
             format!(
                 "`{}` ({}) goes through an L1 that nothing invalidates: it may find {value} there for ever, whatever others \
                  write; write `LD.CV`, or invalidate the line in the loop (`CCTL.IV`)",
@@ -270,6 +343,15 @@ impl Words<'_> {
             }
             [init @ .., last] => format!("{} and {last}", init.join(", ")),
         }
+    }
+}
+
+/// `produce`, `produce and clear`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "the host".to_owned(),
+        [only] => only.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
 }
 

@@ -85,6 +85,9 @@ struct Place {
 
 #[derive(Serialize)]
 struct ThreadReport {
+    /// In a program: the launch, or `the host`, which is on no device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<String>,
     gpu: u32,
     cluster: u32,
     cta: u32,
@@ -255,9 +258,11 @@ fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Opt
 }
 
 fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
-    let thread = case.outcome.graph.hierarchy.threads[agent];
+    let hierarchy = &case.outcome.graph.hierarchy;
+    let thread = hierarchy.threads[agent];
     ThreadReport {
-        gpu: thread.gpu,
+        grid: hierarchy.grids()[hierarchy.grid_of(agent)].name.clone(),
+        gpu: if hierarchy.is_host(agent) { 0 } else { thread.gpu },
         cluster: thread.cluster,
         cta: thread.cta,
         warp: thread.warp,

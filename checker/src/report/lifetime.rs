@@ -2,7 +2,8 @@
 
 use super::wording::Words;
 use crate::event::{CtaId, EventId, EventKind, MbarrierRole};
-use crate::explain::Subject;
+use crate::explain::deadlock::Role;
+use crate::explain::{CANCEL, Subject};
 
 impl Words<'_> {
     /// The first line: ``tid 0 of cta 1 reads `tile` of cta 0, which may have ended before``.
@@ -35,6 +36,10 @@ impl Words<'_> {
     pub fn advice(&self, subject: &Subject) -> Option<&'static str> {
         match subject {
             Subject::Misuse { help, .. } => Some(help),
+            Subject::Flag { name, .. } if name == CANCEL => Some(
+                "issue the next `try_cancel` only when every thread of the CTA that looks at the answer before has seen it \
+                 succeed: after the branch on `query_cancel.is_canceled`, or before anybody can look",
+            ),
             Subject::Lifetime { access, owner, ended: true, .. }
                 if self.is_own_operation(*access, *owner) =>
             {
@@ -52,6 +57,10 @@ impl Words<'_> {
                 "let every thread of the cluster pass a cluster barrier before the first access of a peer's memory: \
                  `barrier.cluster.arrive; barrier.cluster.wait;` at the start of the kernel",
             ),
+            Subject::Deadlock { roles, absent } if self.waits_for_another_grid(roles, absent) => Some(
+                "nothing makes kernels of different streams run at the same time: launch the one that is waited for \
+                 first, in the same stream, or let the host launch the waiting one when the other has ended",
+            ),
             Subject::Deadlock { absent, .. } if !absent.is_empty() => Some(
                 "if the kernel is launched cooperatively, say so in its `launch`: `resident: true`; otherwise let no CTA \
                  wait for one that may not have started, for instance by numbering the CTAs with an atomic counter as \
@@ -59,6 +68,15 @@ impl Words<'_> {
             ),
             _ => None,
         }
+    }
+
+    /// Whether clusters that have not started are of another grid than the threads that wait for them.
+    fn waits_for_another_grid(&self, roles: &[Role], absent: &[u32]) -> bool {
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let waiting =
+            roles.iter().flat_map(|role| &role.agents).map(|&agent| hierarchy.grid_of(agent)).next();
+        let absent = absent.iter().flat_map(|&cluster| hierarchy.threads_of_cluster(cluster)).next();
+        absent.is_some_and(|agent| Some(hierarchy.grid_of(agent)) != waiting)
     }
 
     /// What the operation of an access is called, if it is one's.

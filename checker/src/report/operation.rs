@@ -45,6 +45,20 @@ impl Words<'_> {
         format!("{what}: {over}; {gap}; nor is {end} ordered before its start")
     }
 
+    /// Which `wgmma.fence` comes too early, and where it has to go.
+    pub(super) fn fence_too_early(&self, access: EventId, issue: EventId, fence: EventId) -> String {
+        let line = |event: EventId| self.span(event).map_or_else(String::new, |span| self.line(span));
+        format!(
+            "{} comes too early: a matrix operation comes after what is before the last `wgmma.fence` of its thread and no \
+             more, and the registers are accessed on {}, behind that; a fence has to go between {} and {}, where the \
+             operation is started",
+            self.quoted(fence),
+            line(access),
+            line(access),
+            line(issue)
+        )
+    }
+
     /// What a restricted fence is about, and where an access is instead.
     pub(super) fn not_covered(&self, fence: EventId, access: EventId, explanation: &Explanation) -> String {
         let kind = match self.graph().events[fence].kind {

@@ -103,7 +103,9 @@ fn about_proxies(case: &Case<'_>) -> Vec<String> {
 
 /// `k (launch big, 8 threads)`.
 fn head(case: &Case<'_>) -> String {
-    let n_threads = case.outcome.graph.hierarchy.n_threads();
+    let hierarchy = &case.outcome.graph.hierarchy;
+    let host = hierarchy.host().map_or("", |_| " and the host");
+    let n_threads = hierarchy.n_threads() - usize::from(!host.is_empty());
     let s = if n_threads == 1 { "" } else { "s" };
     let launch = match case.outcome.launch.name.as_str() {
         "default" => String::new(),
@@ -117,7 +119,7 @@ fn head(case: &Case<'_>) -> String {
     if !case.variants.is_empty() {
         model += &format!(", variant {}", case.variants.join(" + "));
     }
-    format!("{} ({launch}{n_threads} thread{s}{model})", case.kernel.name)
+    format!("{} ({launch}{n_threads} thread{s}{host}{model})", case.kernel.name)
 }
 
 fn verdict(case: &Case<'_>, style: Style) -> String {

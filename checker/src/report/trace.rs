@@ -5,8 +5,8 @@
 
 use super::Case;
 use super::wording::{Words, number};
-use crate::bits::EventSet;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId, MbarrierRole, Role};
+use crate::bits::{BitMatrix, EventSet};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, GridEvent, LocationId, MbarrierRole, Role};
 use crate::explain::Explanation;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -154,6 +154,7 @@ fn relevant(
             | EventKind::AsyncWait
             | EventKind::MatrixFence
             | EventKind::Spa(_)
+            | EventKind::Cancel(_)
             | EventKind::Tensor(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
@@ -161,7 +162,10 @@ fn relevant(
             | EventKind::ClusterArrive { .. }
             | EventKind::ClusterWait
             | EventKind::Mbarrier(_)
-            | EventKind::BarrierWait => threads.contains(&graph.events[event].agent),
+            | EventKind::Grid(_)
+            | EventKind::BarrierWait => {
+                graph.events[event].agent.is_some() && threads.contains(&graph.events[event].agent)
+            }
         })
         .collect()
 }
@@ -205,7 +209,8 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
         .union(&relations[&BaseRelation::Completion])
         .union(&relations[&BaseRelation::PhaseOrder])
         .union(&relations[&BaseRelation::InPhaseOrder])
-        .union(&relations[&BaseRelation::BarrierOrder]);
+        .union(&relations[&BaseRelation::BarrierOrder])
+        .union(&between_grids(relations));
     let all = hard.union(&relations[&BaseRelation::ReadsFrom]);
     let (hard, all) = (hard.inverse(), all.inverse());
     let mut waiting: Vec<EventId> =
@@ -214,7 +219,7 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
     let mut order = Vec::with_capacity(waiting.len());
     let mut current = None;
     while !waiting.is_empty() {
-        let ready = |relation: &crate::bits::BitMatrix, event: EventId| {
+        let ready = |relation: &BitMatrix, event: EventId| {
             relation.successors(event).all(|before| {
                 done.contains(&before) || graph.events[before].agent.is_none() || before == event
             })
@@ -234,6 +239,12 @@ fn ordered(graph: &EventGraph, witness: &Witness) -> Vec<EventId> {
     order
 }
 
+/// What lies between the events of different grids: their starts and ends are no steps themselves.
+fn between_grids(relations: &BTreeMap<BaseRelation, BitMatrix>) -> BitMatrix {
+    let steps = relations[&BaseRelation::ApiSynchronization].union(&relations[&BaseRelation::Triggers]);
+    steps.transitive_closure()
+}
+
 fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -> String {
     let graph = &words.case.outcome.graph;
     let instruction = words.instruction(event);
@@ -250,7 +261,10 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         }
         EventKind::Write(access) => format!("{instruction} = {}", number(words.witness.values[access.value])),
         EventKind::BarrierArrive | EventKind::ClusterArrive { .. } => format!("{instruction} (arrives)"),
-        EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
+        EventKind::BarrierWait
+        | EventKind::ClusterWait
+        | EventKind::AsyncWait
+        | EventKind::Grid(GridEvent::Synchronize | GridEvent::Wait) => {
             format!("{instruction} (passes)")
         }
         EventKind::Issue { .. } => format!("{instruction} (starts)"),
@@ -265,10 +279,12 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         | EventKind::AsyncFence(_)
         | EventKind::MatrixFence
         | EventKind::Spa(_)
+        | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::RestrictedFence(_)
         | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_) => instruction,
+        | EventKind::CtaExit(_)
+        | EventKind::Grid(_) => instruction,
     };
     if let Role::Spin(_) = graph.events[event].role {
         text += " (a try that fails)";

@@ -3,11 +3,12 @@
 use super::Case;
 use crate::encode::goal::MBARRIER;
 use crate::event::{
-    AgentId, EventGraph, EventId, EventKind, MbarrierRole, SpaEvent, TensorEvent, UnknownKind,
+    AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, GridId, MbarrierEvent, MbarrierRole,
+    SpaEvent, TensorEvent, UnknownKind,
 };
 use crate::explain::{
-    Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED,
-    TENSORMAP,
+    CANCEL, Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED,
+    TENSOR_RELINQUISHED, TENSORMAP,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -51,7 +52,9 @@ impl Words<'_> {
         let Some(site) = self.graph().events[event].site else { return "initial value".to_owned() };
         let site = &self.graph().sites[site];
         match self.object(event) {
-            Some(object) if !site.operand.is_empty() => format!("{} [{object}]", site.text),
+            Some(object) if !site.operand.is_empty() => {
+                format!("{} [{object}{}]", site.text, self.multimem_instance(event))
+            }
             _ => match &self.graph().events[event].kind {
                 EventKind::Mbarrier(operation) => {
                     format!("{} [{}]", site.text, self.graph().mbarriers[operation.object].name)
@@ -130,6 +133,13 @@ impl Words<'_> {
             EventKind::Init(_) => "initial value",
             EventKind::CtaStart(_) => "starts",
             EventKind::CtaExit(_) => "ends",
+            EventKind::Grid(event) => match event {
+                GridEvent::Start(_) => "starts",
+                GridEvent::End(_) => "ends",
+                GridEvent::Enqueue => "launches",
+                GridEvent::Synchronize | GridEvent::Wait => "passes",
+                GridEvent::LaunchDependents => "lets dependents start",
+            },
             EventKind::Read(_) => "reads",
             EventKind::Write(_) => "writes",
             EventKind::Fence { .. }
@@ -140,6 +150,8 @@ impl Words<'_> {
             | EventKind::RestrictedFence(_) => "fence",
             EventKind::Spa(SpaEvent::Membar { .. }) => "fence",
             EventKind::Spa(SpaEvent::InvalidateAll(_) | SpaEvent::InvalidateLine(_)) => "invalidates",
+            EventKind::Cancel(CancelEvent::Try) => "tries to cancel a cluster",
+            EventKind::Cancel(CancelEvent::Failed) => "sees that it has failed",
             EventKind::Tensor(TensorEvent::Allocate) => "allocates",
             EventKind::Tensor(TensorEvent::Free) => "deallocates",
             EventKind::Tensor(TensorEvent::Relinquish) => "relinquishes",
@@ -193,6 +205,14 @@ impl Words<'_> {
                 self.thread(*b)
             ),
             Subject::Flag { name, pair: (a, b) } if name == OUT_OF_ORDER => self.out_of_order(*a, *b),
+            Subject::Flag { name, pair: (a, b) } if name == CANCEL => {
+                let (first, second) = (self.thread(*a), self.thread(*b));
+                if first == second {
+                    format!("{first} tries to cancel a cluster again after it has seen that this failed")
+                } else {
+                    format!("{first} may try to cancel a cluster after {second} has seen that this failed")
+                }
+            }
             Subject::Flag { name, pair: (a, b) } if a == b => {
                 format!("`{name}` is flagged for {}", self.thread(*a))
             }
@@ -261,7 +281,7 @@ impl Words<'_> {
         };
         sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
-        let who = if self.graph().hierarchy.launch.spa.is_some() { "the document" } else { "PTX" };
+        let who = if self.graph().hierarchy.launch().spa.is_some() { "the document" } else { "PTX" };
         sentences.extend(explanation.readings.iter().map(|reading| {
             format!(
                 "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
@@ -363,11 +383,15 @@ impl Words<'_> {
                     self.named(*other, explanation),
                 )
             }
-            Reason::PartialLink { write, read } => format!(
-                "{} and {} share bytes but not size and address, so they do not synchronize",
-                self.end(*write, explanation),
-                self.end(*read, explanation),
-            ),
+            Reason::PartialLink { write, read } => {
+                let (first, second) = (self.end(*write, explanation), self.end(*read, explanation));
+                match self.different_addresses((*write, &first), (*read, &second)) {
+                    Some(addresses) => format!("{addresses}, so they do not synchronize"),
+                    None => {
+                        format!("{first} and {second} share bytes but not size and address, so they do not synchronize")
+                    }
+                }
+            }
             Reason::NoRelease { write, after, nearby } => format!(
                 "{} passes the signal on, but nothing before it releases {}: a release pattern is a release write, or a \
                  release fence and then a strong write, both in {}{}",
@@ -397,11 +421,19 @@ impl Words<'_> {
                 "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
             ),
-            Reason::NothingObserved { earlier, later } => format!(
-                "no value read and no barrier passed leads from {} after (1) to {} before (2)",
-                self.thread(*earlier),
-                self.thread(*later)
-            ),
+            Reason::NothingObserved { earlier, later } => {
+                let (before, after) = (self.grid(*earlier), self.grid(*later));
+                let launches = if before == after {
+                    ""
+                } else {
+                    ", nor do launches, events or `synchronize` put the one after the other"
+                };
+                format!(
+                    "no value read and no barrier passed leads from {} after (1) to {} before (2){launches}",
+                    self.thread(*earlier),
+                    self.thread(*later)
+                )
+            }
             Reason::WeakEnd { event, other } => format!(
                 "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",
                 self.end(*event, explanation),
@@ -428,6 +460,7 @@ impl Words<'_> {
                 self.tensor_order(*earlier, *later, *missing, *known)
             }
             Reason::NotCompleted { event, other, known } => self.not_completed(*event, *other, *known, explanation),
+            Reason::MatrixFenceTooEarly { access, issue, fence, .. } => self.fence_too_early(*access, *issue, *fence),
             Reason::NotCarried { operation, access } => format!(
                 "the only way between the two leads through {} (started by {}): whoever waits for it knows that its own \
                  accesses are over, and nothing of what {} did before it",
@@ -456,24 +489,68 @@ impl Words<'_> {
                  must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
                     .to_owned()
             }
+            Reason::Overlapping { .. } => self.overlapping(reason),
             Reason::DifferentProxies { earlier, later } => format!(
                 "(1) goes through the {} proxy and (2) through the {} proxy: accesses synchronize with and exclude each \
                  other only within one proxy",
                 self.proxy(*earlier),
                 self.proxy(*later)
             ),
-            Reason::StrongAliases { .. } => {
-                "both are strong, but they go through different virtual addresses of the same bytes: such accesses never \
-                 synchronize with or exclude each other, and `fence.proxy.alias` only helps where something else orders \
-                 them"
-                    .to_owned()
-            }
-            Reason::AliasWithoutFence { .. } => {
-                "(1) comes before (2), but they go through different virtual addresses of \
-                 the same bytes, and no `fence.proxy.alias` lies between them"
-                    .to_owned()
-            }
+            Reason::StrongAliases { earlier, later } => format!(
+                "both are strong, but {}: such accesses never synchronize with or exclude each other, and \
+                 `fence.proxy.alias` only helps where something else orders them",
+                self.aliases(*earlier, *later)
+            ),
+            Reason::AliasWithoutFence { earlier, later } => format!(
+                "(1) comes before (2), but {}, and no `fence.proxy.alias` lies between them",
+                self.aliases(*earlier, *later)
+            ),
         }
+    }
+
+    /// Why nothing orders a grid with one that may overlap with it.
+    fn overlapping(&self, reason: &Reason) -> String {
+        let Reason::Overlapping { first, second, wait, trigger, through } = reason else {
+            return String::new();
+        };
+        let name = |grid: Option<GridId>| {
+            grid.and_then(|grid| self.graph().hierarchy.grids()[grid].name.clone()).unwrap_or_default()
+        };
+        let (before, after) = (name(self.grid(*first)), name(self.grid(*second)));
+        if let Some(through) = through {
+            let through = name(Some(*through));
+            return format!(
+                "{through} is launched with programmatic serialization after {before} and does not wait for it, so that \
+                 {through} has ended says nothing of {before}: {after}, which comes after {through}, may run beside \
+                 {before}; let {through} execute `griddepcontrol.wait`"
+            );
+        }
+        let start = match trigger.and_then(|trigger| self.span(trigger)) {
+            Some(span) => format!(
+                "once every CTA of {before} has executed `griddepcontrol.launch_dependents` ({}), which releases nothing",
+                self.line(span)
+            ),
+            None => format!("before the memory operations of {before} are known to be done"),
+        };
+        let missing = match wait {
+            Some(wait) if self.thread(*wait) == self.thread(*second) => {
+                format!("that of {} comes only after (2)", self.thread(*wait))
+            }
+            Some(wait) => format!(
+                "{} executes none before (2): that of {} is known only to threads that synchronize with it",
+                self.thread(*second),
+                self.thread(*wait)
+            ),
+            None => format!("no thread of {after} executes it"),
+        };
+        format!(
+            "{after} is launched with programmatic serialization after {before}, so it may start {start}; only \
+             `griddepcontrol.wait` waits for the end of {before}, and {missing}"
+        )
+    }
+
+    fn grid(&self, event: EventId) -> Option<GridId> {
+        self.graph().events[event].agent.map(|agent| self.graph().hierarchy.grid_of(agent))
     }
 
     fn proxy(&self, event: EventId) -> Proxy {
@@ -483,18 +560,24 @@ impl Words<'_> {
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
         match &self.graph().events[event].kind {
-            EventKind::BarrierWait | EventKind::ClusterWait | EventKind::AsyncWait => {
+            EventKind::BarrierWait
+            | EventKind::ClusterWait
+            | EventKind::AsyncWait
+            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize)
+            | EventKind::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. }) => {
                 format!("what came to that thread through {}", self.quoted(event))
             }
             EventKind::Init(_)
             | EventKind::CtaStart(_)
             | EventKind::CtaExit(_)
+            | EventKind::Grid(_)
             | EventKind::Read(_)
             | EventKind::Write(_)
             | EventKind::Fence { .. }
             | EventKind::ProxyFence(_)
             | EventKind::AsyncFence(_)
             | EventKind::MatrixFence
+            | EventKind::Cancel(_)
             | EventKind::Tensor(_)
             | EventKind::Spa(_)
             | EventKind::Issue { .. }
@@ -575,7 +658,7 @@ impl Words<'_> {
             ""
         };
         let race =
-            if self.graph().hierarchy.launch.spa.is_some() { "nothing out of order" } else { "no race" };
+            if self.graph().hierarchy.launch().spa.is_some() { "nothing out of order" } else { "no race" };
         format!("{todo} (checked: with this change {race}{assertions} is left{bound}{caveat})")
     }
 }
@@ -650,6 +733,7 @@ mod tests {
             storage: StorageId(0),
             offset_bytes: 0,
             mapping: 0,
+            replication: fencepost_dsl::vocabulary::Replication::Single,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             tensor: None,
             span: Span::new(FileId(0), 0, 0),

@@ -2,7 +2,10 @@
 
 use super::expression::{Frame, Place};
 use super::{State, UnrollError, Unroller};
-use crate::event::{Access, AtomicClass, EventId, EventKind, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{
+    Access, AtomicClass, EventId, EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef, UnknownKind,
+};
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
 };
@@ -92,6 +95,10 @@ impl Unroller<'_> {
         strength: Strength,
     ) -> Result<(), UnrollError> {
         let Some(place) = self.resolve(state, frame, address, destinations.len())? else { return Ok(()) };
+        self.check_vector(state, place, destinations.len(), address.span);
+        if state.live == TermPool::FALSE {
+            return Ok(());
+        }
         let position = self.next_position();
         let width = self.kernel.objects[place.object].width;
         for (element, destination) in destinations.iter().enumerate() {
@@ -120,6 +127,10 @@ impl Unroller<'_> {
         strength: Strength,
     ) -> Result<(), UnrollError> {
         let Some(place) = self.resolve(state, frame, address, values.len())? else { return Ok(()) };
+        self.check_vector(state, place, values.len(), address.span);
+        if state.live == TermPool::FALSE {
+            return Ok(());
+        }
         let position = self.next_position();
         let width = self.kernel.objects[place.object].width;
         for (element, value) in values.iter().enumerate() {
@@ -134,6 +145,44 @@ impl Unroller<'_> {
             }
         }
         Ok(())
+    }
+
+    /// States that a vector of `n` elements starts at a multiple of its size, and narrows the path to it.
+    fn check_vector(&mut self, state: &mut State, place: Place, n: usize, span: Span) {
+        if n < 2 {
+            return;
+        }
+        let object = &self.kernel.objects[place.object];
+        let (element, offset) = (u128::from(object.width / 8), u128::from(object.offset_bytes));
+        let bytes = n as u128 * element;
+        let name = object.name.clone();
+        let terms = &mut self.graph.terms;
+        let (first, size) = (terms.constant(offset, 32), terms.constant(element, 32));
+        let index = terms.binary(BinaryOp::Multiply, place.index, size);
+        let start = terms.binary(BinaryOp::Add, first, index);
+        // Sizes are powers of two, of which a wrapped sum keeps the rest.
+        let divisor = terms.constant(bytes, 32);
+        let rest = terms.binary(BinaryOp::Remainder, start, divisor);
+        let zero = terms.constant(0, 32);
+        let aligned = terms.equal(rest, zero);
+        if aligned == TermPool::TRUE {
+            return;
+        }
+        let misuse = Misuse {
+            code: "bounds::misaligned-vector",
+            rule: "MM-8",
+            what: match terms.constant_value(start) {
+                Some(start) => format!(
+                    "accesses a vector of {bytes} bytes of `{name}` at byte {start}, which is no multiple of {bytes}"
+                ),
+                None => format!(
+                    "accesses a vector of {bytes} bytes of `{name}` at an address that may be no multiple of {bytes}"
+                ),
+            },
+            help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
+        };
+        self.oblige(ObligationKind::Alignment(misuse), state.live, aligned, span);
+        state.live = self.graph.terms.and(state.live, aligned);
     }
 
     fn update(
@@ -228,7 +277,7 @@ impl Unroller<'_> {
         (TermPool::TRUE, value)
     }
 
-    fn read(
+    pub(super) fn read(
         &mut self,
         guard: TermRef,
         site: SiteId,
@@ -262,7 +311,7 @@ impl Unroller<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an access has that many independent sides")]
-    fn write(
+    pub(super) fn write(
         &mut self,
         guard: TermRef,
         site: SiteId,

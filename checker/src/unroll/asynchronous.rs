@@ -123,7 +123,7 @@ impl Unroller<'_> {
                 self.try_cancel(state, frame, site, (response, mbarrier), *multicast)
             }
             AsyncOp::QueryCancel { destination, query, response } => {
-                self.query_cancel(state, frame, *destination, *query, response)
+                self.query_cancel(state, frame, site, *destination, *query, response)
             }
             AsyncOp::Matrix(matrix) => self.matrix(state, frame, site, matrix),
             AsyncOp::MatrixFence => self.matrix_fence(state, site),
@@ -368,7 +368,7 @@ impl Unroller<'_> {
     }
 
     /// A rule is broken where the condition does not hold; the path goes on where it does.
-    fn require(&mut self, state: &mut State, condition: TermRef, misuse: Misuse, span: Span) {
+    pub(super) fn require(&mut self, state: &mut State, condition: TermRef, misuse: Misuse, span: Span) {
         if condition == TermPool::TRUE {
             return;
         }

@@ -13,6 +13,7 @@ mod elect;
 mod loose;
 mod misuse;
 mod quorum;
+mod registers;
 mod reuse;
 
 pub use aligned::{AlignedLog, contains_aligned};
@@ -45,6 +46,8 @@ pub enum Group {
     Warp(u32, u32),
     /// `elect.sync` with one mask in one warp.
     Election(u32, u32),
+    /// `setmaxnreg` in one warp.
+    Registers(u32),
 }
 
 /// How many arrivals on the group the thread has made before.
@@ -96,6 +99,7 @@ pub struct BarrierLog {
     own_dynamic: BTreeSet<Group>,
     /// Executions of `barrier.cluster.wait`.
     cluster_waits: Vec<cluster::ClusterWait>,
+    registers: registers::RegisterLog,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
     leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Index of the current thread's first execution.
@@ -124,6 +128,7 @@ impl BarrierLog {
         self.own.clear();
         self.own_dynamic.clear();
         self.own_first = self.executions.len();
+        self.registers.start_thread();
     }
 }
 
@@ -154,7 +159,7 @@ impl Unroller<'_> {
             Some(operand) => {
                 let value = self.constant_operand(state, frame, operand, "thread count")?;
                 let count = u32::try_from(value).unwrap_or(u32::MAX);
-                let of_cta = self.graph.hierarchy.launch.warps.saturating_mul(32);
+                let of_cta = self.graph.hierarchy.launch_of(self.agent).warps.saturating_mul(32);
                 if instance.is_none() && (count % 32 != 0 || count == 0 || count > of_cta) {
                     let misuse = Misuse {
                         code: "barrier::bad-count",
@@ -440,7 +445,7 @@ impl Unroller<'_> {
         let mut passed = Vec::new();
         for execution in &self.barriers.executions {
             if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
-                && !matches!(execution.group, Group::Instance(..) | Group::Election(..))
+                && !matches!(execution.group, Group::Instance(..) | Group::Election(..) | Group::Registers(_))
                 && !self.barriers.loose.contains(&execution.group)
             {
                 let (agent, position) = (execution.agent, execution.position);

@@ -1,8 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, EventGraph, EventKind, MbarrierRole, ObligationKind, Role, SpaEvent, TensorEvent,
-    TermKind, TermPool, TermRef,
+    Access, AtomicClass, CancelEvent, EventGraph, EventKind, GridEvent, MbarrierRole, ObligationKind, Role,
+    SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
@@ -33,6 +33,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
         let agent = match (event.agent, &event.kind) {
             (Some(agent), _) => format!("T{}", agent.0),
             (None, EventKind::CtaStart(cta) | EventKind::CtaExit(cta)) => format!("C{}", cta.0),
+            (None, EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid))) => format!("G{}", grid.0),
             (None, _) => "init".to_owned(),
         };
         let site = event.site.map(|site| &graph.sites[site]);
@@ -70,7 +71,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ObligationKind::Bounds { object, n_elements, index } => {
                 format!("bounds {object} index {} of {n_elements}", show(*index))
             }
-            ObligationKind::Discipline(misuse) => misuse.code.to_owned(),
+            ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => misuse.code.to_owned(),
         };
         let (guard, condition) = (show(obligation.guard), show(obligation.condition));
         writeln!(
@@ -143,6 +144,8 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Spa(SpaEvent::Membar { .. }) => "membar",
         EventKind::Spa(SpaEvent::InvalidateAll(_)) => "invalidate-all",
         EventKind::Spa(SpaEvent::InvalidateLine(_)) => "invalidate-line",
+        EventKind::Cancel(CancelEvent::Try) => "try-cancel",
+        EventKind::Cancel(CancelEvent::Failed) => "cancel-failed",
         EventKind::Tensor(TensorEvent::FenceBefore) => "tcgen05-before",
         EventKind::Tensor(TensorEvent::FenceAfter) => "tcgen05-after",
         EventKind::Tensor(TensorEvent::Allocate) => "tcgen05-alloc",
@@ -154,6 +157,14 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::ClusterWait => "cluster-wait",
         EventKind::CtaStart(_) => "cta-start",
         EventKind::CtaExit(_) => "cta-exit",
+        EventKind::Grid(event) => match event {
+            GridEvent::Start(_) => "grid-start",
+            GridEvent::End(_) => "grid-end",
+            GridEvent::Enqueue => "enqueue",
+            GridEvent::Synchronize => "synchronize",
+            GridEvent::LaunchDependents => "launch-dependents",
+            GridEvent::Wait => "grid-wait",
+        },
         EventKind::Mbarrier(operation) => match operation.role {
             MbarrierRole::Init => "mbarrier-init",
             MbarrierRole::Inval => "mbarrier-inval",

@@ -10,7 +10,7 @@ use fencepost_dsl::kernel::program::{
     InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
     SpaOp, TensorOp, TensorProduct, UnaryOp, Width,
 };
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 
 /// What the names of a body stand for: the kernel's own, or those of one call of a function.
@@ -30,6 +30,8 @@ pub struct Place {
     pub index: TermRef,
     /// The CTA whose instance it is, by its rank in the cluster; `None` for the own.
     pub rank: Option<u32>,
+    /// The device whose instance of symmetric memory it is; `None` for the own.
+    pub device: Option<u32>,
 }
 
 impl<'a> Frame<'a> {
@@ -124,8 +126,9 @@ impl Unroller<'_> {
                     self.check_bounds(state, object, u64::from(n), index, extra, address.span);
                 }
                 let rank = self.rank_value(&state.env, frame, address)?;
+                let device = self.device_value(&state.env, frame, address)?;
                 let object = &self.kernel.objects[id];
-                Place { object: id, index: self.flatten(object, &indices), rank }
+                Place { object: id, index: self.flatten(object, &indices), rank, device }
             }
             AddressBase::Reference(_) => {
                 let place = self.place(&state.env, frame, address)?;
@@ -145,10 +148,12 @@ impl Unroller<'_> {
         address: &Address,
     ) -> Result<Place, UnrollError> {
         let rank = self.rank_value(env, frame, address)?;
+        let device = self.device_value(env, frame, address)?;
         let indices = self.indices(env, frame, address)?;
         Ok(match address.base {
             AddressBase::Object(id) => {
-                Place { object: id, index: self.flatten(&self.kernel.objects[id], &indices), rank }
+                let index = self.flatten(&self.kernel.objects[id], &indices);
+                Place { object: id, index, rank, device }
             }
             AddressBase::Reference(id) => {
                 let base = frame.bindings[id.0 as usize];
@@ -156,7 +161,8 @@ impl Unroller<'_> {
                     Some(&index) => self.graph.terms.binary(BinaryOp::Add, base.index, index),
                     None => base.index,
                 };
-                Place { object: base.object, index, rank: rank.or(base.rank) }
+                let (rank, device) = (rank.or(base.rank), device.or(base.device));
+                Place { object: base.object, index, rank, device }
             }
         })
     }
@@ -170,7 +176,7 @@ impl Unroller<'_> {
     ) -> Result<Option<u32>, UnrollError> {
         let Some(rank) = &address.rank else { return Ok(None) };
         let value = self.evaluate(env, frame, rank)?;
-        let n_ctas = self.graph.hierarchy.launch.ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_ctas) => Ok(u32::try_from(value).ok()),
             Some(value) => Err(UnrollError::unsupported(
@@ -292,13 +298,16 @@ impl Unroller<'_> {
         let object = &self.kernel.objects[place.object];
         let hierarchy = &self.graph.hierarchy;
         let instance = match (object.space, place.rank) {
+            (Space::Global, _) if object.replication != Replication::Single => {
+                place.device.unwrap_or(hierarchy.threads[self.agent].gpu)
+            }
             (Space::Global | Space::Param, _) => 0,
             (Space::Register, _) => self.agent.0,
             (Space::Tensor, _) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, None) => hierarchy.cta_of(self.agent).0,
             (Space::Shared, Some(rank)) => hierarchy.peer(self.agent, rank).0,
         };
-        self.location_of[&(object.storage, instance)]
+        self.instance(place.object, instance)
     }
 
     fn final_value(
@@ -320,6 +329,7 @@ impl Unroller<'_> {
                 format!("copy `{}` to global memory at the end of the kernel and test that", object.name);
             return Err(UnrollError::Unsupported(diagnostic.with_help(help)));
         }
+        self.check_final_device(place, address)?;
         let index = self.graph.terms.constant_value(place.index);
         let Some(index) = index.filter(|&index| index < u128::from(object.n_elements())) else {
             return Err(UnrollError::unsupported(
@@ -358,6 +368,7 @@ impl Unroller<'_> {
             | InstructionKind::GetCtaRank { address, .. }
             | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
             | InstructionKind::TensormapCopyFence { destination: address, .. } => address,
+            InstructionKind::Multimem(operation) => operation.address(),
             InstructionKind::Mbarrier(op) => match op.address() {
                 Some(address) => address,
                 None => return String::new(),
@@ -369,6 +380,7 @@ impl Unroller<'_> {
             InstructionKind::Spa(SpaOp::InvalidateLine(address)) => address,
             InstructionKind::SetMaxRegisters { .. }
             | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_))
+            | InstructionKind::GridDependency(_)
             | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence

@@ -17,7 +17,7 @@ use super::loops::Shape;
 use super::spa::Invalidated;
 use super::{State, UnrollError, Unroller};
 use crate::event::{Blocked, FinalLook, Role, SiteId, TermPool, TermRef, UnknownId, UnknownKind, Wait};
-use fencepost_dsl::vocabulary::Sem;
+use fencepost_dsl::vocabulary::{Replication, Sem};
 
 /// What is known of a try on final memory.
 #[derive(Default)]
@@ -121,6 +121,8 @@ impl Unroller<'_> {
         strength: Strength,
     ) -> Result<TermRef, UnrollError> {
         let is_weak = strength.sem == Sem::Weak && !self.is_fresh_at_last(element, part, strength);
+        let is_multimem = self.kernel.objects[element.0.object].replication == Replication::Multimem;
+        let instance = is_multimem.then(|| self.location(element.0));
         let value = if is_weak {
             let (choice, happens) = self.last_choice();
             let guard = self.graph.terms.and(guard, happens);
@@ -132,7 +134,7 @@ impl Unroller<'_> {
             self.final_element(element, part, strength)
         };
         if let Some(last) = &mut self.last_try {
-            last.looks.push(FinalLook { site, guard, value, is_weak });
+            last.looks.push(FinalLook { site, instance, guard, value, is_weak });
         }
         Ok(value)
     }

@@ -9,8 +9,9 @@
 //! Cannot: tell a CTA's memory apart from the CTA. It is there from the start of the first thread to the end of the last.
 
 use super::{UnrollError, Unroller};
-use crate::event::{CtaId, Event, EventId, EventKind, LocationId, PeerAccess, Role, TermRef, UnknownKind};
-use fencepost_dsl::vocabulary::Space;
+use crate::event::{
+    CtaId, Event, EventId, EventKind, GridId, PeerAccess, Role, TermPool, TermRef, UnknownKind,
+};
 use std::collections::BTreeMap;
 
 impl Unroller<'_> {
@@ -19,24 +20,34 @@ impl Unroller<'_> {
     /// Sound: that a cluster has not started is a state that every execution with it passes through; all that is asked
     /// of executions in which threads end or wait for ever asks for the clusters they are about.
     pub(super) fn declare_starts(&mut self) {
+        let mut of_grid: BTreeMap<GridId, TermRef> = BTreeMap::new();
         for cluster in 0..self.graph.hierarchy.n_clusters() {
-            let (_, started) = self.graph.terms.fresh(1, UnknownKind::Starts(cluster));
+            let hierarchy = &self.graph.hierarchy;
+            let Some(first) = hierarchy.threads_of_cluster(cluster).next() else { continue };
+            let grid = hierarchy.grid_of(first);
+            let started = if hierarchy.is_host(first) {
+                TermPool::TRUE
+            } else if let Some(&known) = of_grid.get(&grid) {
+                // All of a cooperative launch start together (LT-5).
+                known
+            } else {
+                let resident = hierarchy.launch_of(first).resident;
+                let (_, started) = self.graph.terms.fresh(1, UnknownKind::Starts(cluster));
+                if resident {
+                    of_grid.insert(grid, started);
+                }
+                started
+            };
             self.graph.starts.push(started);
         }
     }
 
     /// Records the accesses of peers' shared memory, with the life of its owners.
     pub(super) fn finish_peers(&mut self) -> Result<(), UnrollError> {
-        let owners: BTreeMap<LocationId, CtaId> = self
-            .location_of
-            .iter()
-            .filter(|((storage, _), _)| self.kernel.storages[*storage].space == Space::Shared)
-            .map(|(&(_, instance), &location)| (location, CtaId(instance)))
-            .collect();
         let mut peers: Vec<(EventId, CtaId)> = Vec::new();
         for (id, event) in self.graph.events.iter_enumerated() {
             let location = self.graph.location_of(&event.kind);
-            let owner = location.and_then(|location| owners.get(&location).copied());
+            let owner = location.and_then(|location| self.graph.locations[location].cta);
             // An operation can outlive the thread that started it (LT-2, LT-3).
             if let (Some(agent), Some(owner)) = (event.agent, owner)
                 && (self.graph.hierarchy.cta_of(agent) != owner || self.graph.hierarchy.is_operation(agent))
@@ -62,7 +73,8 @@ impl Unroller<'_> {
     /// The start and the end of a CTA.
     fn life(&mut self, cta: CtaId) -> Result<(EventId, EventId), UnrollError> {
         let threads: Vec<_> = self.graph.hierarchy.threads_of_cta(cta).collect();
-        let started: Vec<TermRef> = threads.iter().map(|&agent| self.graph.started(agent)).collect();
+        let mut started: Vec<TermRef> = threads.iter().map(|&agent| self.graph.started(agent)).collect();
+        started.extend(threads.first().and_then(|&first| self.present(first)));
         let started = self.graph.terms.and_all(started);
         let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
         let ended = self.graph.terms.and_all(ended);
@@ -73,10 +85,7 @@ impl Unroller<'_> {
     }
 
     fn cta_event(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
-        if self.graph.events.len() >= self.options.max_events {
-            let (span, value) = (self.kernel.span, self.options.max_events as u64);
-            return Err(UnrollError::TooLarge { limit: "events", value, span });
-        }
+        self.check_size(self.entry.span)?;
         let event = Event {
             agent: None,
             guard,

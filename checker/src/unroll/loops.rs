@@ -350,7 +350,10 @@ impl Unroller<'_> {
 /// Whether nothing in the statements forbids a spin at first sight: barriers and properties are to be met every time.
 fn may_spin(program: &Program, statements: &[Statement]) -> bool {
     statements.iter().all(|statement| match &statement.kind {
-        StatementKind::Assert(_) | StatementKind::Assume(_) | StatementKind::Reachable(_) => false,
+        StatementKind::Assert(_)
+        | StatementKind::Assume(_)
+        | StatementKind::Reachable(_)
+        | StatementKind::Host(_) => false,
         StatementKind::Instruction(instruction) => match &instruction.kind {
             InstructionKind::Mbarrier(operation) => matches!(operation, MbarrierOp::Wait(_)),
             InstructionKind::Barrier { .. }
@@ -358,6 +361,8 @@ fn may_spin(program: &Program, statements: &[Statement]) -> bool {
             | InstructionKind::ClusterArrive { .. }
             | InstructionKind::ClusterWait { .. }
             | InstructionKind::Async(_)
+            | InstructionKind::GridDependency(_)
+            | InstructionKind::SetMaxRegisters { .. }
             | InstructionKind::ElectSync { .. } => false,
             _ => true,
         },
@@ -401,6 +406,7 @@ fn can_leave(statements: &[Statement], breaks_count: bool) -> bool {
         | StatementKind::Instruction(_)
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
-        | StatementKind::Reachable(_) => false,
+        | StatementKind::Reachable(_)
+        | StatementKind::Host(_) => false,
     })
 }

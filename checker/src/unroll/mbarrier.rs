@@ -571,7 +571,10 @@ impl Unroller<'_> {
 
     /// Whether some arrival may find its phase full: only if bytes can keep a phase open, or counts are above 1.
     fn can_exceed(&mut self) -> bool {
-        *self.counts_bytes.get_or_insert_with(|| completion::counts_bytes(self.program, self.kernel))
+        let mut kernels = self.program.parts.iter().chain([self.entry]);
+        *self
+            .counts_bytes
+            .get_or_insert_with(|| kernels.any(|kernel| completion::counts_bytes(self.program, kernel)))
     }
 
     /// Notes what a wait of a try on final memory looks at.

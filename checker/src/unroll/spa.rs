@@ -28,7 +28,7 @@ pub fn writers(graph: &EventGraph) -> Option<Writers> {
         .blocked
         .iter()
         .any(|blocked| matches!(&blocked.wait, Wait::Memory(looks) if looks.iter().any(|look| look.is_weak)));
-    if graph.hierarchy.launch.spa.is_none() || !waits_on_cached {
+    if graph.hierarchy.launch().spa.is_none() || !waits_on_cached {
         return None;
     }
     let mut writers = Writers::new();
@@ -90,7 +90,7 @@ impl Unroller<'_> {
         part: Part,
         strength: Strength,
     ) -> bool {
-        if self.graph.hierarchy.launch.spa.is_none() {
+        if self.graph.hierarchy.launch().spa.is_none() {
             return false;
         }
         let nothing = self.graph.terms.constant(0, part.width);

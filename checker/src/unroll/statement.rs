@@ -75,6 +75,7 @@ impl Unroller<'_> {
             StatementKind::Call { function, values, references, result } => {
                 self.call(state, frame, *function, values, references, *result)
             }
+            StatementKind::Host(call) => self.host_call(state, frame, call, span),
             StatementKind::Exit => {
                 self.exits.push(state.live);
                 state.live = TermPool::FALSE;
@@ -123,12 +124,14 @@ impl Unroller<'_> {
         span: Span,
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
+        self.check_host(instruction, span)?;
         let site = self.site(span, instruction, frame);
         match &instruction.kind {
             InstructionKind::Load { .. }
             | InstructionKind::Store { .. }
             | InstructionKind::Atomic { .. }
             | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
+            InstructionKind::Multimem(operation) => self.multimem(state, frame, site, operation),
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence
             | InstructionKind::MbarrierInitFence
@@ -212,13 +215,10 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
-            // An increase may wait for registers of other warps, which nothing here counts.
-            InstructionKind::SetMaxRegisters { .. } => Err(UnrollError::unsupported(
-                "unsupported::instruction",
-                format!("`{}` is not checked by this version", instruction.text),
-                instruction.opcode_span,
-                "read, not checked here",
-            )),
+            InstructionKind::GridDependency(action) => self.grid_dependency(state, site, *action),
+            &InstructionKind::SetMaxRegisters { increase, count } => {
+                self.set_max_registers(state, site, increase, count)
+            }
         }
     }
 

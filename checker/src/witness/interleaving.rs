@@ -78,6 +78,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::FinalPhase => None,
             UnknownKind::Passes
             | UnknownKind::TakesPart
+            | UnknownKind::Precedes
             | UnknownKind::WaitResult
             | UnknownKind::Starts(_)
             | UnknownKind::Elected => Some(1),
@@ -85,6 +86,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::Initial { .. }
             | UnknownKind::Spins(_)
             | UnknownKind::Excess
+            | UnknownKind::Triggers(_)
             | UnknownKind::Response
             | UnknownKind::BarrierResult => Some(min),
         };
@@ -170,10 +172,11 @@ impl<'a> Machine<'a> {
         self.live_ctas()
     }
 
-    /// The starts and ends of CTAs that happen.
+    /// The starts and ends of grids and CTAs that happen.
     fn live_ctas(&mut self) -> Option<()> {
         for (id, event) in self.problem.graph.events.iter_enumerated() {
-            if matches!(event.kind, EventKind::CtaStart(_) | EventKind::CtaExit(_))
+            if event.agent.is_none()
+                && matches!(event.kind, EventKind::CtaStart(_) | EventKind::CtaExit(_) | EventKind::Grid(_))
                 && self.value(event.guard)? == 1
             {
                 self.executed.insert(id);

@@ -362,7 +362,11 @@ fn check_deadlock(
         "which clusters have started is not as claimed of the execution found".into()
     })?;
     let settled = running.iter().all(|&agent| finished(agent) || stands(agent));
-    ensure(settled && running.iter().any(|&agent| !finished(agent)), || {
+    let holds_up = |agent| {
+        let mut own = graph.blocked.iter().filter(|blocked| blocked.agent == agent);
+        everywhere || own.any(|blocked| values[blocked.stuck] == 1 && blocked.is_resident(&graph.hierarchy))
+    };
+    ensure(settled && running.iter().any(|&agent| !finished(agent) && holds_up(agent)), || {
         "some thread can go on, or all have finished, in the execution found".into()
     })
 }

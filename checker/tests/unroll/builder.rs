@@ -30,6 +30,7 @@ impl Builder {
     pub fn new() -> Self {
         let kernel = Kernel {
             name: "k".into(),
+            is_program: false,
             span: span(),
             parameters: vec![],
             launches: vec![],
@@ -37,6 +38,7 @@ impl Builder {
             storages: IndexVec::new(),
             registers: IndexVec::new(),
             body: vec![],
+            tasks: IndexVec::new(),
             finals: vec![],
             condition: None,
         };
@@ -46,8 +48,12 @@ impl Builder {
     pub fn object(&mut self, space: Space, name: &str, width: Width, dimensions: &[u32]) -> ObjectId {
         let n: u32 = dimensions.iter().product();
         let size_bytes = n * u32::from(width / 8);
-        let storage =
-            self.kernel.storages.push(Storage { space, size_bytes, initial: InitialBytes::Unknown });
+        let storage = self.kernel.storages.push(Storage {
+            space,
+            is_symmetric: false,
+            size_bytes,
+            initial: InitialBytes::Unknown,
+        });
         self.kernel.objects.push(Object {
             name: name.into(),
             space,
@@ -57,6 +63,7 @@ impl Builder {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            replication: fencepost_dsl::vocabulary::Replication::Single,
             proxy: fencepost_dsl::vocabulary::Proxy::Generic,
             tensor: None,
             span: span(),
@@ -80,6 +87,8 @@ impl Builder {
     pub fn unroll(&self, launch: &Launch, options: &UnrollOptions) -> Result<EventGraph, UnrollError> {
         let program = Program {
             kernels: vec![self.kernel.clone()],
+            parts: IndexVec::new(),
+            n_common: 0,
             functions: self.functions.clone(),
             loops: self.loops.clone(),
         };
@@ -107,6 +116,7 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         warps,
         lanes,
         resident: false,
+        registers: None,
         span: span(),
         placement: None,
         spa: None,
@@ -139,7 +149,7 @@ pub fn tid_is(value: u128) -> Expression {
 }
 
 pub fn at(object: ObjectId, indices: Vec<Expression>) -> Address {
-    Address { span: span(), base: AddressBase::Object(object), indices, rank: None }
+    Address { span: span(), base: AddressBase::Object(object), indices, rank: None, device: None }
 }
 pub fn statement(kind: StatementKind) -> Statement {
     Statement { span: span(), kind }

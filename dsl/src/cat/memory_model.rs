@@ -173,6 +173,12 @@ base_names! {
         CtaStart = "CTA-START",
         /// The end of a CTA: all its threads have run to their ends.
         CtaExit = "CTA-EXIT",
+        /// The end of a grid, in a program.
+        GridEnd = "GRID-END",
+        /// A call of the host's API that enqueues a grid or waits for one.
+        ApiCall = "API-CALL",
+        /// `griddepcontrol.launch_dependents`.
+        LaunchDependents = "LAUNCH-DEPENDENTS",
         /// `fence.proxy.alias`.
         AliasFence = "ALIAS",
         /// `fence.proxy.alias.release.sys`.
@@ -197,6 +203,8 @@ base_names! {
         Async = "ASYNC",
         /// Accesses of registers that matrix operations access, too.
         Register = "REGISTER",
+        /// Accesses through a multimem address.
+        Multimem = "MULTIMEM",
         /// Accesses of tensor memory; those of threads themselves are deallocations.
         TensorMemory = "TMEM",
         /// `tcgen05.fence::before_thread_sync`.
@@ -207,6 +215,10 @@ base_names! {
         TensorAllocate = "TC-ALLOC",
         /// `tcgen05.relinquish_alloc_permit`.
         TensorRelinquish = "TC-RELINQUISH",
+        /// `clusterlaunchcontrol.try_cancel`.
+        TryCancel = "TRY-CANCEL",
+        /// A thread sees that a `clusterlaunchcontrol.try_cancel` has failed.
+        CancelFailed = "CANCEL-FAILED",
         /// Accesses through the tensormap proxy.
         Tensormap = "TMAP",
         /// `fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster`.
@@ -317,6 +329,15 @@ base_names! {
         InPhaseOrder = "in-phase-order",
         /// Arrivals at one execution barrier of which the first comes before the second.
         BarrierOrder = "bar-order",
+        /// From what comes before the start or the end of a grid to that, and from there to what comes after (MM-38): the
+        /// call that enqueues it, the ends of the grids that it follows, what its threads and their operations do, and the
+        /// calls and `griddepcontrol.wait` that wait for its end.
+        ApiSynchronization = "syncapi",
+        /// To the start of a grid that was launched to overlap with another one: from the first
+        /// `griddepcontrol.launch_dependents` of each CTA of that, or from what a CTA does that ends without (AS-40).
+        Triggers = "triggers",
+        /// From the end of a grid to the start of one that was launched to overlap with it. Orders nothing.
+        Overlapping = "overlapping",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
         /// From an operation on memory (an access, or one on an mbarrier) to a fence restricted to a state space or tensor

@@ -3,7 +3,7 @@
 //! Depth is computed as nodes are built, so that no later pass (nor the destructor) can overflow the stack.
 
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 
 /// The deepest nesting of expressions, statements or brackets that is accepted.
 pub const MAX_DEPTH: u32 = 256;
@@ -84,6 +84,12 @@ pub enum ItemKind {
     Function(Function),
     /// `kernel`
     Kernel(Kernel),
+    /// `program`: what the host does.
+    Program(Kernel),
+    /// Memory that all kernels of the file have in common.
+    Object(Object),
+    /// Another view of it.
+    View(View),
     /// Something that did not parse (and was reported).
     Error,
 }
@@ -112,7 +118,7 @@ pub struct FunctionParameter {
     pub ty: Name,
 }
 
-/// A kernel.
+/// A kernel, or a program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     /// The name.
@@ -279,8 +285,23 @@ pub enum StatementKind {
     Exit,
     /// `return e;`
     Return(Option<Expr>),
+    /// A call of the host's API, in a program.
+    Host(HostCall),
     /// Something that did not parse (and was reported).
     Error,
+}
+
+/// `launch step(2) on main;`, `record done on main;`, `synchronize;`
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostCall {
+    /// `launch`, `stream`, `record`, …
+    pub verb: Name,
+    /// Streams, events, the kernel.
+    pub operands: Vec<Name>,
+    /// Of a kernel.
+    pub arguments: Vec<Expr>,
+    /// `on main`, `with programmatic_serialization`
+    pub clauses: Vec<(Name, Name)>,
 }
 
 /// What follows `else`.
@@ -306,6 +327,8 @@ pub enum Pattern {
 pub struct Object {
     /// The state space.
     pub space: Space,
+    /// `symmetric` and `multimem` instead of `global`.
+    pub replication: Replication,
     /// How it is accessed: `texture`, `surface` and `constant` instead of `global`.
     pub proxy: Proxy,
     /// The name.
@@ -475,11 +498,19 @@ pub struct Memory {
     pub indices: Vec<Expr>,
     /// The second operand of `mapa`, if it is around the name.
     pub rank: Option<Box<Expr>>,
+    /// The second operand of `peer`, if that is around the name.
+    pub device: Option<Box<Expr>>,
 }
 
 impl Memory {
     fn depth(&self) -> u32 {
-        self.indices.iter().chain(self.rank.as_deref()).map(|expr| expr.depth).max().unwrap_or(0)
+        self.indices
+            .iter()
+            .chain(self.rank.as_deref())
+            .chain(self.device.as_deref())
+            .map(|expr| expr.depth)
+            .max()
+            .unwrap_or(0)
     }
 }
 

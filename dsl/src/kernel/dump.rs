@@ -2,8 +2,9 @@
 
 use super::program::{
     Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
-    Expression, ExpressionKind, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Object,
-    Program, ProxyFenceKind, Register, RegisterId, SpaOp, Statement, StatementKind, TensorOp, Width,
+    Expression, ExpressionKind, HostCall, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
+    MultimemOp, Object, Program, ProxyFenceKind, Register, RegisterId, SpaOp, Statement, StatementKind,
+    TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -25,7 +26,7 @@ pub fn dump(program: &Program) -> String {
             let _ = writeln!(out, "  return {}", names.expression(result));
         }
     }
-    for kernel in &program.kernels {
+    for kernel in program.parts.iter().chain(&program.kernels) {
         dump_kernel(&mut out, program, kernel);
     }
     out
@@ -42,21 +43,22 @@ fn type_name(element: ElementKind, width: Width) -> String {
 fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     let names =
         Names { program, registers: &kernel.registers, objects: Some(&kernel.objects), function: None };
-    let _ = writeln!(out, "kernel {}", kernel.name);
+    let _ = writeln!(out, "{} {}", if kernel.is_program { "program" } else { "kernel" }, kernel.name);
     for parameter in &kernel.parameters {
         let _ = writeln!(out, "  parameter {} in {}..={}", parameter.name, parameter.min, parameter.max);
     }
     for launch in &kernel.launches {
         let _ = writeln!(
             out,
-            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}{}",
+            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}{}{}",
             launch.name,
             launch.gpus,
             launch.clusters,
             launch.ctas,
             launch.warps,
             launch.lanes,
-            if launch.resident && launch.placement.is_none() { " resident" } else { "" }
+            if launch.resident && launch.placement.is_none() { " resident" } else { "" },
+            launch.registers.map_or_else(String::new, |registers| format!(" registers {registers}"))
         );
     }
     for (launch, spa) in kernel.launches.iter().filter_map(|launch| Some((launch, launch.spa?))) {
@@ -77,7 +79,7 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
         let _ = writeln!(
             out,
             "  {} {}{dimensions}: {}{tensor} storage {} byte {} mapping {}{proxy}",
-            object.space,
+            object.replication.keyword().map_or_else(|| object.space.to_string(), str::to_owned),
             object.name,
             type_name(object.element, object.width),
             object.storage.0,
@@ -87,6 +89,20 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     }
     for (id, storage) in kernel.storages.iter_enumerated() {
         let _ = writeln!(out, "  storage {} {} bytes {:?}", id.0, storage.size_bytes, storage.initial);
+    }
+    for (id, task) in kernel.tasks.iter_enumerated() {
+        let arguments: Vec<String> = task.arguments.iter().map(|value| names.expression(value)).collect();
+        let after: Vec<String> = task.after.iter().map(|before| before.0.to_string()).collect();
+        let overlaps = task.prerequisite.map_or(String::new(), |task| format!(" overlaps {}", task.0));
+        let _ = writeln!(
+            out,
+            "  task {} {}({}) launch {} after [{}]{overlaps}",
+            id.0,
+            task.name,
+            arguments.join(", "),
+            task.launch.name,
+            after.join(", ")
+        );
     }
     names.block(out, &kernel.body, 1);
     for condition in &kernel.finals {
@@ -164,6 +180,11 @@ impl Names<'_> {
             StatementKind::Assert(condition) => format!("assert {}", self.expression(condition)),
             StatementKind::Assume(condition) => format!("assume {}", self.expression(condition)),
             StatementKind::Reachable(condition) => format!("reachable {}", self.expression(condition)),
+            StatementKind::Host(HostCall::Launch(task)) => format!("launch task {}", task.0),
+            StatementKind::Host(HostCall::Synchronize(tasks)) => {
+                let tasks: Vec<String> = tasks.iter().map(|task| task.0.to_string()).collect();
+                format!("synchronize tasks [{}]", tasks.join(", "))
+            }
         };
         let _ = writeln!(out, "{:width$}{text}", "", width = 2 * depth);
         for (name, statements) in nested {
@@ -192,6 +213,17 @@ impl Names<'_> {
             InstructionKind::Reduction { operand, address, .. } => {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
+            InstructionKind::Multimem(operation) => match operation {
+                MultimemOp::LoadReduce { destination, address, .. } => {
+                    format!("{} <- {}", result(destination), self.address(address))
+                }
+                MultimemOp::Store { value, address, .. } => {
+                    format!("{} <- {}", self.address(address), self.expression(value))
+                }
+                MultimemOp::Reduction { operand, address, .. } => {
+                    format!("{}, {}", self.address(address), self.expression(operand))
+                }
+            },
             InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence
@@ -231,6 +263,7 @@ impl Names<'_> {
             }
             InstructionKind::WarpSync { mask } => self.expression(mask),
             InstructionKind::Async(op) => self.asynchronous(op),
+            InstructionKind::GridDependency(_) => String::new(),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
             InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
             InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
@@ -383,9 +416,10 @@ impl Names<'_> {
         let indices: String =
             address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
         let place = format!("{}{indices}", base.unwrap_or_else(|| "?".to_owned()));
-        match &address.rank {
-            Some(rank) => format!("[mapa({place}, {})]", self.expression(rank)),
-            None => format!("[{place}]"),
+        match (&address.rank, &address.device) {
+            (Some(rank), _) => format!("[mapa({place}, {})]", self.expression(rank)),
+            (None, Some(device)) => format!("[peer({place}, {})]", self.expression(device)),
+            (None, None) => format!("[{place}]"),
         }
     }
 

@@ -4,7 +4,7 @@
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
 use super::opcode::{Modifier, Opcode, PtxType, Window, parse_scope, parse_space, unknown, unsupported};
-use super::program::{AsyncSpace, AtomicOp, BarrierReduction};
+use super::program::{AsyncSpace, AtomicOp, BarrierReduction, GridDependency};
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
@@ -17,6 +17,7 @@ pub use asynchronous::{
     TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
+pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
 pub use spa::SpaOpcode;
 
 mod access;
@@ -25,6 +26,7 @@ mod barrier;
 mod cluster;
 mod fence;
 mod mbarrier;
+mod multimem;
 mod proxy;
 mod spa;
 mod texture;
@@ -40,6 +42,8 @@ pub enum Operation {
     Atomic(Access, Rmw),
     /// `red`, `sured`
     Reduction(Access, Rmw),
+    /// `multimem`
+    Multimem(MultimemOpcode),
     /// `fence`, `membar`
     Fence {
         /// Canonical spelling.
@@ -96,6 +100,8 @@ pub enum Operation {
     Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
+    /// `griddepcontrol`
+    GridDependency(GridDependency),
     /// `setmaxnreg`
     SetMaxRegisters {
         /// `.inc`
@@ -182,13 +188,14 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
         "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
-        "griddepcontrol" => Err(asynchronous::check_dependent_launch(opcode)),
+        "griddepcontrol" => asynchronous::check_grid_dependency(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
         "fence" | "membar" => fence::check(opcode, target),
         "bar" | "barrier" => barrier::check(opcode, target),
         "mbarrier" => mbarrier::check(opcode, target),
+        "multimem" => multimem::check(opcode, target),
         "elect" => cluster::check_elect(opcode, target),
         "getctarank" => cluster::check_rank(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {

@@ -112,27 +112,30 @@ impl Context {
     }
     /// A memory operand.
     pub fn memory(&mut self, start: usize, name: Name, indices: Vec<Expr>, end: usize) -> Memory {
-        Memory { place: self.place(start, end), name, indices, rank: None }
+        Memory { place: self.place(start, end), name, indices, rank: None, device: None }
     }
-    /// A memory operand in a peer CTA; `map` is to be `mapa`.
+    /// A memory operand of a peer CTA or device; `map` is to be `mapa` or `peer`.
     pub fn peer_memory(
         &mut self,
         start: usize,
         map: Name,
         name: Name,
         indices: Vec<Expr>,
-        rank: Expr,
+        of: Expr,
         end: usize,
     ) -> Memory {
-        if map.text != "mapa" {
+        let of = Some(Box::new(of));
+        let (rank, device) = if map.text == "peer" { (None, of) } else { (of, None) };
+        if !matches!(map.text.as_str(), "mapa" | "peer") {
             let message = format!("`{}` gives no address", map.text);
-            let error = Diagnostic::new("syntax::address", message, map.place.0, "not `mapa`");
+            let error = Diagnostic::new("syntax::address", message, map.place.0, "neither `mapa` nor `peer`");
             self.diagnostics.push(error.with_help(format!(
-                "an address is `[{0}]`, or `[mapa({0}, rank)]` in the CTA of this rank of the cluster",
+                "an address is `[{0}]`, or `[mapa({0}, rank)]` in the CTA of this rank of the cluster, or \
+                 `[peer({0}, gpu)]` on this device",
                 name.text
             )));
         }
-        Memory { place: self.place(start, end), name, indices, rank: Some(Box::new(rank)) }
+        Memory { place: self.place(start, end), name, indices, rank, device }
     }
     /// A statement, unless it nests too deeply.
     pub fn statement(&mut self, start: usize, kind: StatementKind, end: usize) -> Statement {
@@ -294,8 +297,9 @@ fn describe_expected(expected: &[String]) -> String {
         names.push("a value".to_owned());
         covered.extend(["number", "identifier", "opcode", "true", "false", "(", "!", "~", "-"]);
     } else if has("const") && has("kernel") {
-        names.push("`const`, `fn`, `kernel` or `use`".to_owned());
-        covered.extend(["const", "fn", "kernel", "use"]);
+        names.push("`const`, `fn`, `global`, `kernel`, `program` or `use`".to_owned());
+        covered.extend(["const", "fn", "kernel", "program", "use", "global", "shared", "param", "register"]);
+        covered.extend(["tmem", "texture", "surface", "constant", "symmetric", "multimem", "view"]);
     }
     if has("*") && has("+") {
         covered.extend([
@@ -336,6 +340,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Const, "const"),
     (Token::Fn, "fn"),
     (Token::Kernel, "kernel"),
+    (Token::Program, "program"),
     (Token::Use, "use"),
     (Token::Launch, "launch"),
     (Token::Client, "client"),
@@ -344,6 +349,8 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Param, "param"),
     (Token::Register, "register"),
     (Token::TensorMemory, "tmem"),
+    (Token::Symmetric, "symmetric"),
+    (Token::Multimem, "multimem"),
     (Token::Texture, "texture"),
     (Token::Surface, "surface"),
     (Token::Constant, "constant"),

@@ -3,8 +3,8 @@
 //! Parsing the result gives the same tree. Comments inside an expression move to the end of its statement.
 
 use super::ast::{
-    Block, Comment, Else, Expr, ExprKind, File, Initial, Item, ItemKind, Memory, Operand, Pattern, Range,
-    Statement, StatementKind, UnaryOp,
+    Block, Comment, Else, Expr, ExprKind, File, HostCall, Initial, Item, ItemKind, Memory, Object, Operand,
+    Pattern, Range, Statement, StatementKind, UnaryOp, View,
 };
 use crate::vocabulary::Proxy;
 use std::fmt::Write as _;
@@ -94,7 +94,10 @@ impl Printer<'_> {
                 let head = format!("fn {}({}){result}", function.name.text, parameters.join(", "));
                 self.block(&head, &function.body, "");
             }
-            ItemKind::Kernel(kernel) => {
+            ItemKind::Object(object) => self.object(object),
+            ItemKind::View(view) => self.view(view),
+            ItemKind::Kernel(kernel) | ItemKind::Program(kernel) => {
+                let what = if matches!(item.kind, ItemKind::Program(_)) { "program" } else { "kernel" };
                 let parameters: Vec<String> = kernel
                     .parameters
                     .iter()
@@ -105,7 +108,7 @@ impl Printer<'_> {
                 } else {
                     format!("({})", parameters.join(", "))
                 };
-                self.block(&format!("kernel {}{list}", kernel.name.text), &kernel.body, "");
+                self.block(&format!("{what} {}{list}", kernel.name.text), &kernel.body, "");
             }
             ItemKind::Error => self.has_error = true,
         }
@@ -158,32 +161,9 @@ impl Printer<'_> {
                     if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
                 self.line(&format!("launch {name}{fields}"));
             }
-            StatementKind::Object(object) => {
-                let space = match object.proxy {
-                    Proxy::Generic => object.space.to_string(),
-                    proxy => proxy.name().to_owned(),
-                };
-                let initial =
-                    object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
-                let alias = object.alias.as_ref().map_or(String::new(), |of| format!(" alias {}", of.text));
-                let tensor = object.tensor.as_ref().map_or(String::new(), |tensor| {
-                    format!(" of {}[{}]", tensor.of.text, list(&tensor.box_dimensions))
-                });
-                let dimensions = indices(&object.dimensions);
-                self.line(&format!(
-                    "{space} {}{dimensions}: {}{initial}{alias}{tensor};",
-                    object.name.text, object.ty.text
-                ));
-            }
-            StatementKind::View(view) => {
-                let offset =
-                    view.offset.as_ref().map_or(String::new(), |offset| format!(" + {}", expr(offset)));
-                let dimensions = indices(&view.dimensions);
-                self.line(&format!(
-                    "view {}{dimensions}: {} of {}{offset};",
-                    view.name.text, view.ty.text, view.of.text
-                ));
-            }
+            StatementKind::Object(object) => self.object(object),
+            StatementKind::View(view) => self.view(view),
+            StatementKind::Host(call) => self.line(&host_call(call)),
             StatementKind::Final(block) => {
                 let start = self.out.len();
                 self.block("final", block, "");
@@ -224,6 +204,33 @@ impl Printer<'_> {
         }
     }
 
+    fn object(&mut self, object: &Object) {
+        let space = match (object.proxy, object.replication.keyword()) {
+            (_, Some(keyword)) => keyword.to_owned(),
+            (Proxy::Generic, None) => object.space.to_string(),
+            (proxy, None) => proxy.name().to_owned(),
+        };
+        let initial = object.initial.as_ref().map_or(String::new(), |value| format!(" = {}", initial(value)));
+        let alias = object.alias.as_ref().map_or(String::new(), |of| format!(" alias {}", of.text));
+        let tensor = object.tensor.as_ref().map_or(String::new(), |tensor| {
+            format!(" of {}[{}]", tensor.of.text, list(&tensor.box_dimensions))
+        });
+        let dimensions = indices(&object.dimensions);
+        self.line(&format!(
+            "{space} {}{dimensions}: {}{initial}{alias}{tensor};",
+            object.name.text, object.ty.text
+        ));
+    }
+
+    fn view(&mut self, view: &View) {
+        let offset = view.offset.as_ref().map_or(String::new(), |offset| format!(" + {}", expr(offset)));
+        let dimensions = indices(&view.dimensions);
+        self.line(&format!(
+            "view {}{dimensions}: {} of {}{offset};",
+            view.name.text, view.ty.text, view.of.text
+        ));
+    }
+
     /// The inside of an `if` whose head is printed, and all its `else` parts.
     fn branches(&mut self, then: &Block, otherwise: Option<&Else>) {
         self.block_inside(then);
@@ -239,6 +246,18 @@ impl Printer<'_> {
             },
         }
     }
+}
+
+fn host_call(call: &HostCall) -> String {
+    let operands: Vec<&str> = call.operands.iter().map(|name| name.text.as_str()).collect();
+    let mut text = format!("{} {}", call.verb.text, operands.join(", ")).trim_end().to_owned();
+    if !call.arguments.is_empty() {
+        text += &format!("({})", list(&call.arguments));
+    }
+    for (word, name) in &call.clauses {
+        text += &format!(" {} {}", word.text, name.text);
+    }
+    text + ";"
 }
 
 fn range(range: &Range) -> String {
@@ -269,9 +288,10 @@ fn indices(all: &[Expr]) -> String {
 
 fn memory(memory: &Memory) -> String {
     let place = format!("{}{}", memory.name.text, indices(&memory.indices));
-    match &memory.rank {
-        Some(rank) => format!("mapa({place}, {})", expr(rank)),
-        None => place,
+    match (&memory.rank, &memory.device) {
+        (Some(rank), _) => format!("mapa({place}, {})", expr(rank)),
+        (None, Some(device)) => format!("peer({place}, {})", expr(device)),
+        (None, None) => place,
     }
 }
 

@@ -10,20 +10,26 @@
 use crate::define_id;
 use crate::index::IndexVec;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 
 pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Elements,
     MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
 };
-pub use instruction::{AtomicOp, BarrierKind, BarrierReduction, Instruction, InstructionKind};
+pub use host::{HostCall, Task};
+pub use instruction::{
+    AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
+};
+pub use multimem::MultimemOp;
 pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
 
 mod asynchronous;
+mod host;
 mod instruction;
+mod multimem;
 mod spa;
 mod synchronization;
 
@@ -40,6 +46,10 @@ define_id! {
     pub struct ReferenceId;
     /// A static loop (`for`, `while`, `loop`, `await`) of the file.
     pub struct LoopId;
+    /// A kernel that some program launches.
+    pub struct PartId;
+    /// A launch by a program.
+    pub struct TaskId;
 }
 
 /// A width in bits: 1, 8, 16, 32, 64 or 128.
@@ -48,8 +58,12 @@ pub type Width = u8;
 /// Everything a run of the checker needs of the source text.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// In order of the file.
+    /// What is checked: the kernels that no program launches, and the programs.
     pub kernels: Vec<Kernel>,
+    /// The kernels that programs launch.
+    pub parts: IndexVec<PartId, Kernel>,
+    /// How many storages, at the start of every kernel's, all kernels have in common.
+    pub n_common: usize,
     /// Of all files used.
     pub functions: IndexVec<FunctionId, Function>,
     /// Static loops of all kernels and functions.
@@ -81,7 +95,8 @@ fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&Instruction
         | StatementKind::Exit
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
-        | StatementKind::Reachable(_) => false,
+        | StatementKind::Reachable(_)
+        | StatementKind::Host(_) => false,
     })
 }
 
@@ -92,11 +107,13 @@ pub struct Loop {
     pub span: Span,
 }
 
-/// A kernel and the launches to check it for.
+/// A kernel and the launches to check it for; or a program, whose body the host runs.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: String,
+    /// Whether it is a program.
+    pub is_program: bool,
     /// Its name's place.
     pub span: Span,
     /// Symbolic parameters: the same unknown for all threads.
@@ -111,6 +128,8 @@ pub struct Kernel {
     pub registers: IndexVec<RegisterId, Register>,
     /// What every thread runs.
     pub body: Vec<Statement>,
+    /// What a program launches; empty for a kernel.
+    pub tasks: IndexVec<TaskId, Task>,
     /// Conditions on final memory, for executions in which every thread finished.
     pub finals: Vec<FinalCondition>,
     /// What a litmus test asks of its final states; absent in kernel files.
@@ -149,6 +168,8 @@ pub struct Launch {
     pub lanes: u32,
     /// Whether CTAs of different clusters are known to run at the same time (LT-5); those of one cluster always do.
     pub resident: bool,
+    /// Registers of each thread at the start, for `setmaxnreg` (AS-41); a warp stands for its warpgroup.
+    pub registers: Option<u32>,
     /// Where it is declared; the kernel's name where it is not.
     pub span: Span,
     /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
@@ -168,6 +189,7 @@ impl Launch {
             warps: 1,
             lanes: 1,
             resident: false,
+            registers: None,
             span,
             placement: None,
             spa: None,
@@ -203,6 +225,8 @@ pub struct Object {
     pub offset_bytes: u32,
     /// 0 for the storage's own virtual address range (views included); each generic `alias` of the storage has its own.
     pub mapping: u32,
+    /// How it is spread over devices, and which instructions may access it (MM-7).
+    pub replication: Replication,
     /// How it is accessed. A view through another proxy has the virtual address of what it is a view of.
     pub proxy: Proxy,
     /// What it describes, if it is a tensor map.
@@ -230,11 +254,13 @@ pub enum ElementKind {
     Tensormap,
 }
 
-/// A run of bytes: one instance per kernel (global) or per CTA (shared).
+/// A run of bytes: one instance per kernel (global), per device (symmetric) or per CTA (shared).
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// Where it lives.
     pub space: Space,
+    /// Whether each device has an instance, with the same initial bytes.
+    pub is_symmetric: bool,
     /// Its size.
     pub size_bytes: u32,
     /// Initial bytes; `None` where the initial value is unknown (but constant, MM-10).
@@ -373,6 +399,8 @@ pub enum StatementKind {
     Assume(Expression),
     /// `reachable`: some execution must get here with the condition 1.
     Reachable(Expression),
+    /// A call of the host's API; only at the outermost level of a program.
+    Host(HostCall),
 }
 
 /// A typed expression.
@@ -511,6 +539,9 @@ pub struct Address {
     /// `mapa(x, rank)`: the same place in the CTA of this rank (32 bits) of the cluster, whichever CTA a reference
     /// stands for (AS-43). Shared memory only.
     pub rank: Option<Box<Expression>>,
+    /// `peer(x, gpu)`: the same place in the instance of this device (32 bits), whichever a reference stands for.
+    /// Symmetric memory only.
+    pub device: Option<Box<Expression>>,
 }
 
 /// What a memory operand starts from.

@@ -1,16 +1,20 @@
 //! Syntax trees to a [`Program`]: names become ids, expressions get widths, instructions are checked and completed.
 //!
-//! Order of work: constants, function signatures, function bodies, kernels, then what needs the whole call graph
-//! ([`calls`]). An error never stops the pass: what failed is marked as known bad and not complained about twice.
+//! Order of work: constants, function signatures, common memory, function bodies, kernels, programs, then what needs the
+//! whole call graph ([`calls`]). An error never stops the pass: what failed is marked as known bad and not complained about twice.
 
 use super::ast::{self, ItemKind};
-use super::program::{ElementKind, Function, FunctionId, Loop, LoopId, Program, Width};
+use super::program::{
+    ElementKind, Function, FunctionId, Loop, LoopId, Object, ObjectId, Program, Storage, StorageId, Width,
+};
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
+use body::Scope;
+use host::Parts;
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod asynchronous;
 mod body;
@@ -18,10 +22,12 @@ mod calls;
 mod cluster;
 mod constant;
 mod expression;
+mod host;
 mod instruction;
 mod kernel;
 mod mbarrier;
 mod memory;
+mod multimem;
 mod proxy;
 mod spa;
 mod statement;
@@ -43,18 +49,34 @@ pub fn resolve(
 ) -> Result<Program, Vec<Diagnostic>> {
     let mut checker = Checker::new(target);
     checker.declare(files, defines, start);
+    checker.resolve_common(files);
     let functions = checker.resolve_functions(files);
     let mut kernels = Vec::new();
+    let mut parts = Parts { known: Vec::new(), names: IndexMap::new(), kernels: IndexVec::new() };
     if let Some(main) = files.last() {
+        let launched = host::launched_names(main);
+        for item in files.iter().flat_map(|file| &file.items) {
+            let ItemKind::Kernel(kernel) = &item.kind else { continue };
+            parts.known.push(kernel.name.text.clone());
+            if launched.contains(&kernel.name.text) {
+                let part = parts.kernels.push(checker.resolve_kernel(kernel));
+                parts.names.entry(kernel.name.text.clone()).or_insert(part);
+            }
+        }
         for item in &main.items {
-            if let ItemKind::Kernel(kernel) = &item.kind {
-                kernels.extend(checker.resolve_kernel(kernel));
+            match &item.kind {
+                ItemKind::Kernel(kernel) if !launched.contains(&kernel.name.text) => {
+                    kernels.push(checker.resolve_kernel(kernel));
+                }
+                ItemKind::Program(program) => kernels.push(checker.resolve_program(program, &parts)),
+                _ => {}
             }
         }
     }
     checker.check_calls(&functions);
     if checker.diagnostics.is_empty() {
-        return Ok(Program { kernels, functions, loops: checker.loops });
+        let (parts, n_common) = (parts.kernels, checker.common.storages.len());
+        return Ok(Program { kernels, parts, n_common, functions, loops: checker.loops });
     }
     Err(checker.diagnostics)
 }
@@ -86,6 +108,19 @@ struct Checker {
     signatures: IndexVec<FunctionId, Signature>,
     loops: IndexVec<LoopId, Loop>,
     calls: calls::CallGraph,
+    common: Common,
+    /// Names of items that others had before, where they are declared.
+    redeclared: BTreeSet<Span>,
+}
+
+/// Memory that all kernels of a program have in common: the first objects and storages of each.
+#[derive(Default)]
+struct Common {
+    scope: Scope,
+    objects: IndexVec<ObjectId, Object>,
+    storages: IndexVec<StorageId, Storage>,
+    /// Virtual mappings of each storage so far, over all kernels: two of one storage never have the same number.
+    n_aliases: BTreeMap<StorageId, u32>,
 }
 
 impl Checker {
@@ -98,6 +133,8 @@ impl Checker {
             signatures: IndexVec::new(),
             loops: IndexVec::new(),
             calls: calls::CallGraph::default(),
+            common: Common::default(),
+            redeclared: BTreeSet::new(),
         }
     }
 
@@ -114,7 +151,9 @@ impl Checker {
             let name = match &item.kind {
                 ItemKind::Constant { name, .. } => name,
                 ItemKind::Function(function) => &function.name,
-                ItemKind::Kernel(kernel) => &kernel.name,
+                ItemKind::Kernel(kernel) | ItemKind::Program(kernel) => &kernel.name,
+                ItemKind::Object(object) => &object.name,
+                ItemKind::View(view) => &view.name,
                 ItemKind::Use(_) | ItemKind::Error => continue,
             };
             let span = name.place.0;
@@ -123,6 +162,7 @@ impl Checker {
             }
             if let Some(&first) = declared.get(name.text.as_str()) {
                 self.report(body::duplicate_name(&name.text, span, first));
+                self.redeclared.insert(span);
                 continue;
             }
             declared.insert(&name.text, span);

@@ -105,6 +105,8 @@ pub enum Token<'t> {
     Fn,
     #[token("kernel")]
     Kernel,
+    #[token("program")]
+    Program,
     #[token("use")]
     Use,
     #[token("launch")]
@@ -119,6 +121,10 @@ pub enum Token<'t> {
     Register,
     #[token("tmem")]
     TensorMemory,
+    #[token("symmetric")]
+    Symmetric,
+    #[token("multimem")]
+    Multimem,
     #[token("texture")]
     Texture,
     #[token("surface")]

@@ -352,7 +352,7 @@ impl Resolver {
                 let object = self.location(&name);
                 self.check_proxy(&name, object, opcode)?;
                 let base = AddressBase::Object(object);
-                Some(Address { span: operand.span, base, indices: Vec::new(), rank: None })
+                Some(Address { span: operand.span, base, indices: Vec::new(), rank: None, device: None })
             }
             OperandKind::Name(_) => {
                 let message = "an address in a register is not checked by this version";

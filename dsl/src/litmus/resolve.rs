@@ -10,7 +10,7 @@ use crate::kernel::program::{
     RegisterId, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 use std::collections::BTreeMap;
 
 /// Bits of registers and locations.
@@ -59,10 +59,12 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         .map(|((thread, column), body)| resolver.on_thread(thread, column.span, body));
     let kernel = Kernel {
         name: file.name.text.clone(),
+        is_program: false,
         span: file.name.span,
         parameters: Vec::new(),
         launches: vec![Launch {
             resident: true,
+            registers: None,
             placement: Some(placement),
             ..Launch::single("default", file.name.span)
         }],
@@ -70,10 +72,17 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         objects: resolver.objects,
         storages: resolver.storages,
         registers: resolver.registers,
+        tasks: IndexVec::new(),
         finals: Vec::new(),
         condition: Some(condition),
     };
-    Ok(Program { kernels: vec![kernel], functions: IndexVec::new(), loops: resolver.loops })
+    Ok(Program {
+        kernels: vec![kernel],
+        parts: IndexVec::new(),
+        n_common: 0,
+        functions: IndexVec::new(),
+        loops: resolver.loops,
+    })
 }
 
 /// Everything seen so far.
@@ -180,6 +189,7 @@ impl Resolver {
     fn new_location(&mut self, name: &Name, value: u64) -> ObjectId {
         let storage = self.storages.push(Storage {
             space: Space::Global,
+            is_symmetric: false,
             size_bytes: 8,
             initial: InitialBytes::Known(value.to_le_bytes().to_vec()),
         });
@@ -192,6 +202,7 @@ impl Resolver {
             storage,
             offset_bytes: 0,
             mapping: 0,
+            replication: Replication::Single,
             proxy: Proxy::Generic,
             tensor: None,
             span: name.span,
@@ -324,7 +335,13 @@ impl Resolver {
             }
             AtomKind::Location(name) => {
                 let base = AddressBase::Object(self.location(&Name { text: name.clone(), span }));
-                ExpressionKind::FinalValue(Box::new(Address { span, base, indices: Vec::new(), rank: None }))
+                ExpressionKind::FinalValue(Box::new(Address {
+                    span,
+                    base,
+                    indices: Vec::new(),
+                    rank: None,
+                    device: None,
+                }))
             }
             AtomKind::Register(thread, name) => {
                 match self.thread_register(*thread, &Name { text: name.clone(), span }, n_threads) {

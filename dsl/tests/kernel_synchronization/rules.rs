@@ -225,11 +225,17 @@ const ILLEGAL: &[(&str, &str, &str, &str)] = &[
     ("final { assert [mapa(s[0], 1)] == 0; }", "validate::mapa", "", "global memory"),
     // Declarations
     ("global g: mbarrier;", "validate::mbarrier-space", "UB-M15", "shared g: mbarrier"),
+    ("global g: mbarrier;", "validate::mbarrier-space", "UB-M15", "is in global memory"),
     ("shared g: mbarrier = 0;", "validate::mbarrier-initialiser", "MB-1", "mbarrier.init"),
     ("view g: mbarrier of w;", "validate::mbarrier-space", "UB-M15", "shared"),
     ("view g: mbarrier of s + 4;", "validate::view", "UB-M15", "aligned"),
     ("launch b { resident: 2 }", "validate::launch-resident", "LT-5", "true"),
     ("launch b { resident: true, resident: true }", "resolve::duplicate-name", "", "resident"),
+    ("launch b { registers: 100 }", "validate::launch-registers", "AS-41", "multiple of 8"),
+    ("launch b { registers: 16 }", "validate::launch-registers", "AS-41", "24 to 256"),
+    ("launch b { registers: 264 }", "validate::launch-registers", "AS-41", "`registers` is 264"),
+    ("launch b { registers: 168, registers: 168 }", "resolve::duplicate-name", "", "registers"),
+    ("launch b { registrs: 168 }", "validate::launch-dimension", "", "did you mean `registers`?"),
     ("launch b { residnt: true }", "validate::launch-dimension", "", "did you mean `resident`?"),
 ];
 

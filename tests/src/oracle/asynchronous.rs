@@ -60,7 +60,11 @@ pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<Str
         |sketch, _, counts| {
             let text = sketch.text();
             match compare(model, &text, Treatment::DEFAULT)? {
-                Comparison::Agreed { broken, races, deadlocks, completes, readings_differ } => {
+                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+                    for rule in lifetime.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    counts.add("no broken rule of lifetime", lifetime.is_empty());
                     counts.add("compared", true);
                     counts.add("readings that differ", readings_differ);
                     counts.add("a broken rule", !broken.is_empty());
@@ -107,5 +111,12 @@ pub const PROVED_WITH: &[(&str, &str)] = &[
 ];
 
 /// What comparisons were of, besides features.
-pub const RESULTS: &[&str] =
-    &["a race", "no race", "a deadlock", "no deadlock", "completes without race or deadlock"];
+pub const RESULTS: &[&str] = &[
+    "a race",
+    "no race",
+    "a deadlock",
+    "no deadlock",
+    "completes without race or deadlock",
+    "lifetime::operation-pending",
+    "no broken rule of lifetime",
+];

@@ -201,7 +201,7 @@ pub fn expected_surplus(play: &Play, reading: Reading) -> Option<&'static str> {
         matches!(op, Op::InvalidateLine(_) | Op::InvalidateAll(..) | Op::Exchange(..))
             || matches!(op, Op::Membar(_, data, texture) if *data || *texture)
     };
-    if ops().any(|op| is_low(op)) && ops().any(|op| invalidates(op)) {
+    if ops().any(is_low) && ops().any(invalidates) {
         return Some("an invalidation at a low level");
     }
     (reading.cumulative && play.sketch.seats.len() > 2).then_some("a load covered for what it found first")

@@ -30,6 +30,8 @@ pub enum Comparison {
     Agreed {
         /// Broken rules.
         broken: BTreeSet<&'static str>,
+        /// Broken rules of lifetime.
+        lifetime: BTreeSet<&'static str>,
         /// Whether there is a race.
         races: bool,
         /// Whether threads can wait for ever.
@@ -61,11 +63,28 @@ fn code(misuse: Misuse) -> &'static str {
         Misuse::InitOfLiveObject => "mbarrier::init-of-live-object",
         Misuse::StaleState => "mbarrier::stale-state",
         Misuse::NoPendingCount => "mbarrier::no-pending-count",
+        Misuse::TensorMemoryFreed => "lifetime::tensor-memory-freed",
+        Misuse::TensorMemoryKept => "async::tensor-memory-kept",
+        Misuse::AllocationAfterRelinquish => "lifetime::alloc-after-relinquish",
+        Misuse::OperationPending | Misuse::PeerMayHaveExited => LIFETIME[0],
+        Misuse::PeerNotStarted => LIFETIME[1],
     }
 }
 
 /// UB-M12: what comes after it still has its meaning.
 const UNSEEN: &str = "mbarrier::phase-not-waited-for";
+
+/// Rules about when CTAs start and end: what comes after them still has its meaning. They are compared if no other rule is
+/// broken.
+const LIFETIME: [&str; 2] = ["lifetime::operation-pending", "lifetime::peer-not-started"];
+
+fn of_lifetime(codes: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+    codes.iter().copied().filter(|code| LIFETIME.contains(code)).collect()
+}
+
+fn others(codes: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+    codes - &of_lifetime(codes)
+}
 
 /// The twin's two readings.
 struct Readings {
@@ -96,11 +115,24 @@ impl Readings {
 /// # Errors
 /// How they differ, with the text.
 pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
+    compare_under(model, Edition::PTX, open_text, treatment)
+}
+
+/// The same with another reading of the twin's, which the model should be of, too.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_under(
+    model: &MemoryModel,
+    edition: Edition,
+    open_text: &str,
+    treatment: Treatment,
+) -> Result<Comparison, String> {
     let bare = program(&format!("{open_text}}}\n"));
     let kernel = &bare.kernels[0];
-    let follows = Edition { phases_follow_justification: true, ..Edition::PTX };
+    let follows = Edition { phases_follow_justification: true, ..edition };
     let read = |edition| decide_under(edition, kernel, &kernel.launches[0], Effort::default());
-    let (Ok(most), Ok(least)) = (read(Edition::PTX), read(follows)) else {
+    let (Ok(most), Ok(least)) = (read(edition), read(follows)) else {
         return Ok(Comparison::TooLarge);
     };
     let readings = Readings { least, most };
@@ -110,16 +142,7 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
         Err(CheckError::Unsupported(diagnostic)) => return Ok(Comparison::Refused(diagnostic.code)),
         Err(error) => return Err(format!("{error}\n{text}")),
     };
-    let codes = outcome.findings.iter().filter(|finding| finding.property == Property::Barrier);
-    let found: BTreeSet<&'static str> = codes
-        .map(|finding| match explain(&outcome.graph, model, finding).code {
-            // The twin does not tell them apart.
-            "mbarrier::init-not-ordered" => "mbarrier::not-initialised",
-            code => code,
-        })
-        // Which phase a wait by parity means, the twin does not say.
-        .filter(|&code| code != "mbarrier::phase-run-ahead")
-        .collect();
+    let found = broken_rules(model, &outcome);
     let Readings { least, most } = &readings;
     let harmless = |misuse: &Misuse| {
         matches!(misuse, Misuse::HarmlessSecondArrival | Misuse::UsedAfterInvalWithoutMeaning)
@@ -133,13 +156,17 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
         allowed.insert(UNSEEN);
     }
     let mut complaints = Complaints::default();
-    if !found.is_superset(&demanded) {
-        complaints.missed(format!("broken rules: checker {found:?}, twin {:?}", least.misuses));
-    }
-    if !found.is_subset(&allowed) {
-        complaints.invented(format!("broken rules: checker {found:?}, twin {:?}", most.misuses));
-    }
-    if allowed.iter().chain(&found).all(|&code| code == UNSEEN) {
+    let mut compare_rules = |found: &BTreeSet<_>, demanded: &BTreeSet<_>, allowed: &BTreeSet<_>| {
+        if !found.is_superset(demanded) {
+            complaints.missed(format!("broken rules: checker {found:?}, twin {:?}", least.misuses));
+        }
+        if !found.is_subset(allowed) {
+            complaints.invented(format!("broken rules: checker {found:?}, twin {:?}", most.misuses));
+        }
+    };
+    compare_rules(&others(&found), &others(&demanded), &others(&allowed));
+    if others(&allowed).union(&others(&found)).all(|&code| code == UNSEEN) {
+        compare_rules(&of_lifetime(&found), &of_lifetime(&demanded), &of_lifetime(&allowed));
         compare_results(&text, &outcome, &readings, &mut complaints);
     }
     if !complaints.missed.is_empty() || !complaints.invented.is_empty() {
@@ -152,8 +179,26 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
         deadlocks: least.deadlocks,
         completes: !least.outcomes.is_empty(),
         readings_differ: readings.differ(),
-        broken: found,
+        broken: others(&found),
+        lifetime: of_lifetime(&found),
     })
+}
+
+/// What the checker found of rules.
+fn broken_rules(model: &MemoryModel, outcome: &Outcome) -> BTreeSet<&'static str> {
+    let about = [Property::Barrier, Property::Lifetime];
+    let codes = outcome.findings.iter().filter(|finding| about.contains(&finding.property));
+    codes
+        .map(|finding| match explain(&outcome.graph, model, finding).code {
+            // The twin does not tell them apart.
+            "mbarrier::init-not-ordered" => "mbarrier::not-initialised",
+            // What is said of a multicast to its own CTA and to others depends on which was looked at first.
+            "lifetime::peer-may-have-exited" => LIFETIME[0],
+            code => code,
+        })
+        // Which phase a wait by parity means, the twin does not say.
+        .filter(|&code| code != "mbarrier::phase-run-ahead")
+        .collect()
 }
 
 /// How the two differ.
@@ -256,7 +301,11 @@ pub fn compare_random(model: &MemoryModel, plan: Plan, treatment: Treatment) -> 
         |sketch, _, counts| {
             let text = sketch.text();
             match compare(model, &text, treatment)? {
-                Comparison::Agreed { broken, races, deadlocks, completes, readings_differ } => {
+                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+                    for rule in lifetime.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    counts.add("no broken rule of lifetime", lifetime.is_empty());
                     counts.add("readings that differ", readings_differ);
                     counts.add("compared", true);
                     counts.add("no broken rule", broken.is_empty());
@@ -322,6 +371,9 @@ pub const RESULTS: &[&str] = &[
     "no deadlock",
     "completes",
     "completes without race or deadlock",
+    "lifetime::operation-pending",
+    "lifetime::peer-not-started",
+    "no broken rule of lifetime",
 ];
 
 /// The rules whose breaking the programs show.

@@ -17,6 +17,12 @@ pub fn released_by(
     key: BarrierKey,
     generation: u32,
 ) -> Option<Vec<usize>> {
+    if let BarrierKey::Counted { n_warps, .. } = key {
+        let is_arrival = |&event: &usize| events[event].kind == Kind::Arrive(key, generation);
+        let arrivals: Vec<usize> = (0..events.len()).filter(is_arrival).collect();
+        assert!(arrivals.len() as u64 <= n_warps, "who meets at a barrier is not decided by counting");
+        return (arrivals.len() as u64 == n_warps).then_some(arrivals);
+    }
     let mut releasing = Vec::new();
     for thread in threads {
         let takes_part = match key {
@@ -25,6 +31,7 @@ pub fn released_by(
                 thread.cta() == cta && thread.warp == warp && mask >> thread.lane & 1 == 1
             }
             BarrierKey::Cluster { cluster } => thread.whole_cluster() == cluster,
+            BarrierKey::Counted { .. } => false,
         };
         if !takes_part {
             continue;

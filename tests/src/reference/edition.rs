@@ -41,6 +41,8 @@ pub struct Edition {
     pub observation_through_atomics: bool,
     /// an alias is another virtual address; otherwise it is the location itself.
     pub tells_aliases_apart: bool,
+    /// A multimem address is no other address of a location than its own one.
+    pub multimem_is_no_alias: bool,
     /// MM-15: an access through another proxy is another kind of access; otherwise all are generic.
     pub tells_proxies_apart: bool,
     /// Two accesses "on M" in a pattern use the same virtual address.
@@ -60,6 +62,8 @@ pub struct Edition {
     /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
     /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
     pub phases_follow_justification: bool,
+    /// what a `tcgen05` operation has read in shared memory is in order also with what came before it there.
+    pub operands_carry: bool,
 }
 
 impl Edition {
@@ -70,6 +74,7 @@ impl Edition {
         reductions_acquire: false,
         observation_through_atomics: true,
         tells_aliases_apart: true,
+        multimem_is_no_alias: false,
         tells_proxies_apart: true,
         patterns_by_address: false,
         plain_program_order: true,
@@ -79,6 +84,7 @@ impl Edition {
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// The published formal model of PTX ISA 7.5.
     pub const PTX_7_5: Self = Self {
@@ -87,6 +93,7 @@ impl Edition {
         reductions_acquire: true,
         observation_through_atomics: false,
         tells_aliases_apart: true,
+        multimem_is_no_alias: false,
         tells_proxies_apart: true,
         patterns_by_address: true,
         plain_program_order: true,
@@ -96,6 +103,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// The published formal model of PTX ISA 6.0.
     pub const PTX_6_0: Self = Self {
@@ -104,6 +112,7 @@ impl Edition {
         reductions_acquire: true,
         observation_through_atomics: true,
         tells_aliases_apart: false,
+        multimem_is_no_alias: false,
         tells_proxies_apart: false,
         patterns_by_address: false,
         plain_program_order: false,
@@ -113,6 +122,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
         phases_follow_justification: false,
+        operands_carry: true,
     };
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::PTX, Self::PTX_7_5, Self::PTX_6_0];

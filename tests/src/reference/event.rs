@@ -16,6 +16,15 @@ pub enum BarrierKey {
         /// Barrier number.
         id: u64,
     },
+    /// `bar.sync id, count`, where no more threads use the number than meet there.
+    Counted {
+        /// CTA counted over the launch.
+        cta: u32,
+        /// Barrier number.
+        id: u64,
+        /// Warps that meet.
+        n_warps: u64,
+    },
     /// `bar.warp.sync mask`.
     Warp {
         /// CTA counted over the launch.
@@ -62,6 +71,63 @@ pub enum Misuse {
     StaleState,
     /// MB-15: the pending count of a state that does not hold it.
     NoPendingCount,
+    /// AS-34: tensor memory is deallocated before its uses are over, or twice.
+    TensorMemoryFreed,
+    /// UB-A8: a CTA ends with other columns of tensor memory allocated than deallocated.
+    TensorMemoryKept,
+    /// UB-A8: an allocation that does not come before its CTA gives up the permit.
+    AllocationAfterRelinquish,
+    /// LT-2, LT-3: an operation on its own CTA's shared memory may outlive the CTA.
+    OperationPending,
+    /// LT-1: an access of a peer's shared memory that nobody there is known to have started before.
+    PeerNotStarted,
+    /// LT-1: one that may not be over when the last thread there ends.
+    PeerMayHaveExited,
+}
+
+/// What a thread does about tensor memory itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tensor {
+    /// `fence::before_thread_sync`
+    FenceBefore,
+    /// `fence::after_thread_sync`
+    FenceAfter,
+    /// `alloc`
+    Allocate {
+        /// How many.
+        columns: u32,
+    },
+    /// `dealloc`
+    Free {
+        /// How many.
+        columns: u32,
+        /// Of which object.
+        storage: u32,
+        /// Of which CTA.
+        instance: u32,
+    },
+    /// `relinquish_alloc_permit`
+    Relinquish,
+}
+
+/// What kind of `tcgen05` operation it is, for pipelines and waits (AS-29).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// `mma`
+    Multiply {
+        /// `f16` and so on.
+        kind: String,
+        /// First element of the accumulator.
+        accumulator: Location,
+        /// Elements of it.
+        n_elements: u32,
+    },
+    /// `cp`
+    Copy,
+    /// `ld`
+    Load,
+    /// `st`
+    Store,
 }
 
 /// What an event is.
@@ -97,6 +163,8 @@ pub enum Kind {
     Exit,
     /// An operation on an mbarrier.
     Mbarrier(Operation),
+    /// Something about tensor memory.
+    Tensor(Tensor),
     /// The thread comes to `barrier.cluster.arrive` again without having waited for this generation.
     SecondArrival {
         /// Cluster counted over the launch.
@@ -122,6 +190,10 @@ pub struct Event {
     pub location: Location,
     /// Whether that is shared memory; the instance is then the CTA that owns it.
     pub is_shared: bool,
+    /// Whether that is tensor memory, whose accesses §5.8 orders and nothing else.
+    pub is_tensor: bool,
+    /// For the start of a `tcgen05` operation.
+    pub class: Option<Class>,
     /// Where the memory operand of an access stands in the source.
     pub source: Option<Span>,
     /// The statement that the event belongs to.
@@ -132,6 +204,10 @@ pub struct Event {
     pub follows: BTreeSet<usize>,
     /// Virtual mapping of an access.
     pub mapping: u32,
+    /// Whether that is a multimem address (MM-7).
+    pub is_multimem: bool,
+    /// For an access by a `multimem` instruction: the position of its first one. They are in no order among themselves.
+    pub group: Option<usize>,
     /// Proxy of an access; everything else is generic.
     pub proxy: Proxy,
     /// The granules an access covers, ascending; empty for others.
@@ -170,11 +246,15 @@ impl Event {
             thread,
             location: (0, 0, 0, 0),
             is_shared: false,
+            is_tensor: false,
+            class: None,
             source: None,
             statement: None,
             operation: None,
             follows: BTreeSet::new(),
             mapping: 0,
+            is_multimem: false,
+            group: None,
             proxy: Proxy::Generic,
             granules: Vec::new(),
             values: Vec::new(),

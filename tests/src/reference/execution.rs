@@ -98,7 +98,11 @@ impl Combination {
         for a in n_initial..n {
             for b in a + 1..n {
                 let is_async = events[a].operation.is_some() || events[b].operation.is_some();
-                if events[a].thread == events[b].thread && !is_async {
+                // Accesses by one `multimem` instruction: only the halves of an atomic are in order.
+                let is_apart = events[a].group.is_some()
+                    && events[a].group == events[b].group
+                    && !(b == a + 1 && events[b].of_atomic);
+                if events[a].thread == events[b].thread && !is_async && !is_apart {
                     po.insert(a, b);
                 }
             }
@@ -267,6 +271,9 @@ impl Search<'_> {
         before.add(&causality.base);
         let Some(misuses) = deadlock::misuses(self.threads, combination, &before.closure()) else { return };
         self.reference.n_executions += 1;
+        if let Some(tensor) = &causality.tensor {
+            self.reference.misuses.extend(model.tensor_misuses(tensor));
+        }
         self.reference.misuses.extend(mbarrier::misuses(
             &combination.events,
             &causality.base,
@@ -276,6 +283,7 @@ impl Search<'_> {
             return;
         }
         self.reference.misuses.extend(misuses);
+        self.reference.misuses.extend(model.lifetime_misuses(rf, justified, causality));
         // A-44, or because the arrival could not have happened otherwise.
         let mut surely_before = justified.closure();
         surely_before.add(&causality.base);
@@ -306,10 +314,13 @@ impl Search<'_> {
             self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
         }
         self.reference.mixed_size_races |= races.iter().any(|&(a, b)| !model.overlaps_completely(a, b));
-        if !combination.is_complete() {
-            return;
+        if combination.is_complete() {
+            self.record_outcomes(model, co);
         }
-        // One value for each granule of global memory, then what each element makes of them.
+    }
+
+    /// One value for each granule of global memory, then what each element makes of them.
+    fn record_outcomes(&mut self, model: &Model<'_>, co: &Relation) {
         let globals = || {
             let is_data =
                 |object: &&Object| object.space == Space::Global && object.element != ElementKind::Tensormap;

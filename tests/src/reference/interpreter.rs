@@ -1,6 +1,7 @@
 //! All runs of one thread, by replay: run the body with a script of choices, and where the script ends, try every option.
 
 mod asynchronous;
+mod multimem;
 mod synchronization;
 
 use super::TooLarge;
@@ -14,7 +15,7 @@ use fencepost_dsl::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Object,
     ProxyFenceKind, Statement, StatementKind,
 };
-use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem, Space};
+use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Replication, Scope, Sem, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of one thread, to its end or to an instruction where it blocks for good.
@@ -152,6 +153,7 @@ pub fn runs(
             has_arrived: false,
             statement: None,
             operation: None,
+            multimem: None,
             groups: Groups::default(),
         };
         match interpreter.statements(&kernel.body) {
@@ -237,6 +239,8 @@ struct Interpreter<'a> {
     statement: Option<Span>,
     /// The operation that the next events belong to.
     operation: Option<usize>,
+    /// The device that a `multimem` instruction is at, and the position of its first access.
+    multimem: Option<(u32, usize)>,
     groups: Groups,
 }
 
@@ -251,6 +255,7 @@ impl Interpreter<'_> {
         event.control.extend(&self.deciding);
         event.statement = self.statement;
         event.operation = self.operation;
+        event.group = self.multimem.map(|(_, first)| first);
         self.events.push(event);
         self.events.len() - 1
     }
@@ -356,6 +361,7 @@ impl Interpreter<'_> {
                 let operand = evaluate(operand, &self.registers, self.thread);
                 self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
             }
+            InstructionKind::Multimem(operation) => self.multimem(operation)?,
             InstructionKind::Fence { sem, scope, restrict: None } => {
                 let mut event = Event::new(Kind::Fence { sc: *sem == FenceSem::Sc }, Some(self.thread.index));
                 event.strong = true;
@@ -392,6 +398,22 @@ impl Interpreter<'_> {
             InstructionKind::Barrier { kind: BarrierKind::Sync, id, count: None, .. } => {
                 let id = evaluate(id, &self.registers, self.thread).value;
                 self.synchronize(BarrierKey::Cta { cta: self.thread.cta(), id })?;
+            }
+            InstructionKind::Barrier { kind, id, count: Some(count), .. } => {
+                assert!(self.thread.launch.lanes == 1, "counts of threads are unsupported by the twin");
+                let value = |operand| evaluate(operand, &self.registers, self.thread).value;
+                let (cta, id, n_warps) = (self.thread.cta(), value(id), value(count) / 32);
+                let key = BarrierKey::Counted { cta, id, n_warps };
+                match kind {
+                    BarrierKind::Sync => self.synchronize(key)?,
+                    BarrierKind::Arrive => {
+                        let generation = self.arrivals.entry(key).or_insert(0);
+                        let arrival = Kind::Arrive(key, *generation);
+                        *generation += 1;
+                        self.push(Event::new(arrival, Some(self.thread.index)));
+                    }
+                    BarrierKind::Reduce { .. } => panic!("{}: unsupported by the twin", instruction.text),
+                }
             }
             InstructionKind::WarpSync { mask } => {
                 let mask = evaluate(mask, &self.registers, self.thread).value;
@@ -433,9 +455,10 @@ impl Interpreter<'_> {
         let size = u32::from(object.width) / 8;
         let offset = object.offset_bytes + element * size;
         let instance = match (&address.rank, object.space) {
+            (_, Space::Global) if object.replication != Replication::Single => self.device(address),
             (_, Space::Global | Space::Param) => 0,
-            (_, Space::Register | Space::Tensor) => panic!("matrix operations are unsupported by the twin"),
-            (None, Space::Shared) => self.thread.cta(),
+            (_, Space::Register) => u32::try_from(self.thread.index).expect("a few threads"),
+            (None, Space::Shared) | (_, Space::Tensor) => self.thread.cta(),
             (Some(rank), Space::Shared) => {
                 let rank = evaluate(rank, &self.registers, self.thread).value;
                 assert!(
@@ -455,8 +478,10 @@ impl Interpreter<'_> {
         let mut event = Event::new(kind, Some(self.thread.index));
         event.location = location;
         event.is_shared = object.space == Space::Shared;
+        event.is_tensor = object.space == Space::Tensor;
         event.source = Some(address.span);
         event.mapping = object.mapping;
+        event.is_multimem = object.replication == Replication::Multimem;
         event.proxy = object.proxy;
         event.granules = self.memory.covered(storage, instance, offset, size);
         event.strong = sem != Sem::Weak;

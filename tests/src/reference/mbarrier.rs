@@ -174,6 +174,14 @@ impl Phases {
     pub fn has_undefined(&self) -> bool {
         self.of_event.values().any(Option::is_none)
     }
+    /// Whether both are operations on one object, and the second found it in a later phase.
+    pub fn is_earlier(&self, events: &[Event], first: usize, second: usize) -> bool {
+        let (Kind::Mbarrier(a), Kind::Mbarrier(b)) = (events[first].kind, events[second].kind) else {
+            return false;
+        };
+        let found = |event: usize| self.of_event.get(&event).copied().flatten();
+        a.object == b.object && found(first).zip(found(second)).is_some_and(|(a, b)| a < b)
+    }
     /// Rules that the order breaks.
     pub fn broken(&self) -> impl Iterator<Item = Misuse> {
         self.broken.iter().map(|&(_, misuse)| misuse)

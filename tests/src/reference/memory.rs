@@ -4,8 +4,12 @@
 
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{ElementKind, InitialBytes, Kernel, Launch, Object};
-use fencepost_dsl::vocabulary::Space;
+use fencepost_dsl::vocabulary::{Replication, Space};
 use std::collections::BTreeMap;
+
+/// Stands for a value that may be any: what tensor memory and registers hold at the start, a product, an address. It is
+/// passed on, and nothing is computed from it.
+pub const ANYTHING: u64 = 0xA5A5_A5A5;
 
 /// All granules of a launch.
 pub struct Memory {
@@ -35,15 +39,20 @@ impl Memory {
                 kernel.objects.iter().any(|o| o.storage == id && o.element == ElementKind::Tensormap);
             // What a tensor map holds means nothing here: only who has written it does.
             let nothing = vec![0; storage.size_bytes as usize];
+            let anything = vec![0xA5; storage.size_bytes as usize];
+            let has_none = matches!(storage.space, Space::Register | Space::Tensor);
+            assert!(!has_none || grain == 4, "tensor memory has 32-bit elements for the twin");
             let bytes = match &storage.initial {
                 InitialBytes::Known(bytes) => bytes,
                 InitialBytes::Unknown if is_map => &nothing,
+                InitialBytes::Unknown if has_none => &anything,
                 InitialBytes::Unknown => panic!("memory without initialiser is unsupported by the twin"),
             };
             let n_instances = match storage.space {
+                Space::Global if storage.is_symmetric => launch.gpus,
                 Space::Global | Space::Param => 1,
-                Space::Register | Space::Tensor => panic!("matrix operations are unsupported by the twin"),
-                Space::Shared => launch.gpus * launch.clusters * launch.ctas,
+                Space::Shared | Space::Tensor => launch.gpus * launch.clusters * launch.ctas,
+                Space::Register => launch.gpus * launch.clusters * launch.ctas * launch.warps * launch.lanes,
             };
             for instance in 0..n_instances {
                 for offset in (0..storage.size_bytes).step_by(grain as usize) {
@@ -80,15 +89,30 @@ impl Memory {
             .map(|part| if part == 0 { value & mask } else { value >> (bits as usize * part) & mask })
             .collect()
     }
-    /// Name, storage and granules of each element of a global object: `x`, or `x[0]` and so on.
+    /// Name, storage and granules of each element of a global object: `x`, `x[0]` and so on, or `peer(x, 0)`.
     pub fn elements(&self, object: &Object) -> Vec<(String, u32, Vec<usize>)> {
         let storage = object.storage.index() as u32;
         let size = u32::from(object.width) / 8;
-        let covered = |element: u32| self.covered(storage, 0, object.offset_bytes + element * size, size);
-        match object.dimensions[..] {
-            [] => vec![(object.name.clone(), storage, covered(0))],
-            [n] => (0..n).map(|i| (format!("{}[{i}]", object.name), storage, covered(i))).collect(),
+        let names: Vec<String> = match object.dimensions[..] {
+            [] => vec![object.name.clone()],
+            [n] => (0..n).map(|i| format!("{}[{i}]", object.name)).collect(),
             _ => panic!("arrays of several dimensions are unsupported in the twin's outcomes"),
+        };
+        let mut elements = Vec::new();
+        for (element, name) in (0u32..).zip(names) {
+            let offset = object.offset_bytes + element * size;
+            let covered = |instance: u32| self.covered(storage, instance, offset, size);
+            match object.replication {
+                Replication::Single => elements.push((name, storage, covered(0))),
+                Replication::Symmetric => {
+                    let instances =
+                        (0u32..).take_while(|&i| self.granules.contains_key(&(storage, i, offset)));
+                    elements.extend(instances.map(|i| (format!("peer({name}, {i})"), storage, covered(i))));
+                }
+                // Its bytes are those of the symmetric object.
+                Replication::Multimem => {}
+            }
         }
+        elements
     }
 }

@@ -6,6 +6,8 @@
 //! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
 
 mod asynchronous;
+mod lifetime;
+mod tensor_memory;
 
 use super::edition::{Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
@@ -13,6 +15,7 @@ use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
 use super::relation::Relation;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
+pub use tensor_memory::TensorOrder;
 
 /// A combination with everything that does not depend on who reads from whom.
 pub struct Model<'a> {
@@ -38,6 +41,8 @@ pub struct Causality {
     pub cause: Relation,
     /// Base causality (MM-40).
     pub base: Relation,
+    /// Tensor memory, if anybody uses it.
+    pub tensor: Option<TensorOrder>,
 }
 
 impl<'a> Model<'a> {
@@ -84,7 +89,13 @@ impl<'a> Model<'a> {
 
     /// Through one virtual address, as far as the edition tells addresses of a location apart.
     fn same_address(&self, a: usize, b: usize) -> bool {
-        !self.edition.tells_aliases_apart || self.event(a).mapping == self.event(b).mapping
+        !self.edition.tells_aliases_apart || self.is_one_mapping(a, b)
+    }
+
+    /// MM-6; a multimem address counts as the own one of each of its locations if the edition says so.
+    fn is_one_mapping(&self, a: usize, b: usize) -> bool {
+        let (ea, eb) = (self.event(a), self.event(b));
+        ea.mapping == eb.mapping || (self.edition.multimem_is_no_alias && (ea.is_multimem || eb.is_multimem))
     }
 
     fn same_proxy(&self, a: usize, b: usize) -> bool {
@@ -333,7 +344,8 @@ impl<'a> Model<'a> {
         self.all().filter(move |&last| is_last(last))
     }
 
-    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12).
+    /// MM-33 to MM-42; `None` where the Fence-SC axiom fails (AX-2 with A-12), or where an operation on tensor memory would
+    /// come before itself.
     pub fn causality(&self, rf: &ReadsFrom, sc: &Relation) -> Option<Causality> {
         let n = self.combination.events.len();
         let obs = self.observation(rf);
@@ -361,6 +373,10 @@ impl<'a> Model<'a> {
             cause.add(&bc);
             cause
         };
+        let tensor = self.tensor_order(rf, sc);
+        if !self.add_tensor_order(tensor.as_ref(), &mut cause) {
+            return None;
+        }
         let forbidden = match self.edition.fence_sc {
             FenceSc::AgainstBaseCausality => {
                 let mut before = bc.clone();
@@ -380,7 +396,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        Some(Causality { cause, base: bc })
+        Some(Causality { cause, base: bc, tensor })
     }
 
     fn cta(&self, event: usize) -> Option<u32> {
@@ -391,7 +407,7 @@ impl<'a> Model<'a> {
     /// the fence of a proxy also the CTA it has to be in.
     fn proxy_fences_needed(&self, a: usize, b: usize) -> Vec<(ProxyFence, Option<u32>)> {
         let (ea, eb) = (self.event(a), self.event(b));
-        let is_same_address = ea.mapping == eb.mapping;
+        let is_same_address = self.is_one_mapping(a, b);
         if is_same_address && ea.proxy == eb.proxy && self.cta(a) == self.cta(b) {
             return Vec::new();
         }
@@ -445,15 +461,7 @@ impl<'a> Model<'a> {
     }
 
     fn program_order_by_location(&self) -> Relation {
-        let mut relation = Relation::new(self.combination.events.len());
-        for a in self.all() {
-            for b in self.all() {
-                if self.po(a, b) && self.event(a).overlaps(self.event(b)) {
-                    relation.insert(a, b);
-                }
-            }
-        }
-        relation
+        self.overlapping(&self.combination.po)
     }
 
     /// MM-41
@@ -462,7 +470,8 @@ impl<'a> Model<'a> {
         for a in self.all() {
             for b in self.all() {
                 let (ea, eb) = (self.event(a), self.event(b));
-                if !bc.contains(a, b) || !ea.overlaps(eb) {
+                // AS-29: tensor memory is in no proxy.
+                if !bc.contains(a, b) || !ea.overlaps(eb) || ea.is_tensor {
                     continue;
                 }
                 if [ea, eb].iter().any(|e| matches!(e.proxy, Proxy::Async | Proxy::Tensormap)) {

@@ -1,10 +1,14 @@
-//! Repairs that add a fence: `fence.proxy.async` after a generic access, or before the instruction that starts a copy.
+//! Repairs that add an instruction: `fence.proxy.async` after a generic access, or before the instruction that starts a
+//! copy; `griddepcontrol.wait` before an access.
 //!
-//! Sound: the changed graph is that of the kernel with the fence at that place; a fence has no value and stops no path, so
-//! nothing else changes. Positions are doubled to make room.
+//! Sound: the changed graph is that of the kernel with the instruction at that place; a fence has no value and stops no
+//! path, so nothing else changes, nor does a wait for a grid that surely ends. Positions are doubled to make room.
 
 use super::super::{Explanation, Reason, Subject};
-use crate::event::{Event, EventGraph, EventId, EventKind, Role, Site, SiteId, SpaEvent};
+use crate::event::{
+    AgentId, BarrierEdge, Event, EventGraph, EventId, EventKind, GridEvent, Role, Site, SiteId, SpaEvent,
+    TermPool,
+};
 use fencepost_dsl::kernel::program::AsyncSpace;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeSet;
@@ -19,21 +23,26 @@ pub struct Insertion {
     /// What is added.
     pub text: String,
     /// What that is.
-    pub added: Added,
+    pub what: Added,
 }
 
 /// What can be added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Added {
     /// `fence.proxy.async`
-    AsyncFence(AsyncSpace),
+    Fence(AsyncSpace),
     /// `MEMBAR`
     Membar(MembarLevel),
+    /// `griddepcontrol.wait`
+    Wait,
 }
 
-/// Insertions to try for a race between the generic and the async proxy.
+/// Insertions to try for a race between the generic and the async proxy, or between two grids.
 pub fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Insertion> {
     let Subject::Race { earlier, later } = explanation.subject else { return Vec::new() };
+    if explanation.reasons.iter().any(|reason| matches!(reason, Reason::Overlapping { through: None, .. })) {
+        return wait_before(graph, later).into_iter().collect();
+    }
     let is_missing = explanation
         .reasons
         .iter()
@@ -56,14 +65,36 @@ pub fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Insertio
         {
             let space = space_of(graph, event, graph.hierarchy.issuer(agent));
             let text = format!("fence.proxy.async{}", space.suffix());
-            found.push(Insertion { site, is_after, text, added: Added::AsyncFence(space) });
+            found.push(Insertion { site, is_after, text, what: Added::Fence(space) });
         }
     }
     found
 }
 
+/// `griddepcontrol.wait` before an access, or before the instruction that starts the operation whose it is.
+fn wait_before(graph: &EventGraph, access: EventId) -> Option<Insertion> {
+    let agent = graph.events[access].agent?;
+    let end = awaited_end(graph, agent)?;
+    if graph.events[end].guard != TermPool::TRUE {
+        return None;
+    }
+    let started = || graph.issue_edges.iter().find(|edge| edge.wait == access).map(|edge| edge.from);
+    let anchor = if graph.is_of_operation(access) { started()? } else { access };
+    let site = graph.events[anchor].site?;
+    let text = "griddepcontrol.wait".to_owned();
+    Some(Insertion { site, is_after: false, text, what: Added::Wait })
+}
+
+/// The end of the grid that a thread's `griddepcontrol.wait` waits for.
+fn awaited_end(graph: &EventGraph, agent: AgentId) -> Option<EventId> {
+    let own = GridEvent::Start(graph.hierarchy.grid_of(agent));
+    let is_own =
+        |edge: &&BarrierEdge| matches!(graph.events[edge.wait].kind, EventKind::Grid(kind) if kind == own);
+    graph.overlap_edges.iter().find(is_own).map(|edge| edge.from)
+}
+
 /// The narrowest state space that holds what an access is about.
-fn space_of(graph: &EventGraph, event: EventId, executor: crate::event::AgentId) -> AsyncSpace {
+fn space_of(graph: &EventGraph, event: EventId, executor: AgentId) -> AsyncSpace {
     let owner =
         graph.location_of(&graph.events[event].kind).and_then(|location| graph.locations[location].cta);
     match owner {
@@ -79,10 +110,10 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
     graph.events =
         graph.events.iter().filter(|event| !matches!(event.kind, EventKind::Init(_))).cloned().collect();
     for event in graph.events.ids().collect::<Vec<_>>() {
-        graph.events[event].position *= 2;
+        graph.events[event].position = graph.events[event].position * 2 + 1;
     }
     for obligation in &mut graph.obligations {
-        obligation.position *= 2;
+        obligation.position = obligation.position * 2 + 1;
     }
     let span = graph.sites[insertion.site].span;
     let site = graph.sites.push(Site { span, text: insertion.text.clone(), operand: String::new() });
@@ -95,20 +126,25 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
         if matches!(event.role, Role::Spin(_)) || !places.insert((agent, event.position)) {
             continue;
         }
-        let position = if insertion.is_after { event.position + 1 } else { event.position.saturating_sub(1) };
+        let position = if insertion.is_after { event.position + 1 } else { event.position - 1 };
         added.push(Event {
             position,
-            kind: match insertion.added {
-                Added::AsyncFence(space) => EventKind::AsyncFence(space),
+            kind: match insertion.what {
+                Added::Fence(space) => EventKind::AsyncFence(space),
                 Added::Membar(level) => {
                     EventKind::Spa(SpaEvent::Membar { level, invalidation: Invalidation::default() })
                 }
+                Added::Wait => EventKind::Grid(GridEvent::Wait),
             },
             site: Some(site),
             ..event.clone()
         });
     }
     for event in added {
-        graph.events.push(event);
+        let end = event.agent.filter(|_| insertion.what == Added::Wait);
+        let end = end.and_then(|agent| awaited_end(graph, agent));
+        let wait = graph.events.push(event);
+        let condition = TermPool::TRUE;
+        graph.grid_edges.extend(end.map(|from| BarrierEdge { from, wait, condition }));
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<C
                     site,
                     is_after: false,
                     text: format!("MEMBAR.{needed}"),
-                    added: Added::Membar(needed),
+                    what: Added::Membar(needed),
                 }));
             }
             SpaReason::Stale { read, membar, .. } => {

@@ -125,7 +125,7 @@ impl Unroller<'_> {
 
     /// The bits of a mask, which has none beyond the cluster.
     fn chosen_ranks(&mut self, state: &mut State, mask: TermRef, span: Span) -> Vec<(Option<u32>, TermRef)> {
-        let n_ctas = self.graph.hierarchy.launch.ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
         let width = self.graph.terms.width(mask);
         if n_ctas < u32::from(width) {
             let terms = &mut self.graph.terms;
@@ -265,7 +265,7 @@ impl Unroller<'_> {
             elements.push(self.tensor_element(object, &coordinates, &position));
         }
         let zero = self.graph.terms.constant(0, 32);
-        let tensor = Place { object: described.object, index: zero, rank: None };
+        let tensor = Place { object: described.object, index: zero, rank: None, device: None };
         Ok(Some(Boxed { map, tensor, elements, width_bytes: self.element_bytes(described.object) }))
     }
 

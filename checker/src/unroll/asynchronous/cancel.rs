@@ -2,12 +2,14 @@
 //!
 //! Which request succeeds is left open, so every outcome is checked; successful responses name different clusters, none of
 //! which has started or ever starts.
-//! Cannot: tell that a request after a failed one is undefined (UB-A10).
+//!
+//! Requests and failures that a thread has seen are events of their own: after a failure that its CTA has seen, a request
+//! is undefined (UB-A10), which is for the model file to say. Seen is what `query_cancel.is_canceled` says no of.
 
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::WRITES;
-use crate::event::{Constraint, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{CancelEvent, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
@@ -23,6 +25,7 @@ const RESPONSE_BYTES: u32 = 16;
 /// A response, and when there is one.
 #[derive(Clone, Copy)]
 pub(super) struct Response {
+    gpu: u32,
     guard: TermRef,
     value: TermRef,
 }
@@ -36,11 +39,22 @@ impl Unroller<'_> {
         (response, mbarrier): (&Address, &Address),
         multicast: bool,
     ) -> Result<(), UnrollError> {
+        if self.entry.is_program {
+            // A cluster that is cancelled never starts, and one that has not started yet looks alike.
+            return Err(UnrollError::unsupported(
+                "unsupported::program-cancel",
+                "`clusterlaunchcontrol.try_cancel` is not checked in kernels that a program launches",
+                self.graph.sites[site].span,
+                "when the grid has ended is not known here",
+            ));
+        }
         let Some(to) = self.run_of_bytes(state, frame, response, RESPONSE_BYTES)? else { return Ok(()) };
         let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
         let value = self.response(state.live);
         let own = self.graph.hierarchy.threads[self.agent].cta;
-        let ranks = if multicast { 0..self.graph.hierarchy.launch.ctas } else { own..own + 1 };
+        let ranks = if multicast { 0..self.graph.hierarchy.launch_of(self.agent).ctas } else { own..own + 1 };
+        let position = self.next_position();
+        self.emit(state.live, position, EventKind::Cancel(CancelEvent::Try), site)?;
         let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
@@ -61,7 +75,7 @@ impl Unroller<'_> {
         let terms = &mut self.graph.terms;
         let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
         let (_, cluster) = terms.fresh(32, UnknownKind::Response);
-        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch.ctas), 32);
+        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch_of(self.agent).ctas), 32);
         let ctaid = terms.binary(BinaryOp::Multiply, cluster, n_ctas);
         let wide = terms.resize(ctaid, RESPONSE_WIDTH);
         let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
@@ -70,7 +84,8 @@ impl Unroller<'_> {
         let value = terms.binary(BinaryOp::Or, high, low);
         self.name_a_waiting_cluster(guard, succeeds, cluster);
         let terms = &mut self.graph.terms;
-        for other in &self.asynchronous.responses {
+        let gpu = self.graph.hierarchy.threads[self.agent].gpu;
+        for other in self.asynchronous.responses.iter().filter(|other| other.gpu == gpu) {
             let theirs = terms.extract(other.value, 0, 1);
             let their_ctaid = terms.extract(other.value, CTAID_AT, 32);
             let same = terms.equal(ctaid, their_ctaid);
@@ -78,14 +93,15 @@ impl Unroller<'_> {
             let term = terms.not(clash);
             self.graph.constraints.push(Constraint { term });
         }
-        self.asynchronous.responses.push(Response { guard, value });
+        self.asynchronous.responses.push(Response { gpu, guard, value });
         value
     }
 
     /// Only a cluster of the own device that has not started can be cancelled, and it never starts then.
     fn name_a_waiting_cluster(&mut self, guard: TermRef, succeeds: TermRef, cluster: TermRef) {
-        let n_clusters = self.graph.hierarchy.launch.clusters;
-        let first = self.graph.hierarchy.threads[self.agent].gpu * n_clusters;
+        let hierarchy = &self.graph.hierarchy;
+        let n_clusters = hierarchy.launch_of(self.agent).clusters;
+        let first = hierarchy.cluster_of(self.agent) - hierarchy.threads[self.agent].cluster;
         let mut names_one = TermPool::FALSE;
         for number in 0..n_clusters {
             let started = self.graph.starts.get((first + number) as usize).copied().unwrap_or(TermPool::TRUE);
@@ -105,6 +121,7 @@ impl Unroller<'_> {
         &mut self,
         state: &mut State,
         frame: &Frame<'_>,
+        site: SiteId,
         destination: Option<RegisterId>,
         query: CancelQuery,
         response: &Expression,
@@ -112,7 +129,16 @@ impl Unroller<'_> {
         let value = self.evaluate(&state.env, frame, response)?;
         let succeeded = self.graph.terms.extract(value, 0, 1);
         let answer = match query {
-            CancelQuery::IsCanceled => succeeded,
+            CancelQuery::IsCanceled => {
+                // UB-A10: from here on the CTA has observed a failure.
+                let not = self.graph.terms.not(succeeded);
+                let fails = self.graph.terms.and(state.live, not);
+                if fails != TermPool::FALSE {
+                    let position = self.next_position();
+                    self.emit(fails, position, EventKind::Cancel(CancelEvent::Failed), site)?;
+                }
+                succeeded
+            }
             CancelQuery::FirstCtaid => {
                 let misuse = Misuse {
                     code: "async::cancel-failed",

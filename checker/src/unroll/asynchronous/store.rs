@@ -7,7 +7,7 @@ use super::transfer::Piece;
 use super::{AsyncGroup, WRITES};
 use crate::event::{AtomicClass, EventId, SiteId};
 use fencepost_dsl::kernel::program::{Address, AsyncStore};
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem};
 
 impl Unroller<'_> {
     pub(super) fn async_store(
@@ -42,7 +42,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         if let Some((_, span)) = signal
-            && self.graph.hierarchy.launch.ctas == 1
+            && self.graph.hierarchy.launch_of(self.agent).ctas == 1
         {
             let what = "stores asynchronously in a cluster of a single CTA".to_owned();
             let help = "launch clusters of several CTAs, or use `st`";
@@ -62,7 +62,14 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let width_bytes = self.element_bytes(to.object);
         let issue_sem = if store.sem == Sem::Release { Sem::Release } else { Sem::Weak };
-        let name = if store.reduction.is_some() { "red.async" } else { "st.async" };
+        let instances = self.denoted_places(to);
+        let is_multimem = self.kernel.objects[to.object].replication == Replication::Multimem;
+        let name = match (store.reduction.is_some(), is_multimem) {
+            (false, false) => "st.async",
+            (true, false) => "red.async",
+            (false, true) => "multimem.st.async",
+            (true, true) => "multimem.red.async",
+        };
         let issue = self.issue(state, site, issue_sem, store.scope)?;
         let operation = self.operation_of(issue, state.live, name);
         let class = if store.reduction.is_some() { AtomicClass::Reduction } else { AtomicClass::None };
@@ -74,14 +81,16 @@ impl Unroller<'_> {
             let value = self.graph.terms.resize(value, self.kernel.objects[to.object].width);
             for at in (0..width_bytes).step_by(piece_bytes as usize) {
                 let offset_bytes = number * width_bytes + at;
-                let piece = Piece { run: to, offset_bytes, width_bytes: piece_bytes };
                 let value = self.extract_bytes(value, at, piece_bytes);
-                match store.reduction {
-                    None => {
-                        self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
-                    }
-                    Some(op) => {
-                        self.update_in(operation, piece, op, value, how)?;
+                for &run in &instances {
+                    let piece = Piece { run, offset_bytes, width_bytes: piece_bytes };
+                    match store.reduction {
+                        None => {
+                            self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
+                        }
+                        Some(op) => {
+                            self.update_in(operation, piece, op, value, how)?;
+                        }
                     }
                 }
             }

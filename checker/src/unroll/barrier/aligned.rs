@@ -90,10 +90,10 @@ impl Unroller<'_> {
     /// States that no lane misses an instance that another lane of its warp executes.
     pub(super) fn state_alignment(&mut self) {
         let log = std::mem::take(&mut self.aligned);
-        let n_lanes = self.graph.hierarchy.launch.lanes;
         for ((warp, path), executed) in &log.instances {
-            let lanes = (0..n_lanes).map(|lane| AgentId(warp * n_lanes + lane));
+            let lanes: Vec<AgentId> = self.graph.hierarchy.lanes_of(*warp).collect();
             let missed: Vec<(AgentId, TermRef)> = lanes
+                .into_iter()
                 .map(|lane| {
                     let own = executed.get(&lane).map_or(TermPool::FALSE, |&(guard, _)| guard);
                     let places = log.places.get(&lane).map_or(&[][..], Vec::as_slice);
@@ -154,6 +154,7 @@ impl Unroller<'_> {
                 }
                 Some("tcgen05") => ("AS-34", "let all lanes of the warp come to it in the same way"),
                 Some("wgmma") => ("UB-A7", "let all lanes of the warpgroup come to it in the same way"),
+                Some("setmaxnreg") => ("UB-A12", "let all lanes of the warpgroup come to it in the same way"),
                 Some("tensormap") => ("UB-F2", "let all lanes of the warp come to it in the same way"),
                 _ => (
                     "UB-B6",
@@ -173,7 +174,7 @@ impl Unroller<'_> {
 
     /// The thread's `tid`.
     fn thread_number(&self, agent: AgentId) -> u32 {
-        let launch = &self.graph.hierarchy.launch;
+        let launch = self.graph.hierarchy.launch_of(agent);
         let thread = &self.graph.hierarchy.threads[agent];
         thread.warp * launch.lanes + thread.lane
     }
@@ -185,7 +186,7 @@ pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
         InstructionKind::Barrier { aligned, .. }
         | InstructionKind::ClusterArrive { aligned, .. }
         | InstructionKind::ClusterWait { aligned } => *aligned,
-        InstructionKind::TensormapCopyFence { .. } => true,
+        InstructionKind::TensormapCopyFence { .. } | InstructionKind::SetMaxRegisters { .. } => true,
         InstructionKind::Async(operation) => {
             matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_))
         }

@@ -73,6 +73,7 @@ impl Unroller<'_> {
                 self.record_blocked(group, &instances);
             }
         }
+        self.finish_registers()?;
         self.link_returns_before_exits();
         self.join_turns();
         for ((cta, instance), mut executions) in rounds {
@@ -113,10 +114,15 @@ impl Unroller<'_> {
                 (true, true)
             }
             Group::Warp(warp, mask) | Group::Election(warp, mask) => {
-                let lanes = self.graph.hierarchy.launch.lanes;
-                for lane in (0..lanes).filter(|lane| mask >> lane & 1 == 1) {
-                    per_lane.insert(AgentId(warp * lanes + lane), Vec::new());
+                for (lane, agent) in self.graph.hierarchy.lanes_of(warp).enumerate() {
+                    if mask >> lane & 1 == 1 {
+                        per_lane.insert(agent, Vec::new());
+                    }
                 }
+                (false, false)
+            }
+            Group::Registers(warp) => {
+                per_lane.extend(self.graph.hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));
                 (false, false)
             }
             Group::Cta(cta, _) => {
@@ -138,7 +144,7 @@ impl Unroller<'_> {
     /// stated by `misuse`).
     pub(super) fn common_count(&self, executions: &[usize]) -> Option<u32> {
         let counts: BTreeSet<u32> = executions.iter().map(|&index| self.effective_count(index)).collect();
-        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
+        let all = executions.first().map_or(0, |&index| self.all_of_cta(index));
         counts.into_iter().next().filter(|&count| count != all && self.is_uniform(executions))
     }
 
@@ -148,8 +154,13 @@ impl Unroller<'_> {
 
     /// The thread count of an execution, written out.
     pub(super) fn effective_count(&self, index: usize) -> u32 {
-        let all = self.graph.hierarchy.launch.warps.saturating_mul(WARP_SIZE);
-        self.execution(index).count.unwrap_or(all)
+        self.execution(index).count.unwrap_or_else(|| self.all_of_cta(index))
+    }
+
+    /// The thread count of the CTA of an execution.
+    fn all_of_cta(&self, index: usize) -> u32 {
+        let launch = self.graph.hierarchy.launch_of(self.execution(index).agent);
+        launch.warps.saturating_mul(WARP_SIZE)
     }
 
     fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {
@@ -288,6 +299,7 @@ impl Unroller<'_> {
             }
             Group::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
             Group::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
+            Group::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
             Group::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -394,7 +406,7 @@ impl Unroller<'_> {
                 if same_instance != TermPool::FALSE {
                     let edge = BarrierEdge { from: other.arrive, wait, condition: same_instance };
                     match group {
-                        Group::Election(..) => self.graph.exit_edges.push(edge),
+                        Group::Election(..) | Group::Registers(_) => self.graph.exit_edges.push(edge),
                         _ => self.graph.barrier_edges.push(edge),
                     }
                 }

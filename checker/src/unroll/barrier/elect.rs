@@ -66,7 +66,7 @@ impl Unroller<'_> {
             return known.clone();
         }
         // In a litmus test each thread is a warp, and has lane 0.
-        let n_lanes = self.graph.hierarchy.launch.lanes;
+        let n_lanes = self.graph.hierarchy.launch_of(self.agent).lanes;
         let lanes: Vec<u32> = (0..n_lanes.min(u32::BITS)).filter(|lane| mask >> lane & 1 == 1).collect();
         let mut none_before = TermPool::TRUE;
         let mut leaders = Vec::with_capacity(lanes.len());

@@ -154,9 +154,10 @@ impl Unroller<'_> {
         executions: Vec<usize>,
         previous: Option<(TermRef, bool)>,
     ) -> Result<WarpArrival, UnrollError> {
-        let n_lanes = self.graph.hierarchy.launch.lanes;
+        let lanes: Vec<AgentId> = self.graph.hierarchy.lanes_of(warp).collect();
+        let n_lanes = u32::try_from(lanes.len()).unwrap_or(u32::MAX);
         let mut all = Vec::new();
-        for lane in (0..n_lanes).map(|lane| AgentId(warp * n_lanes + lane)) {
+        for lane in lanes {
             let own: Vec<usize> =
                 executions.iter().copied().filter(|&index| self.execution(index).agent == lane).collect();
             let arrived = self.arrived(&own, Generation::Static(index));

@@ -22,7 +22,7 @@ mod store;
 mod tensor_memory;
 mod tensormap;
 
-pub(super) use cancel::{check_dependent_launch, check_launch_control, check_max_registers};
+pub(super) use cancel::{check_grid_dependency, check_launch_control, check_max_registers};
 pub(super) use matrix::{check_matrix, check_move};
 pub(super) use store::check as check_store;
 pub(super) use tensor_memory::check_tensor;

@@ -170,7 +170,8 @@ pub enum BulkCompletion {
     Group,
 }
 
-/// The operands of `st.async` and `red.async`: one write or update per element, in the generic proxy.
+/// The operands of `st.async` and `red.async`: one write or update per element, in the generic proxy; of
+/// `multimem.st.async` and `multimem.red.async` one per device, if the address is a multimem address.
 #[derive(Clone, Debug)]
 pub struct AsyncStore {
     /// The first element.

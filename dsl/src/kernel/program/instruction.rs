@@ -1,6 +1,6 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{Address, AsyncOp, Expression, MbarrierOp, ProxyFenceKind, RegisterId, SpaOp};
+use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp};
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
 
@@ -68,6 +68,8 @@ pub enum InstructionKind {
         /// Scope.
         scope: Scope,
     },
+    /// `multimem`: an access of the instances of all devices (MM-7).
+    Multimem(MultimemOp),
     /// A thread fence, or `membar` (which is `fence.sc`, FN-10).
     Fence {
         /// Its sem.
@@ -143,6 +145,8 @@ pub enum InstructionKind {
     },
     /// An asynchronous operation, or a wait for some (§5).
     Async(Box<AsyncOp>),
+    /// `griddepcontrol`: how a grid and those that are launched to overlap with it wait for each other (AS-40).
+    GridDependency(GridDependency),
     /// `setmaxnreg`: no memory effect; an increase may wait for registers that other warps give back (AS-41).
     SetMaxRegisters {
         /// `.inc` rather than `.dec`.
@@ -152,6 +156,15 @@ pub enum InstructionKind {
     },
     /// `MEMBAR` and cache control of SPA machines (§7).
     Spa(SpaOp),
+}
+
+/// Which form of `griddepcontrol`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GridDependency {
+    /// `.launch_dependents`: no order but that of MM-39.
+    LaunchDependents,
+    /// `.wait`: for the grids that this one was launched to overlap with, and all their memory operations.
+    Wait,
 }
 
 /// Which form of `bar`.

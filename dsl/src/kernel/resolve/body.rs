@@ -38,12 +38,15 @@ pub(super) enum Mutability {
     Parameter,
 }
 
+/// What the names of a scope stand for, and where they are declared.
+pub(super) type Scope = BTreeMap<String, (Binding, Span)>;
+
 /// One body being resolved.
 pub(super) struct Body<'c> {
     pub(super) checker: &'c mut Checker,
     /// The function this is the body of.
     pub(super) owner: Option<FunctionId>,
-    pub(super) scopes: Vec<BTreeMap<String, (Binding, Span)>>,
+    pub(super) scopes: Vec<Scope>,
     pub(super) registers: IndexVec<RegisterId, Register>,
     pub(super) objects: IndexVec<ObjectId, Object>,
     pub(super) storages: IndexVec<StorageId, Storage>,
@@ -52,22 +55,27 @@ pub(super) struct Body<'c> {
     pub(super) out: Vec<Statement>,
     pub(super) loop_depth: u32,
     pub(super) in_final: bool,
+    /// Whether the host runs it.
+    pub(super) in_program: bool,
     n_generated: u32,
 }
 
 impl<'c> Body<'c> {
     pub(super) fn new(checker: &'c mut Checker, owner: Option<FunctionId>) -> Self {
+        let common = &checker.common;
+        let (objects, storages) = (common.objects.clone(), common.storages.clone());
         Self {
+            scopes: vec![common.scope.clone(), Scope::new()],
             checker,
             owner,
-            scopes: vec![BTreeMap::new()],
             registers: IndexVec::new(),
-            objects: IndexVec::new(),
-            storages: IndexVec::new(),
+            objects,
+            storages,
             references: IndexVec::new(),
             out: Vec::new(),
             loop_depth: 0,
             in_final: false,
+            in_program: false,
             n_generated: 0,
         }
     }

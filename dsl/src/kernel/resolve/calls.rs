@@ -1,14 +1,14 @@
 //! What only the whole call graph shows: recursion, state spaces of reference arguments, calls inside `await`.
 
 use super::super::program::{
-    AddressBase, AsyncOp, Function, FunctionId, InstructionKind, MbarrierOp, ReferenceId, Statement,
-    StatementKind,
+    AddressBase, AsyncOp, Function, FunctionId, InstructionKind, MbarrierOp, MultimemOp, ReferenceId,
+    Statement, StatementKind,
 };
 use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
 use crate::span::Span;
-use crate::vocabulary::Space;
+use crate::vocabulary::{Replication, Space};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -42,6 +42,8 @@ pub(super) struct Argument {
     pub(super) space: Option<Space>,
     /// Whether `mapa` gives it.
     pub(super) is_peer: bool,
+    /// How it is spread over devices; `None` for a reference parameter of the caller.
+    pub(super) replication: Option<Replication>,
     /// Dimensions of the tensor that a tensor map describes.
     pub(super) rank: Option<usize>,
     pub(super) span: Span,
@@ -56,6 +58,12 @@ pub(super) enum Demand {
     NotShared,
     /// A tensor map that may be written.
     NotParam,
+    /// No multimem address.
+    Unicast,
+    /// A multimem address.
+    Multimem,
+    /// Memory with an instance per device.
+    Symmetric,
     /// A tensor map of so many dimensions.
     Rank(u8),
 }
@@ -272,6 +280,26 @@ fn unmet(function: &str, argument: &Argument, demand: Demand, use_of: Locality) 
             format!("its tensor has {}", argument.rank.unwrap_or_default()),
             "give it as many coordinates as the tensor has dimensions",
         ),
+        Demand::Unicast if argument.replication == Some(Replication::Multimem) => (
+            "validate::multimem-address",
+            format!("`{function}` accesses this multimem address with another instruction than `multimem`"),
+            "a multimem address".to_owned(),
+            "pass the symmetric object that it is an alias of",
+        ),
+        Demand::Multimem if argument.replication.is_some_and(|own| own != Replication::Multimem) => (
+            "validate::multimem-address",
+            format!("`{function}` needs a multimem address here"),
+            "not a multimem address".to_owned(),
+            "pass an object that is declared `multimem x: … alias …;`",
+        ),
+        // Of a multimem address, `Unicast` says it.
+        Demand::Symmetric if argument.replication == Some(Replication::Single) => (
+            "validate::peer-device",
+            format!("`{function}` accesses the instance of another device"),
+            "not symmetric memory".to_owned(),
+            "pass an object that is declared `symmetric`",
+        ),
+        Demand::Unicast | Demand::Multimem | Demand::Symmetric => return None,
         Demand::OwnCta | Demand::NotShared | Demand::NotParam | Demand::Rank(_) => return None,
     };
     let error = Diagnostic::new(code, message, argument.span, label);
@@ -298,6 +326,7 @@ pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
             | InstructionKind::Atomic { .. }
             | InstructionKind::GetCtaRank { .. }
             | InstructionKind::Mbarrier(MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. }) => None,
+            InstructionKind::Multimem(MultimemOp::LoadReduce { .. }) => None,
             InstructionKind::Async(op) if matches!(**op, AsyncOp::QueryCancel { .. }) => None,
             _ => Some(statement),
         },

@@ -156,7 +156,9 @@ impl Body<'_> {
                 }
                 self.read(register, span)
             }
-            Binding::Coordinate(coordinate) if self.in_final && !coordinate.is_dimension() => {
+            Binding::Coordinate(coordinate)
+                if self.in_final && !self.in_program && !coordinate.is_dimension() =>
+            {
                 let message = format!("`{name}` belongs to a thread and is gone at the end");
                 Err(self.report(Diagnostic::new(
                     "resolve::final-register",
@@ -164,6 +166,11 @@ impl Body<'_> {
                     span,
                     "a thread's value",
                 )))
+            }
+            Binding::Coordinate(_) if self.in_program => {
+                let message = format!("`{name}` is a register of a kernel's threads, and this is the host");
+                let error = Diagnostic::new("resolve::host-register", message, span, "not on the host");
+                Err(self.report(error))
             }
             Binding::Coordinate(coordinate) => {
                 Ok(Expression { span, width: 32, kind: ExpressionKind::Coordinate(coordinate) })

@@ -4,11 +4,12 @@ use super::super::ast::{Name, Operand};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
-    Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, GridDependency, Instruction,
+    InstructionKind, Register, RegisterId, StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
+use super::multimem::Purpose;
 use super::{Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -67,6 +68,7 @@ impl Body<'_> {
             Operation::Store(access) => self.resolve_store(&site, access)?,
             Operation::Atomic(access, rmw) => self.resolve_atomic(&site, access, rmw)?,
             Operation::Reduction(access, rmw) => self.resolve_reduction(&site, access, rmw)?,
+            Operation::Multimem(opcode) => self.resolve_multimem(&site, opcode)?,
             Operation::Fence { text, sem, scope, restrict } => {
                 self.resolve_plain(&site, text, InstructionKind::Fence { sem, scope, restrict })?
             }
@@ -91,6 +93,13 @@ impl Body<'_> {
             Operation::Move => self.resolve_move(&site)?,
             Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
             Operation::Spa(opcode) => self.resolve_spa(&site, opcode)?,
+            Operation::GridDependency(action) => {
+                let text = match action {
+                    GridDependency::LaunchDependents => "griddepcontrol.launch_dependents",
+                    GridDependency::Wait => "griddepcontrol.wait",
+                };
+                self.resolve_plain(&site, text.to_owned(), InstructionKind::GridDependency(action))?
+            }
             Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
         };
         let opcode_span = site.opcode.span;
@@ -139,7 +148,7 @@ impl Body<'_> {
         self.report(Diagnostic::new("validate::operand-kind", message, span, format!("expected {expected}")))
     }
 
-    fn memory_operand(
+    pub(super) fn memory_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -152,7 +161,9 @@ impl Body<'_> {
                 "an address in brackets, `[x]`,",
             ));
         };
-        let (address, width) = self.resolve_address(memory)?;
+        let is_multimem = site.opcode.mnemonic == "multimem";
+        let purpose = if is_multimem { Purpose::Multimem } else { Purpose::Access };
+        let (address, width) = self.resolve_address_for(memory, purpose)?;
         self.reject_map(&address, site.opcode.text)?;
         self.check_proxy(&site.opcode, &address, access, &memory.name)?;
         self.check_space(&address, access, &memory.name)?;
@@ -376,7 +387,12 @@ impl Body<'_> {
     }
 
     /// The operation at the width of the object, and the kind of type it has if none is written.
-    fn operation_at(&mut self, access: &Access, rmw: Rmw, width: Width) -> Resolved<(AtomicOp, char)> {
+    pub(super) fn operation_at(
+        &mut self,
+        access: &Access,
+        rmw: Rmw,
+        width: Width,
+    ) -> Resolved<(AtomicOp, char)> {
         let default = match rmw.op {
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareAndSwap => {
                 'b'
@@ -400,7 +416,7 @@ impl Body<'_> {
         Ok((op, default))
     }
 
-    fn access_text(
+    pub(super) fn access_text(
         &self,
         site: &Site<'_>,
         access: &Access,
@@ -413,6 +429,12 @@ impl Body<'_> {
             return self.spa_text(site, access, width, op);
         }
         let mut text = site.opcode.mnemonic.to_owned();
+        if let ("multimem", Some(verb)) = (site.opcode.mnemonic, site.opcode.modifiers.first()) {
+            text += &format!(".{}", verb.text);
+            if site.opcode.has("async") {
+                text += ".async";
+            }
+        }
         let proxy = self.proxy_of(address);
         if matches!(proxy, Proxy::Texture | Proxy::Surface) {
             return proxied_text(site.opcode.mnemonic, access, width, (op, default_kind));
@@ -424,6 +446,8 @@ impl Body<'_> {
         }
         if proxy == Proxy::Constant {
             text += ".const";
+        } else if site.opcode.mnemonic == "multimem" {
+            text += ".global";
         } else if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
             text += &format!(".{space}");
             if access.window == Some(Window::Cluster) || address.rank.is_some() {

@@ -1,16 +1,17 @@
 //! Kernels: parameters, launches, objects, views, final conditions.
 
-use super::super::ast::{self, Initial, StatementKind as Ast};
+use super::super::ast::{self, Initial, ItemKind, StatementKind as Ast};
 use super::super::program::{
     ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, SpaLaunch,
     Storage, Tensor, Width,
 };
 use super::body::{Binding, Body, Mutability};
 use super::spa;
-use super::{Checker, Reported, Resolved};
+use super::{Checker, Common, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
+use crate::index::{Id as _, IndexVec};
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 use std::collections::BTreeMap;
 
 const MAX_OBJECT_BYTES: u64 = 1 << 20;
@@ -21,9 +22,40 @@ const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
 /// The field of a launch that is no dimension.
 const RESIDENT: &str = "resident";
 
+/// The field of a launch that says how many registers each thread has at the start.
+const REGISTERS: &str = "registers";
+
 impl Checker {
-    /// Resolves a kernel; `None` if something about its frame is wrong (and reported).
-    pub(super) fn resolve_kernel(&mut self, kernel: &ast::Kernel) -> Option<Kernel> {
+    /// Resolves the memory that is declared outside of kernels.
+    pub(super) fn resolve_common(&mut self, files: &[ast::File]) {
+        let mut body = Body::new(self, None);
+        let mut n_aliases = BTreeMap::new();
+        for item in files.iter().flat_map(|file| &file.items) {
+            match &item.kind {
+                ItemKind::Object(ast::Object { name, .. }) | ItemKind::View(ast::View { name, .. })
+                    if body.checker.redeclared.contains(&name.place.0) => {}
+                ItemKind::Object(object) => {
+                    let span = item.place.0;
+                    let is_bad = body.check_common(object).is_err()
+                        || body.resolve_object(object, span, &mut n_aliases).is_err();
+                    if is_bad {
+                        body.bind(&object.name, Binding::Bad);
+                    }
+                }
+                ItemKind::View(view) if body.resolve_view(view, item.place.0).is_err() => {
+                    body.bind(&view.name, Binding::Bad);
+                }
+                _ => {}
+            }
+        }
+        let Body { mut scopes, objects, storages, .. } = body;
+        let scope = scopes.pop().unwrap_or_default();
+        self.common = Common { scope, objects, storages, n_aliases };
+    }
+
+    /// Resolves a kernel.
+    pub(super) fn resolve_kernel(&mut self, kernel: &ast::Kernel) -> Kernel {
+        let mut n_aliases = self.common.n_aliases.clone();
         let mut body = Body::new(self, None);
         let mut parameters = Vec::new();
         for parameter in &kernel.parameters {
@@ -34,7 +66,6 @@ impl Checker {
         let mut launches: Vec<Launch> = Vec::new();
         let mut finals = Vec::new();
         let mut clients = Vec::new();
-        let mut n_aliases = BTreeMap::new();
         body.scopes.push(BTreeMap::new());
         for statement in &kernel.body.statements {
             let span = statement.place.0;
@@ -68,23 +99,49 @@ impl Checker {
         }
         let statements = std::mem::take(&mut body.out);
         let statements = body.divide_among_clients(statements, clients, &launches, span);
-        Some(Kernel {
+        let Body { objects, storages, registers, .. } = body;
+        let n_common = self.common.storages.len();
+        self.common.n_aliases.extend(n_aliases.into_iter().filter(|(storage, _)| storage.index() < n_common));
+        Kernel {
             name: kernel.name.text.clone(),
+            is_program: false,
             span,
             parameters,
             launches,
-            objects: body.objects,
-            storages: body.storages,
-            registers: body.registers,
+            objects,
+            storages,
+            registers,
             body: statements,
+            tasks: IndexVec::new(),
             finals,
             condition: None,
-        })
+        }
     }
 }
 
 impl Body<'_> {
-    fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
+    /// Shared memory, registers and tensor memory belong to CTAs and threads, and so into a kernel.
+    fn check_common(&mut self, object: &ast::Object) -> Resolved<()> {
+        if matches!(object.space, Space::Global | Space::Param) {
+            return Ok(());
+        }
+        let name = &object.name;
+        let what = match object.space {
+            Space::Register => "registers",
+            Space::Tensor => "tensor memory",
+            _ => "shared memory",
+        };
+        let message = format!("`{}` is in {what}, which no two kernels have in common", name.text);
+        let error = Diagnostic::new(
+            "resolve::misplaced-statement",
+            message,
+            name.place.0,
+            "declared outside of a kernel",
+        );
+        Err(self.report(error.with_help("declare it in the kernel that uses it")))
+    }
+
+    pub(super) fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
         let span = parameter.name.place.0;
         let start = self.checker.evaluate(&parameter.range.start);
         let end = self.checker.evaluate(&parameter.range.end);
@@ -122,6 +179,7 @@ impl Body<'_> {
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
         let mut residency: Option<(bool, Span)> = None;
         let mut spa_fields = spa::LaunchFields::default();
+        let mut registers: Option<(u32, Span)> = None;
         for (field, value) in fields {
             let place = field.place.0;
             if field.text == RESIDENT {
@@ -134,15 +192,22 @@ impl Body<'_> {
             if self.checker.spa_field(&mut spa_fields, field, value)? {
                 continue;
             }
+            if field.text == REGISTERS {
+                if let Some((_, first)) = registers {
+                    return Err(self.report(super::body::duplicate_name(REGISTERS, place, first)));
+                }
+                registers = Some((self.resolve_registers(value)?, place));
+                continue;
+            }
             let Some(dimension) = DIMENSIONS.iter().position(|dimension| *dimension == field.text) else {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([RESIDENT]);
+                let fields = DIMENSIONS.into_iter().chain([RESIDENT, REGISTERS]);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(
-                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, and `resident: true` where all its CTAs run at the same time",
+                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `resident: true` where all its CTAs run at the same time",
                     ),
                 }));
             };
@@ -196,6 +261,7 @@ impl Body<'_> {
             lanes: small(lanes),
             // Who waits for whom is not what these kernels are checked for: all of them run.
             resident: resident || self.checker.target.spa,
+            registers: registers.map(|(registers, _)| registers),
             span,
             placement: None,
             spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
@@ -210,6 +276,22 @@ impl Body<'_> {
         let message = "`resident` is `true` or `false`";
         let error = Diagnostic::new("validate::launch-resident", message, value.place.0, "neither");
         Err(self.report(error.with_help("write `resident: true` for a cooperative launch").with_rule("LT-5")))
+    }
+
+    /// Registers of each thread at the start (AS-41).
+    fn resolve_registers(&mut self, value: &ast::Expr) -> Resolved<u32> {
+        let found = self.checker.evaluate(value)?;
+        match u32::try_from(found) {
+            Ok(count) if (24..=256).contains(&count) && count.is_multiple_of(8) => Ok(count),
+            _ => {
+                let message = format!("`registers` is {found}");
+                let error =
+                    Diagnostic::new("validate::launch-registers", message, value.place.0, "of each thread");
+                let help =
+                    "write a multiple of 8 from 24 to 256, such as `registers: 168`: that of `.maxnreg`";
+                Err(self.report(error.with_help(help).with_rule("AS-41")))
+            }
+        }
     }
 
     /// Array dimensions, and the size of the whole array in bytes.
@@ -257,6 +339,7 @@ impl Body<'_> {
         if element == ElementKind::Mbarrier {
             self.check_mbarrier_object(object, space)?;
         }
+        self.check_symmetric_object(object, element)?;
         let tensor = self.check_tensormap_object(object, element)?;
         if space == Space::Tensor {
             self.check_tensor_memory(object, element)?;
@@ -265,7 +348,7 @@ impl Body<'_> {
         let name = object.name.text.clone();
         let (storage, offset_bytes, mapping) = match &object.alias {
             Some(of) => {
-                let of = self.resolve_alias(of, space, bytes, &object.name)?;
+                let of = self.resolve_alias(of, (space, object.replication), bytes, &object.name)?;
                 if object.proxy == Proxy::Generic {
                     let mapping = n_aliases.entry(of.storage).or_insert(0);
                     *mapping += 1;
@@ -299,7 +382,8 @@ impl Body<'_> {
                         object.name.place.0,
                     )?),
                 };
-                (self.storages.push(Storage { space, size_bytes: bytes, initial }), 0, 0)
+                let is_symmetric = object.replication == Replication::Symmetric;
+                (self.storages.push(Storage { space, is_symmetric, size_bytes: bytes, initial }), 0, 0)
             }
         };
         let proxy = object.proxy;
@@ -312,6 +396,7 @@ impl Body<'_> {
             storage,
             offset_bytes,
             mapping,
+            replication: object.replication,
             proxy,
             tensor,
             span,
@@ -325,7 +410,7 @@ impl Body<'_> {
     fn check_mbarrier_object(&mut self, object: &ast::Object, space: Space) -> Resolved<()> {
         let name = &object.name;
         if space != Space::Shared {
-            return Err(self.mbarrier_space(&name.text, object.ty.place.0));
+            return Err(self.mbarrier_space(&name.text, space, object.ty.place.0));
         }
         if object.initial.is_some() {
             let message = format!("`{}` is an mbarrier and cannot be given a value", name.text);
@@ -398,8 +483,15 @@ impl Body<'_> {
         self.resolve_tensor(object).map(Some)
     }
 
-    fn mbarrier_space(&mut self, name: &str, span: Span) -> Reported {
-        let message = format!("`{name}` is in global memory; an mbarrier lives in shared memory");
+    fn mbarrier_space(&mut self, name: &str, space: Space, span: Span) -> Reported {
+        let place = match space {
+            Space::Global => "global memory",
+            Space::Tensor => "tensor memory",
+            Space::Register => "registers",
+            Space::Param => "parameter memory",
+            Space::Shared => "shared memory",
+        };
+        let message = format!("`{name}` is in {place}; an mbarrier lives in shared memory");
         let error = Diagnostic::new("validate::mbarrier-space", message, span, "not in shared memory");
         self.report(error.with_help(format!("write `shared {name}: mbarrier;`")).with_rule("UB-M15"))
     }
@@ -422,12 +514,13 @@ impl Body<'_> {
     fn resolve_alias(
         &mut self,
         of: &ast::Name,
-        space: Space,
+        (space, replication): (Space, Replication),
         bytes: u32,
         name: &ast::Name,
     ) -> Resolved<Object> {
         let object = self.find_object(of)?;
         self.reject_opaque(&object, of.place.0)?;
+        self.check_replication(&object, replication, &name.text, of.place.0)?;
         let object_bytes = object.n_elements() * u64::from(object.width / 8);
         if object.space != space || object_bytes != u64::from(bytes) {
             let message = format!(
@@ -465,7 +558,7 @@ impl Body<'_> {
             return Err(self.report(error.with_rule("AS-35")));
         }
         if element == ElementKind::Mbarrier && object.space != Space::Shared {
-            return Err(self.mbarrier_space(&object.name, view.of.place.0));
+            return Err(self.mbarrier_space(&object.name, object.space, view.of.place.0));
         }
         let offset =
             view.offset.as_ref().map(|offset| self.checker.evaluate(offset)).transpose()?.unwrap_or(0);
@@ -503,6 +596,7 @@ impl Body<'_> {
             storage: object.storage,
             offset_bytes,
             mapping: object.mapping,
+            replication: object.replication,
             proxy: object.proxy,
             tensor: None,
             span,
@@ -566,7 +660,7 @@ impl Body<'_> {
         Ok(constant.to_le_bytes())
     }
 
-    fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
+    pub(super) fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
         self.in_final = true;
         for statement in &block.statements {
             let (kind, condition) = match &statement.kind {

@@ -6,6 +6,7 @@ use super::super::program::{FunctionId, RegisterId, StatementKind};
 use super::asynchronous::described;
 use super::body::{Binding, Body};
 use super::calls::{Argument, CallSite};
+use super::multimem::Purpose;
 use super::{ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::Id as _;
@@ -15,16 +16,30 @@ use crate::vocabulary::Space;
 impl Body<'_> {
     /// A memory operand, and the width of the element it names.
     pub(super) fn resolve_address(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
-        self.resolve_place(memory, false)
+        self.resolve_place(memory, false, Purpose::Access)
+    }
+
+    /// The same where a multimem address may be meant.
+    pub(super) fn resolve_address_for(
+        &mut self,
+        memory: &Memory,
+        purpose: Purpose,
+    ) -> Resolved<(Address, Width)> {
+        self.resolve_place(memory, false, purpose)
     }
 
     /// The start of a run of elements: trailing indices may be left out, and are then 0.
     pub(super) fn resolve_run(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
-        self.resolve_place(memory, true)
+        self.resolve_place(memory, true, Purpose::Access)
     }
 
-    /// As [`resolve_address`](Self::resolve_address); an argument may leave out trailing indices, which are then 0.
-    fn resolve_place(&mut self, memory: &Memory, is_argument: bool) -> Resolved<(Address, Width)> {
+    /// As [`resolve_address`](Self::resolve_address); a run may leave out trailing indices, which are then 0.
+    fn resolve_place(
+        &mut self,
+        memory: &Memory,
+        is_run: bool,
+        purpose: Purpose,
+    ) -> Resolved<(Address, Width)> {
         let name = &memory.name;
         let (base, width, dimensions) = match self.look_up(&name.text, name.place.0)? {
             Binding::Object(object) => {
@@ -42,8 +57,9 @@ impl Body<'_> {
                 return Err(self.report(error.with_help("declare it with `global` or `shared`")));
             }
         };
+        self.check_purpose(base, purpose, memory)?;
         let given = memory.indices.len();
-        if given > dimensions || (given < dimensions && !is_argument) {
+        if given > dimensions || (given < dimensions && !is_run) {
             let message =
                 format!("`{}` has {}; {given} given", name.text, count(dimensions, "index", "indices"));
             let help = format!("write `{}{}`", name.text, "[…]".repeat(dimensions));
@@ -61,7 +77,10 @@ impl Body<'_> {
         }
         indices.resize_with(dimensions, || Self::constant(memory.place.0, 32, 0));
         let rank = memory.rank.as_deref().map(|rank| self.resolve_rank(memory, base, rank)).transpose()?;
-        Ok((Address { span: memory.place.0, base, indices, rank: rank.map(Box::new) }, width))
+        let device =
+            memory.device.as_deref().map(|device| self.resolve_device(memory, base, device)).transpose()?;
+        let (rank, device) = (rank.map(Box::new), device.map(Box::new));
+        Ok((Address { span: memory.place.0, base, indices, rank, device }, width))
     }
 
     /// The CTA of a `mapa`.
@@ -94,6 +113,7 @@ impl Body<'_> {
         match address.base {
             AddressBase::Object(object) => Some(self.objects[object].space),
             AddressBase::Reference(_) if address.rank.is_some() => Some(Space::Shared),
+            AddressBase::Reference(_) if address.device.is_some() => Some(Space::Global),
             AddressBase::Reference(_) => None,
         }
     }
@@ -175,6 +195,7 @@ impl Body<'_> {
             base: address.base,
             space: self.space_of(address),
             is_peer: address.rank.is_some(),
+            replication: self.replication_of(address.base),
             rank: self.tensor_of(address).map(|tensor| tensor.box_dimensions.len()),
             span: address.span,
         });
@@ -184,14 +205,17 @@ impl Body<'_> {
 
     fn unknown_function(&mut self, function: &Name) -> Reported {
         let name = &function.text;
-        if name == "mapa" {
-            let message = "`mapa` gives an address, which is not a value";
+        if name == "mapa" || name == "peer" {
+            let message = format!("`{name}` gives an address, which is not a value");
+            let whose = if name == "mapa" { "rank" } else { "gpu" };
             let error =
                 Diagnostic::new("validate::address-value", message, function.place.0, "used as a value");
             return self.report(
                 error
-                    .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
-                    .with_rule("AS-43"),
+                    .with_help(format!(
+                        "write it where the address is used: `[{name}(x, {whose})]`, or `f({name}(x, {whose}))`"
+                    ))
+                    .with_rule(if name == "mapa" { "AS-43" } else { "MM-7" }),
             );
         }
         let message = format!("there is no function `{name}`");
@@ -211,14 +235,15 @@ impl Body<'_> {
                 name: Name { text: name.clone(), place: expr.place },
                 indices: Vec::new(),
                 rank: None,
+                device: None,
             }),
-            ExprKind::Call { function, arguments } if function.text == "mapa" => match arguments.as_slice() {
-                [of, rank] => {
-                    let of = Self::as_memory(of).filter(|of| of.rank.is_none())?;
-                    Some(Memory { place: expr.place, rank: Some(Box::new(rank.clone())), ..of })
-                }
-                _ => None,
-            },
+            ExprKind::Call { function, arguments } if matches!(function.text.as_str(), "mapa" | "peer") => {
+                let [of, whose] = arguments.as_slice() else { return None };
+                let of = Self::as_memory(of).filter(|of| of.rank.is_none() && of.device.is_none())?;
+                let whose = Some(Box::new(whose.clone()));
+                let (rank, device) = if function.text == "mapa" { (whose, None) } else { (None, whose) };
+                Some(Memory { place: expr.place, rank, device, ..of })
+            }
             _ => None,
         }
     }
@@ -236,12 +261,13 @@ impl Body<'_> {
                 let message = format!("`{function}` takes an address here");
                 let span = argument.place.0;
                 let error = Diagnostic::new("resolve::argument-kind", message, span, "a value");
-                return Err(self.report(
-                    error.with_help("pass an object: `&x`, `&a[i]`, or in a peer CTA `mapa(x, rank)`"),
-                ));
+                return Err(self.report(error.with_help(
+                    "pass an object: `&x`, `&a[i]`, in a peer CTA `mapa(x, rank)`, or on another device \
+                         `peer(x, gpu)`",
+                )));
             }
         };
-        let (address, found) = self.resolve_place(&memory, true)?;
+        let (address, found) = self.resolve_place(&memory, true, Purpose::Argument)?;
         let holds = self.element_of(address.base);
         if holds != element {
             let message = format!(

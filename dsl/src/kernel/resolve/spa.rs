@@ -12,7 +12,7 @@ use super::instruction::{Parts, Site, operand_span};
 use super::{Checker, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Client, Proxy, Sem, Space};
+use crate::vocabulary::{Client, Proxy, Replication, Sem, Space};
 
 /// Fields of a launch that only these machines have.
 pub(super) const FIELDS: [&str; 3] = ["sms", "copy_engine", "host"];
@@ -116,6 +116,7 @@ impl Body<'_> {
     /// An object that these machines have nothing for.
     pub(super) fn check_spa_object(&mut self, object: &ast::Object) -> Resolved<()> {
         let is_plain = object.space == Space::Global
+            && object.replication == Replication::default()
             && (object.proxy == Proxy::Texture || (object.proxy == Proxy::Generic && object.alias.is_none()));
         if !self.checker.target.spa || is_plain {
             return Ok(());
@@ -283,6 +284,7 @@ fn find_barrier(statements: &[Statement]) -> Option<Span> {
         | StatementKind::Break
         | StatementKind::Call { .. }
         | StatementKind::Exit
+        | StatementKind::Host(_)
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
         | StatementKind::Reachable(_) => None,

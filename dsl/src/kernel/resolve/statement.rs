@@ -63,6 +63,9 @@ impl Body<'_> {
                 ));
             }
             Ast::Break => self.push(span, StatementKind::Break),
+            Ast::Exit if self.in_program => {
+                self.misplaced(span, "the host does not exit while it launches kernels")
+            }
             Ast::Exit => self.push(span, StatementKind::Exit),
             Ast::Await(condition) => self.resolve_await(condition, span),
             Ast::Assert(condition) => self.resolve_claim(condition, span, StatementKind::Assert),
@@ -70,6 +73,7 @@ impl Body<'_> {
             Ast::Reachable(condition) => self.resolve_claim(condition, span, StatementKind::Reachable),
             Ast::Error => {}
             Ast::Return(_) => self.misplaced(span, "`return` can only be the last statement of a function"),
+            Ast::Host(_) => self.misplaced(span, "only a program calls the host's API"),
             Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) | Ast::Client { .. } => {
                 self.misplaced(span, "this belongs to the kernel itself, not into a block or function");
             }

@@ -3,15 +3,17 @@
 //! What an operation does stands in its thread's run right after its start, but is not in program order (MM-27). It
 //! always gets done: a run that stops early has stopped its thread, not what that had started.
 
-use super::super::event::{Event, Kind};
+mod tensor_memory;
+
+use super::super::event::{Class, Event, Kind};
 use super::super::expression::{Datum, evaluate, truncate};
 use super::super::mbarrier::{Action, Operation};
 use super::{Interpreter, Stop, updated};
 use fencepost_dsl::kernel::program::{
-    Address, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy, BulkEnd,
-    TensorBox,
+    Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy,
+    BulkEnd, TensorBox,
 };
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space, SyncRestrict};
+use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem, Space, SyncRestrict};
 use std::collections::BTreeSet;
 
 /// What the thread has started that completes by groups, and which groups it has committed.
@@ -19,6 +21,8 @@ use std::collections::BTreeSet;
 pub(super) struct Groups {
     started: Vec<Started>,
     commits: Vec<AsyncGroup>,
+    /// `tcgen05` operations, and what they do.
+    tensor: Vec<(Class, BTreeSet<usize>)>,
 }
 
 struct Started {
@@ -57,12 +61,20 @@ impl Interpreter<'_> {
                 self.wait_for_groups(*group, *pending as usize, *reads_only);
                 Ok(())
             }
-            AsyncOp::Store(store) => self.async_store(store),
+            AsyncOp::Store(store) => {
+                let AddressBase::Object(object) = store.address.base else {
+                    panic!("functions are unsupported by the twin")
+                };
+                let is_multimem = self.kernel.objects[object].replication == Replication::Multimem;
+                assert!(!is_multimem, "asynchronous multimem is unsupported by the twin");
+                self.async_store(store)
+            }
             AsyncOp::TensormapReplace { map } => {
                 let datum = Datum { value: 1, reads: BTreeSet::new() };
                 self.write(map, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
                 Ok(())
             }
+            AsyncOp::Tensor(operation) => self.tensor_memory(operation),
             other => panic!("unsupported by the twin: {other:?}"),
         };
         self.operation = None;

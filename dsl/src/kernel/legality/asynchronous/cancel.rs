@@ -1,9 +1,10 @@
-//! Instructions of the launch: `clusterlaunchcontrol`, `setmaxnreg`, and `griddepcontrol`, which is not modelled yet.
+//! Instructions of the launch: `clusterlaunchcontrol`, `griddepcontrol` and `setmaxnreg`.
 
 use super::{
     AsyncOpcode, CancelQuery, Diagnostic, ON_MBARRIER, Opcode, Operation, Target, floor, parse_space,
     set_once, unknown_modifier, unsupported_modifier,
 };
+use crate::kernel::program::GridDependency;
 
 /// `clusterlaunchcontrol.try_cancel`, `clusterlaunchcontrol.query_cancel` (AS-39).
 pub(in crate::kernel::legality) fn check_launch_control(
@@ -127,11 +128,25 @@ pub(in crate::kernel::legality) fn check_max_registers(
 }
 
 /// `griddepcontrol.wait`, `griddepcontrol.launch_dependents` (AS-40).
-pub(in crate::kernel::legality) fn check_dependent_launch(opcode: &Opcode<'_>) -> Diagnostic {
-    let message = format!("`{}` is not checked by this version", opcode.text);
-    Diagnostic::new("unsupported::instruction", message, opcode.span, "orders two kernels")
-        .with_help(
-            "a file's kernels are checked one by one here, and this one starts with all earlier work done",
-        )
-        .with_rule("AS-40")
+pub(in crate::kernel::legality) fn check_grid_dependency(
+    opcode: &Opcode<'_>,
+    target: Target,
+) -> Result<Operation, Diagnostic> {
+    let action = match opcode.modifiers.as_slice() {
+        [only] if only.text == "wait" => GridDependency::Wait,
+        [only] if only.text == "launch_dependents" => GridDependency::LaunchDependents,
+        _ => {
+            let message = format!("`{}` is not a form of `griddepcontrol`", opcode.text);
+            return Err(Diagnostic::new(
+                "validate::grid-dependency",
+                message,
+                opcode.span,
+                "not a form of it",
+            )
+            .with_help("write `griddepcontrol.launch_dependents` or `griddepcontrol.wait`")
+            .with_rule("AS-40"));
+        }
+    };
+    floor(target, "griddepcontrol", (7, 8), 90, opcode.span)?;
+    Ok(Operation::GridDependency(action))
 }

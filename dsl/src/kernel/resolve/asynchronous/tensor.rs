@@ -16,7 +16,7 @@ use super::super::instruction::{Site, operand_span};
 use super::described;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Space};
+use crate::vocabulary::{Proxy, Replication, Space};
 
 /// Limits of PTX.
 const MAX_DIMENSIONS: usize = 5;
@@ -44,7 +44,11 @@ impl Body<'_> {
         };
         let of = self.objects[id].clone();
         let span = tensor.of.place.0;
-        if of.space != Space::Global || of.element != ElementKind::Data || of.proxy != Proxy::Generic {
+        if of.space != Space::Global
+            || of.replication != Replication::Single
+            || of.element != ElementKind::Data
+            || of.proxy != Proxy::Generic
+        {
             let message = format!("a tensor map describes data in global memory, which `{}` is not", of.name);
             let error = illegal(span, message, "not such an object", "describe a `global` object");
             return Err(self.report(error.with_label(of.span, "declared here")));

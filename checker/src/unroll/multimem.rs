@@ -1,0 +1,145 @@
+//! `multimem` instructions: one access for each device's instance of a symmetric object, in no order among themselves
+//! (MM-7), through the virtual address of the multimem object, which is another one than the instance's own (MM-6).
+//!
+//! The read of an instance by a reduction comes before the write of that instance only, although all reads have one
+//! position and all writes the next ([`EventGraph::multimem_halves`](crate::event::EventGraph::multimem_halves)): a release
+//! of the one instance says nothing of the read of another.
+
+use super::access::{Part, Strength};
+use super::expression::{Frame, Place};
+use super::{State, UnrollError, Unroller};
+use crate::event::{AtomicClass, SiteId, TermPool};
+use fencepost_dsl::Diagnostic;
+use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp, ObjectId};
+use fencepost_dsl::vocabulary::{Replication, Sem};
+
+impl Unroller<'_> {
+    /// Runs a `multimem` instruction.
+    pub(super) fn multimem(
+        &mut self,
+        state: &mut State,
+        frame: &Frame<'_>,
+        site: SiteId,
+        operation: &MultimemOp,
+    ) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(state, frame, operation.address(), 1)? else { return Ok(()) };
+        let width = self.kernel.objects[place.object].width;
+        let whole = Part { low_bit: 0, width };
+        let instances = self.denoted_places(place).into_iter().map(|place| (place, 0));
+        let position = self.next_position();
+        match operation {
+            MultimemOp::LoadReduce { destination, op, sem, scope, .. } => {
+                let strength = Strength::new(*sem, *scope, AtomicClass::None);
+                let mut combined = None;
+                for instance in instances {
+                    let (_, value) = self.read(state.live, site, position, instance, whole, strength)?;
+                    combined = Some(match combined {
+                        None => value,
+                        Some(others) => self.atomic_result(*op, others, &[value]).1,
+                    });
+                }
+                if let (Some(register), Some(value)) = (*destination, combined) {
+                    let value = self.graph.terms.resize(value, frame.width(register));
+                    state.env.set(register, value);
+                }
+            }
+            MultimemOp::Store { value, sem, scope, .. } => {
+                let value = self.evaluate(&state.env, frame, value)?;
+                let value = self.graph.terms.resize(value, width);
+                let strength = Strength::new(*sem, *scope, AtomicClass::None);
+                for instance in instances.filter(|_| self.last_try.is_none()).collect::<Vec<_>>() {
+                    self.write(state.live, site, position, instance, whole, value, strength)?;
+                }
+            }
+            MultimemOp::Reduction { op, operand, sem, scope, .. } => {
+                let operand = self.evaluate(&state.env, frame, operand)?;
+                let operand = self.graph.terms.resize(operand, width);
+                let strength = Strength::new(*sem, *scope, AtomicClass::Reduction);
+                let mut reads = Vec::new();
+                for instance in instances {
+                    let strength = strength.with_sem(Sem::Relaxed);
+                    reads.push((instance, self.read(state.live, site, position, instance, whole, strength)?));
+                }
+                let position = self.next_position();
+                for (instance, (read, old)) in reads {
+                    let (_, new) = self.atomic_result(*op, old, &[operand]);
+                    if state.live == TermPool::FALSE || self.last_try.is_some() {
+                        continue;
+                    }
+                    let write = self.write(state.live, site, position, instance, whole, new, strength)?;
+                    self.graph.rmw.extend(read.map(|read| (read, write)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every place that an address denotes: one, or one on each device.
+    pub(super) fn denoted_places(&self, place: Place) -> Vec<Place> {
+        if self.kernel.objects[place.object].replication != Replication::Multimem {
+            return vec![place];
+        }
+        let devices = 0..self.graph.hierarchy.n_gpus();
+        devices.map(|device| Place { device: Some(device), ..place }).collect()
+    }
+
+    /// The device that `peer` names.
+    pub(super) fn device_value(
+        &mut self,
+        env: &super::Env,
+        frame: &Frame<'_>,
+        address: &Address,
+    ) -> Result<Option<u32>, UnrollError> {
+        let Some(device) = &address.device else {
+            let is_symmetric = |id: ObjectId| self.kernel.objects[id].replication == Replication::Symmetric;
+            if let AddressBase::Object(id) = address.base
+                && is_symmetric(id)
+                && self.graph.hierarchy.is_host(self.agent)
+            {
+                let name = &self.kernel.objects[id].name;
+                return Err(UnrollError::unsupported(
+                    "unsupported::host-instruction",
+                    format!(
+                        "`{name}` is there once per GPU, and the host is on none: write `[peer({name}, 0)]`"
+                    ),
+                    address.span,
+                    "which GPU's?",
+                ));
+            }
+            return Ok(None);
+        };
+        let value = self.evaluate(env, frame, device)?;
+        let n_devices = self.graph.hierarchy.n_gpus();
+        match self.graph.terms.constant_value(value) {
+            Some(value) if value < u128::from(n_devices) => Ok(u32::try_from(value).ok()),
+            Some(value) => Err(UnrollError::unsupported(
+                "unsupported::peer-device",
+                format!("there is no GPU {value}: this launch has {n_devices}"),
+                device.span,
+                "this device",
+            )),
+            None => Err(UnrollError::unsupported(
+                "unsupported::peer-device",
+                "which device this is must be known before the kernel runs",
+                device.span,
+                "this device depends on values read or on parameters",
+            )),
+        }
+    }
+
+    /// A condition on final memory says whose instance it is about.
+    pub(super) fn check_final_device(&self, place: Place, address: &Address) -> Result<(), UnrollError> {
+        let object = &self.kernel.objects[place.object];
+        let n_devices = self.graph.hierarchy.n_gpus();
+        if object.replication == Replication::Single || place.device.is_some() || n_devices == 1 {
+            return Ok(());
+        }
+        let diagnostic = Diagnostic::new(
+            "unsupported::final-symmetric",
+            format!("`{}` has an instance on each of the {n_devices} devices of this launch", object.name),
+            address.span,
+            "which device's instance is not said",
+        );
+        Err(UnrollError::Unsupported(diagnostic.with_help(format!("write `[peer({}, 0)]`", object.name))))
+    }
+}

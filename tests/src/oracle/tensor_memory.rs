@@ -1,0 +1,118 @@
+//! The checker against its dull twin on `tcgen05`: races by their statements, final states, deadlocks, broken rules. What is
+//! compared, and how, is as for [`synchronization`](super::synchronization).
+
+pub mod mutants;
+pub mod shapes;
+
+use super::synchronization::{Comparison, compare};
+use crate::generate::tensor_memory::tensor_sketches;
+use crate::random::{self, Counts, Plan};
+use fencepost::encode::Treatment;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+
+/// The programs of the quick mode. The last number is of events here.
+pub const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 8, n_memory_max: 22 };
+
+/// What programs are looked through for, and the text that shows it.
+pub const FEATURES: &[(&str, &str)] = &[
+    ("product", "tcgen05.mma"),
+    ("product of another kind", "kind::tf32"),
+    ("operand in tensor memory", "[other], [b]"),
+    ("copy", "tcgen05.cp"),
+    ("load", "tcgen05.ld"),
+    ("store", "tcgen05.st"),
+    ("wait for loads", "wait::ld"),
+    ("wait for stores", "wait::st"),
+    ("commit", "tcgen05.commit"),
+    ("fence before", "before_thread_sync"),
+    ("fence after", "after_thread_sync"),
+    ("relaxed arrival", "arrive.relaxed"),
+    ("arrival that releases", "arrive.release"),
+    ("relaxed wait", "parity.relaxed"),
+    ("wait that acquires", "parity.acquire"),
+    ("test without loop", "test_wait"),
+    ("CTA barrier", "bar.sync 0"),
+    ("spin on memory", "await (ld"),
+    ("value decides", "        if f"),
+    ("value passed on", "], f"),
+    ("generic write of an operand", "st.weak.u32 [a]"),
+    ("generic read of an operand", "ld.weak.u32 [a]"),
+    ("fence of the async proxy", "fence.proxy.async"),
+    ("allocation", "tcgen05.alloc"),
+    ("deallocation", "tcgen05.dealloc"),
+    ("permit given up", "relinquish"),
+    ("three threads", "warps: 3"),
+];
+
+/// What comparisons were of, besides features.
+pub const RESULTS: &[&str] = &[
+    "a race",
+    "no race",
+    "a deadlock",
+    "no deadlock",
+    "completes without race or deadlock",
+    "lifetime::operation-pending",
+    "no broken rule of lifetime",
+    "lifetime::tensor-memory-freed",
+    "lifetime::alloc-after-relinquish",
+    "async::tensor-memory-kept",
+];
+
+/// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
+///
+/// # Errors
+/// The disagreements, shrunk.
+pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
+    random::run_over(
+        plan,
+        || tensor_sketches(plan.n_memory_max),
+        |sketch, _, counts| {
+            let text = sketch.text();
+            match compare(model, &text, Treatment::DEFAULT)? {
+                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+                    for rule in lifetime.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    counts.add("no broken rule of lifetime", lifetime.is_empty());
+                    counts.add("compared", true);
+                    counts.add("readings that differ", readings_differ);
+                    for rule in broken.iter().copied() {
+                        counts.add(rule, true);
+                    }
+                    if broken.is_empty() {
+                        counts.add("a race", races);
+                        counts.add("no race", !races);
+                        counts.add("a deadlock", deadlocks);
+                        counts.add("no deadlock", !deadlocks);
+                        counts.add("completes without race or deadlock", completes && !races && !deadlocks);
+                    }
+                    let is_fine = broken.is_empty() && completes && !races && !deadlocks;
+                    for &(name, mark) in FEATURES {
+                        counts.add(name, text.contains(mark));
+                    }
+                    for &(name, mark) in PROVED_WITH {
+                        counts.add(name, is_fine && mark.iter().all(|mark| text.contains(mark)));
+                    }
+                }
+                Comparison::TooLarge => counts.add("too large", true),
+                Comparison::Refused(code) => {
+                    counts.add("refused", true);
+                    counts.add(code, true);
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// What proved programs must have, too: all of some texts.
+pub const PROVED_WITH: &[(&str, &[&str])] = &[
+    ("proved with a product", &["tcgen05.mma"]),
+    ("proved with a copy", &["tcgen05.cp"]),
+    ("proved with a load", &["tcgen05.ld"]),
+    ("proved with a store", &["tcgen05.st"]),
+    ("proved with a product and a load", &["tcgen05.mma", "tcgen05.ld", "after_thread_sync"]),
+    ("proved with a store and a load", &["tcgen05.st", "tcgen05.ld", "before_thread_sync"]),
+    ("proved with a generic write", &["st.weak.u32 [a]"]),
+    ("proved with a deallocation", &["tcgen05.alloc", "tcgen05.dealloc"]),
+];

@@ -1,0 +1,169 @@
+//! `tcgen05` in the twin's threads: what an operation reads and writes, and what waits and commits are for (§5.8).
+//!
+//! Nothing is multiplied: an accumulator gets [`ANYTHING`], and so does the word where `alloc` puts an address. There is
+//! always room for an allocation.
+
+use super::super::super::event::{Class, Event, Kind, Tensor};
+use super::super::super::expression::{Datum, evaluate};
+use super::super::super::mbarrier::Action;
+use super::super::super::memory::ANYTHING;
+use super::super::{Interpreter, Stop};
+use super::Pieces;
+use fencepost_dsl::kernel::program::{Address, Elements, TensorOp, TensorProduct};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
+use std::collections::BTreeSet;
+
+impl Interpreter<'_> {
+    pub(super) fn tensor_memory(&mut self, operation: &TensorOp) -> Result<(), Stop> {
+        match operation {
+            TensorOp::Multiply(product) => self.product(product)?,
+            TensorOp::Copy { destination, source } => {
+                let events = self.moved(Class::Copy, source, destination)?;
+                self.groups.tensor.push((Class::Copy, events));
+            }
+            TensorOp::Load { destination, source } => {
+                let one = |address: &Address| Elements { address: address.clone(), count: 1 };
+                let events = self.moved(Class::Load, &one(source), &one(destination))?;
+                self.groups.tensor.push((Class::Load, events));
+            }
+            TensorOp::Store { destination, value } => {
+                let datum = evaluate(value, &self.registers, self.thread);
+                self.start_tensor(Class::Store);
+                let (to, size) = self.elements_at(destination);
+                debug_assert!(to.size == size, "one element");
+                let write = self.write_piece(to, 0, datum, false);
+                self.groups.tensor.push((Class::Store, BTreeSet::from([write])));
+            }
+            TensorOp::Commit { mbarrier, multicast } => {
+                let ranks = multicast.as_ref().map(|mask| {
+                    let mask = evaluate(mask, &self.registers, self.thread).value;
+                    (0..self.thread.launch.ctas).filter(|rank| mask >> rank & 1 == 1).collect::<Vec<u32>>()
+                });
+                let ctas = match ranks {
+                    None => vec![None],
+                    Some(ranks) => ranks.into_iter().map(|rank| Some(self.thread.peer_cta(rank))).collect(),
+                };
+                self.commit(mbarrier, &ctas);
+            }
+            TensorOp::Wait { stores } => {
+                let waited_for = if *stores { Class::Store } else { Class::Load };
+                let mut event = Event::new(Kind::AsyncWait, Some(self.thread.index));
+                event.follows = self.own(|class| *class == waited_for);
+                self.push(event);
+            }
+            TensorOp::Fence { before: true } => self.tensor_event(Tensor::FenceBefore),
+            TensorOp::Fence { before: false } => self.tensor_event(Tensor::FenceAfter),
+            TensorOp::Allocate { slot, columns } => {
+                self.tensor_event(Tensor::Allocate { columns: *columns });
+                let datum = Datum { value: ANYTHING, reads: BTreeSet::new() };
+                self.write(slot, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
+            }
+            TensorOp::Free { object, columns } => {
+                let (_, (storage, instance, ..)) = self.place(&object.address);
+                self.tensor_event(Tensor::Free { columns: *columns, storage, instance });
+            }
+            TensorOp::Relinquish => self.tensor_event(Tensor::Relinquish),
+        }
+        Ok(())
+    }
+
+    fn tensor_event(&mut self, what: Tensor) {
+        self.push(Event::new(Kind::Tensor(what), Some(self.thread.index)));
+    }
+
+    /// The start of an operation of a class.
+    fn start_tensor(&mut self, class: Class) {
+        self.issue(Sem::Weak, Scope::Cta);
+        let issue = self.operation.expect("just started");
+        self.events[issue].class = Some(class);
+    }
+
+    /// What the thread's earlier operations of some classes have done.
+    fn own(&self, of: impl Fn(&Class) -> bool) -> BTreeSet<usize> {
+        let own = self.groups.tensor.iter().filter(|(class, _)| of(class));
+        own.flat_map(|(_, events)| events).copied().collect()
+    }
+
+    /// AS-33: shared memory through the async proxy; tensor memory and registers have none.
+    fn elements_at<'a>(&self, first: &'a Address) -> (Pieces<'a>, u32) {
+        let (object, (.., size)) = self.place(first);
+        let is_shared = object.space == Space::Shared;
+        assert!(
+            object.dimensions.len() <= 1,
+            "tensor memory of several dimensions is unsupported by the twin"
+        );
+        let proxy = if is_shared { Proxy::Async } else { Proxy::Generic };
+        (Pieces { first, instance: None, size, proxy, strength: (Sem::Weak, Scope::Cta) }, size)
+    }
+
+    fn read_elements(&mut self, elements: &Elements) -> Result<Vec<Datum>, Stop> {
+        let (from, size) = self.elements_at(&elements.address);
+        (0..elements.count)
+            .map(|number| {
+                let event = self.piece(Kind::Read, from, number * size);
+                self.read_event(event)
+            })
+            .collect()
+    }
+
+    /// Element by element: `cp` and `ld`.
+    fn moved(&mut self, class: Class, from: &Elements, to: &Elements) -> Result<BTreeSet<usize>, Stop> {
+        self.start_tensor(class);
+        let data = self.read_elements(from)?;
+        let mut events: BTreeSet<usize> = data.iter().flat_map(|datum| datum.reads.clone()).collect();
+        let (to, size) = self.elements_at(&to.address);
+        for (number, datum) in (0u32..).zip(data) {
+            events.insert(self.write_piece(to, number * size, datum, false));
+        }
+        Ok(events)
+    }
+
+    /// All reads, then all writes.
+    fn product(&mut self, product: &TensorProduct) -> Result<(), Stop> {
+        let accumulates = product.accumulates.as_ref().is_none_or(|operand| {
+            let datum = evaluate(operand, &self.registers, self.thread);
+            assert!(datum.reads.is_empty(), "such an operand is unsupported by the twin if it was read");
+            datum.value != 0
+        });
+        let (_, location) = self.place(&product.accumulator.address);
+        let class = Class::Multiply {
+            kind: product.kind.clone(),
+            accumulator: location,
+            n_elements: product.accumulator.count,
+        };
+        self.start_tensor(class.clone());
+        let mut data = self.read_elements(&product.a)?;
+        data.extend(self.read_elements(&product.b)?);
+        if accumulates {
+            data.extend(self.read_elements(&product.accumulator)?);
+        }
+        let reads: BTreeSet<usize> = data.into_iter().flat_map(|datum| datum.reads).collect();
+        let mut events = reads.clone();
+        let (to, size) = self.elements_at(&product.accumulator.address);
+        for number in 0..product.accumulator.count {
+            let mut event = self.piece(Kind::Write, to, number * size);
+            event.values = vec![ANYTHING; event.granules.len()];
+            event.follows = reads.clone();
+            events.insert(self.push(event));
+        }
+        self.groups.tensor.push((class, events));
+        Ok(())
+    }
+
+    /// AS-30, A-28: an arrival after the thread's products and copies, which is of them only; one for each CTA of a mask.
+    fn commit(&mut self, mbarrier: &Address, ctas: &[Option<u32>]) {
+        let tracked = self.own(|class| matches!(class, Class::Multiply { .. } | Class::Copy));
+        self.issue(Sem::Weak, Scope::Cta);
+        for &cta in ctas {
+            let action = Action::Arrive {
+                count: 1,
+                expects: 0,
+                drops: false,
+                no_complete: false,
+                state: None,
+                pending: None,
+            };
+            self.signal(mbarrier, cta, action, tracked.clone());
+        }
+    }
+}
