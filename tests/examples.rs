@@ -12,13 +12,16 @@ use fencepost::verdict::{Finding, Outcome, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::kernel::{self, LoadOptions};
-use fencepost_tests::run::{config, model};
+use fencepost_tests::run::{config, model, model_for, spa_model};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+
+/// The models of PTX and of SPA machines.
+type Models = (MemoryModel, MemoryModel);
 
 /// What a header may claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,21 +35,22 @@ enum Expectation {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let model = Arc::new(model(&[]));
+    let model = Arc::new((model(&[]), spa_model(&[])));
     let stories = sorted_children(&root).into_iter().filter(|path| path.is_dir());
     let trials: Vec<Trial> = stories.flat_map(|story| trials_of(&story, &model)).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trials_of(story: &Path, model: &Arc<MemoryModel>) -> Vec<Trial> {
+fn trials_of(story: &Path, models: &Arc<Models>) -> Vec<Trial> {
     let name = file_name(story);
     let folder = story.to_owned();
     let mut trials = vec![Trial::test(format!("{name}/README.md"), move || story_is_complete(&folder))];
     for path in kernels_of(story) {
-        let model = Arc::clone(model);
+        let models = Arc::clone(models);
         let label = format!("{name}/{}", file_name(&path));
-        trials
-            .push(Trial::test(label, move || on_a_large_stack(move || kernel_is_as_expected(&path, &model))));
+        trials.push(Trial::test(label, move || {
+            on_a_large_stack(move || kernel_is_as_expected(&path, &models))
+        }));
     }
     trials
 }
@@ -74,9 +78,9 @@ fn story_is_complete(story: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn kernel_is_as_expected(path: &Path, model: &MemoryModel) -> Result<(), Failed> {
+fn kernel_is_as_expected(path: &Path, models: &Models) -> Result<(), Failed> {
     let expected = expectation(path)?;
-    let outcomes = check_file(path, model)?;
+    let (outcomes, model) = check_file(path, models)?;
     let verdict = outcomes.iter().map(|outcome| outcome.verdict).max().ok_or("the file has no kernel")?;
     let codes: BTreeSet<&str> = outcomes
         .iter()
@@ -99,7 +103,7 @@ fn kernel_is_as_expected(path: &Path, model: &MemoryModel) -> Result<(), Failed>
 }
 
 /// The outcome of every kernel and launch of a file.
-fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> {
+fn check_file<'a>(path: &Path, models: &'a Models) -> Result<(Vec<Outcome>, &'a MemoryModel), Failed> {
     let mut sources = SourceMap::default();
     let path = path.to_str().ok_or("the path is not UTF-8")?;
     let program = kernel::load(&mut sources, path, &mut read, &LoadOptions::default()).map_err(|errors| {
@@ -112,6 +116,7 @@ fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> 
             .collect();
         lines.join("\n")
     })?;
+    let model = model_for(&program, &models.0, &models.1);
     let mut outcomes = Vec::new();
     for kernel in &program.kernels {
         for launch in &kernel.launches {
@@ -127,7 +132,7 @@ fn check_file(path: &Path, model: &MemoryModel) -> Result<Vec<Outcome>, Failed> 
             outcomes.push(outcome);
         }
     }
-    Ok(outcomes)
+    Ok((outcomes, model))
 }
 
 /// The finding's code as reports print it.

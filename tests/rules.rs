@@ -13,7 +13,7 @@ use fencepost::explain::explain;
 use fencepost::verdict::Verdict;
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Program};
-use fencepost_tests::run::{config, load, model};
+use fencepost_tests::run::{config, load, model, model_for, spa_model};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("mbarriers", &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M12", "UB-M17", "UB-M18"]),
     ("races", &["R-1", "R-2", "R-4", "R-5", "R-14"]),
     ("tensor-memory", &["R-11", "UB-A8"]),
+    ("spa", &["SPA-R1", "SPA-R2", "SPA-R3", "SPA-R4"]),
     ("addresses", &["MM-8"]),
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     (
@@ -54,7 +55,7 @@ struct Claim {
 
 #[test]
 fn every_covered_rule_fires_has_a_near_miss_and_a_page() {
-    let model = model(&[]);
+    let (ptx, spa) = (model(&[]), spa_model(&[]));
     let mut failures: Vec<String> = Vec::new();
     let mut families: BTreeSet<String> = BTreeSet::new();
     for path in files() {
@@ -63,9 +64,10 @@ fn every_covered_rule_fires_has_a_near_miss_and_a_page() {
         failures.extend(gaps(&family, &claims));
         let program = load(&path);
         assert_eq!(program.kernels.len(), claims.len(), "{family}: every kernel has one line before it");
+        let model = model_for(&program, &ptx, &spa);
         for (claim, kernel) in claims.iter().zip(&program.kernels) {
             assert_eq!(claim.kernel, kernel.name);
-            if let Err(why) = holds(claim, &program, kernel, &model) {
+            if let Err(why) = holds(claim, &program, kernel, model) {
                 failures.push(format!("{family}: {} ({}): {why}", claim.kernel, claim.rule));
             }
         }

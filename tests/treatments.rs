@@ -14,7 +14,7 @@ use fencepost::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_tests::agreement::{judged, shared_folder};
 use fencepost_tests::litmus;
-use fencepost_tests::run::{config, load, model, outcomes_of};
+use fencepost_tests::run::{config, load, model, model_for, outcomes_of, spa_model};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -59,24 +59,25 @@ fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
     kernels(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples"), &mut files);
     files.sort();
     assert!(files.len() > 100, "the examples were found");
-    let model = model(&[]);
+    let (ptx, spa) = (model(&[]), spa_model(&[]));
     let is_due = due();
     let (mut n_compared, mut n_capped) = (0, 0);
     for (number, path) in files.iter().enumerate() {
         let program = load(path);
-        let expected = judgements(&outcomes_of(&program, &model, &config(Treatment::DEFAULT)), &model);
+        let model = model_for(&program, &ptx, &spa);
+        let expected = judgements(&outcomes_of(&program, model, &config(Treatment::DEFAULT)), model);
         for (switch, &(name, treatment)) in Treatment::ONE_OFF.iter().enumerate() {
             if !is_due(number, switch) {
                 continue;
             }
             let limits = Limits { clauses_max: CLAUSES_MAX, ..Limits::default() };
-            let found = outcomes_of(&program, &model, &Config { limits, ..config(treatment) });
+            let found = outcomes_of(&program, model, &Config { limits, ..config(treatment) });
             if found.iter().any(|outcome| outcome.limit.is_some()) {
                 n_capped += 1;
                 continue;
             }
             n_compared += 1;
-            assert_eq!(judgements(&found, &model), expected, "{} without {name}", path.display());
+            assert_eq!(judgements(&found, model), expected, "{} without {name}", path.display());
         }
     }
     println!("treatments: {n_compared} runs compared, {n_capped} stopped at {CLAUSES_MAX} clauses");

@@ -301,6 +301,7 @@ impl Decision {
             limit: self.limit,
             raise_limit: self.raise_limit,
             condition,
+            assumptions: Vec::new(),
             statistics: self.statistics,
         }
     }

@@ -94,6 +94,21 @@ const FINDINGS: &[Code] = &[
         "race-scope-too-narrow",
         "the synchronization is right, but its scope is too narrow"
     ),
+    finding!(
+        "race::stale-l1-read",
+        "race-stale-l1-read",
+        "a load finds in an L1 what other SMs have replaced (SPA 5.0)"
+    ),
+    finding!(
+        "race::membar-level-too-small",
+        "race-membar-level-too-small",
+        "a `MEMBAR` does not reach the other thread or client (SPA 5.0)"
+    ),
+    finding!(
+        "race::missing-membar",
+        "race-missing-membar",
+        "accesses that a handshake relies on may happen in either order (SPA 5.0)"
+    ),
     finding!("race::mixed-size", "race-mixed-size", "unordered accesses of different size share bytes"),
     finding!(
         "race::alias",
@@ -161,6 +176,11 @@ const FINDINGS: &[Code] = &[
         "deadlock::spin-never-ends",
         "deadlock-spin-never-ends",
         "a thread waits for ever for memory to change"
+    ),
+    finding!(
+        "deadlock::stale-spin",
+        "deadlock-stale-spin",
+        "a spin loop reads through an L1 that nothing invalidates (SPA 5.0)"
     ),
     finding!(
         "deadlock::weak-spin",
@@ -425,7 +445,12 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::cache-operator", "a cache operator where PTX allows none"),
     ("validate::mmio-scope", "`.mmio` needs the scope `.sys`"),
     ("validate::mmio-space", "`.mmio` accesses global memory only"),
-    ("validate::membar-level", "`membar` takes `.cta`, `.gl` or `.sys`"),
+    ("validate::membar-level", "a `membar` with the level that its machine has"),
+    ("validate::spa-instruction", "an instruction of another machine than the file is for"),
+    ("validate::spa-launch", "a field of launches of SPA machines"),
+    ("validate::spa-client", "a `client` block that its kernel cannot have"),
+    ("validate::spa-object", "memory that a kernel for SPA machines cannot have"),
+    ("validate::cache-control", "not a form of cache control, or not for this cache"),
     ("validate::restricted-fence", "a restricted fence needs its sem and `.cluster`"),
     ("validate::proxy-mismatch", "this instruction does not access memory of this kind"),
     ("validate::proxy-fence", "not a form of the proxy fence"),
@@ -532,6 +557,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::litmus-address", "addresses as values are not checked in litmus tests"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),
     ("unsupported::host-instruction", "the host does not execute this instruction"),
+    ("unsupported::spa-program", "a program for an SPA machine, of which kernels only are checked"),
     ("unsupported::program-cancel", "clusters are cancelled in a kernel that a program launches"),
     ("unsupported::modifier", "a modifier that this version does not check"),
     ("unsupported::peer-address", "memory of a peer CTA is not checked by this version"),

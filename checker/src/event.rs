@@ -10,6 +10,7 @@ pub mod cell;
 pub mod graph;
 pub mod hierarchy;
 mod multimem;
+pub mod spa;
 pub mod support;
 pub mod term;
 
@@ -20,6 +21,7 @@ pub use graph::{
     Role, Site, TensorEvent, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};
+pub use spa::SpaEvent;
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 
 use fencepost_dsl::define_id;

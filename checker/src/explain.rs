@@ -11,6 +11,7 @@ pub mod proxy;
 pub mod race;
 pub mod reading;
 pub mod repair;
+pub mod spa;
 pub mod tensor_memory;
 
 use crate::bits::EventSet;
@@ -26,6 +27,7 @@ use std::collections::BTreeSet;
 pub use chain::{Chain, Nearby, Reason, Step, StepKind};
 pub use reading::Reading;
 pub use repair::{Change, Repair};
+pub use spa::{OUT_OF_ORDER, SpaReason, Useless};
 
 /// Everything a report says about one finding.
 #[derive(Clone, Debug)]
@@ -170,6 +172,8 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
                 race::explain(graph, model, witness, *pair)
             } else if let Some(explanation) = lifetime::explain(graph, witness, *pair) {
                 explanation
+            } else if name == OUT_OF_ORDER {
+                spa::explain(graph, witness, *pair)
             } else if name == TENSORMAP {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)

@@ -7,6 +7,7 @@
 pub mod algebra;
 pub mod base;
 pub mod execution;
+pub mod machine;
 pub mod overlap;
 pub mod tighten;
 pub mod window;
@@ -196,6 +197,9 @@ pub fn is_symmetric(model: &MemoryModel, term: TermId) -> bool {
                 | BaseRelation::SameCta
                 | BaseRelation::SameHome
                 | BaseRelation::SameCluster
+                | BaseRelation::SameSm
+                | BaseRelation::SameChannel
+                | BaseRelation::SameDevice
         ),
         Some(RelationKind::Union(..)) => {
             let mut parts = Vec::new();

@@ -20,6 +20,7 @@ mod lifetime;
 mod loops;
 mod mbarrier;
 mod multimem;
+mod spa;
 mod statement;
 
 pub use dump::dump;
@@ -134,10 +135,10 @@ pub fn unroll(
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
-    let (mut unroller, mut parameters) = run(program, kernel, launch, options, BTreeSet::new())?;
-    let loose = unroller.loose_barriers();
-    if !unroller.barriers.is_loose_like(&loose) {
-        (unroller, parameters) = run(program, kernel, launch, options, loose)?;
+    let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
+    let known = Known { loose: unroller.loose_barriers(), writers: spa::writers(&unroller.graph) };
+    if !unroller.barriers.is_loose_like(&known.loose) || known.writers.is_some() {
+        (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
     unroller.finish_barriers()?;
     unroller.finish_mbarriers()?;
@@ -157,16 +158,26 @@ fn n_threads(launch: &Launch) -> u64 {
     }
 }
 
-/// Runs all threads, knowing at which barriers who meets is not a matter of counting.
+/// What a first run finds out for a second one.
+#[derive(Default)]
+struct Known {
+    /// Barriers at which who meets is not a matter of counting.
+    loose: BTreeSet<Group>,
+    /// Who writes what, if that matters.
+    writers: Option<spa::Writers>,
+}
+
+/// Runs all threads.
 fn run<'a>(
     program: &'a Program,
     kernel: &'a Kernel,
     launch: &Launch,
     options: &'a UnrollOptions,
-    loose: BTreeSet<Group>,
+    known: Known,
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
     let mut unroller = Unroller::new(program, kernel, launch, options);
-    unroller.barriers = BarrierLog::new(loose);
+    unroller.barriers = BarrierLog::new(known.loose);
+    unroller.writers = known.writers;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
         .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.resident);
@@ -248,6 +259,8 @@ struct Unroller<'a> {
     breaks: Vec<Vec<State>>,
     /// Number of places passed at which the thread can stop for good.
     n_blocking: u32,
+    /// Who writes what, once that is known and matters (see [`spa`]).
+    writers: Option<spa::Writers>,
     /// A register without value was read: only in the second try of a loop that turns out not to be a spin.
     missing_register: bool,
 }
@@ -290,6 +303,7 @@ impl<'a> Unroller<'a> {
             exits: Vec::new(),
             breaks: Vec::new(),
             n_blocking: 0,
+            writers: None,
             missing_register: false,
         };
         unroller.declare_locations();

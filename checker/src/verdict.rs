@@ -1,6 +1,7 @@
 //! What a run claims, and what it does not.
 
 use crate::event::{EventGraph, EventKind};
+use crate::explain::Reading;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
@@ -183,6 +184,8 @@ pub struct Outcome {
     pub condition: Option<ConditionResult>,
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
     pub ignored_proxies: Vec<Proxy>,
+    /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
+    pub assumptions: Vec<Reading>,
     /// Sizes and times.
     pub statistics: Statistics,
 }
@@ -201,6 +204,9 @@ pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagn
     let has_relation = |base| has(&TermKind::Relation(RelationKind::Base(base)));
     let counts = has_relation(BaseRelation::Signals);
     let starts = has_relation(BaseRelation::Start);
+    if let Some(diagnostic) = wrong_machine(graph, model, has_set(BaseSet::MembarGlobal)) {
+        return Some(diagnostic);
+    }
     let (site, name) = graph.events.iter().find_map(|event| {
         let (is_known, name) = match &event.kind {
             EventKind::ClusterArrive { .. } | EventKind::ClusterWait | EventKind::Mbarrier(_) => {
@@ -224,6 +230,19 @@ pub fn unknown_to_model(graph: &EventGraph, model: &MemoryModel) -> Option<Diagn
         Diagnostic::new("unsupported::model", message, site.span, "means nothing to this model")
             .with_help(format!("use the default model; a model that knows it speaks of `{name}`")),
     )
+}
+
+/// A kernel for one machine under the model of another.
+fn wrong_machine(graph: &EventGraph, model: &MemoryModel, knows_membar: bool) -> Option<Diagnostic> {
+    let launch = graph.hierarchy.launch();
+    let (kernel, needed) = match (launch.spa.is_some(), knows_membar) {
+        (true, false) => ("SPA 5.0", "`spa-5.0`, or leave `--model` out"),
+        (false, true) => ("PTX", "`ptx`, or write the kernel for `//! target spa_50`"),
+        _ => return None,
+    };
+    let message = format!("model `{}` is not one of {kernel}, which this kernel is written for", model.name);
+    let error = Diagnostic::new("unsupported::model", message, launch.span, "of another machine");
+    Some(error.with_help(format!("use {needed}")))
 }
 
 /// Those of them that the model's text never mentions.

@@ -24,7 +24,9 @@ impl Reports {
 }
 
 fn reports(text: &str) -> Reports {
-    let model_text = include_str!("../models/ptx.cat");
+    let is_spa = text.contains("//! target spa_50");
+    let model_text =
+        if is_spa { include_str!("../models/spa-5.0.cat") } else { include_str!("../models/ptx.cat") };
     let mut read = |_: &str| Ok(model_text.to_owned());
     let model = cat::load(&mut SourceMap::default(), "ptx.cat", &mut read, &[]).expect("the model is fine");
     let mut sources = SourceMap::default();
@@ -56,7 +58,7 @@ fn reports(text: &str) -> Reports {
                 sources: &sources,
                 file,
                 kernel,
-                model: "ptx",
+                model: if is_spa { "spa-5.0" } else { "ptx" },
                 variants,
                 outcome: &outcome,
                 explanations: &explanations,

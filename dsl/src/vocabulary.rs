@@ -115,6 +115,109 @@ impl fmt::Display for SyncRestrict {
     }
 }
 
+/// How far a `MEMBAR` reaches: the pool of those who see the accesses before it ahead of those after it, smallest first.
+/// Each pool holds the one before it.
+///
+/// Source: SPA-2.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MembarLevel {
+    /// Threads of the same CTA.
+    Cta,
+    /// All SMs of the device, and other clients on the same virtual channel.
+    Channel,
+    /// All clients of the device.
+    Global,
+    /// Everybody, the host and peers included.
+    System,
+}
+
+impl MembarLevel {
+    /// All levels, cheapest first.
+    pub const ALL: [Self; 4] = [Self::Cta, Self::Channel, Self::Global, Self::System];
+
+    /// The one that an opcode spells `text`.
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == text)
+    }
+
+    /// As the opcode spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cta => "CTA",
+            Self::Channel => "VC",
+            Self::Global => "GL",
+            Self::System => "SYS",
+        }
+    }
+}
+
+impl fmt::Display for MembarLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which L1 caches are invalidated as a whole.
+///
+/// Source: SPA-5.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Invalidation {
+    /// The data L1 (`CCTL.D.IVALL`).
+    pub data: bool,
+    /// The texture L1 (`CCTLT.IVALL`).
+    pub texture: bool,
+}
+
+impl Invalidation {
+    /// The suffix of `MEMBAR`, without dot; nothing if nothing is invalidated.
+    pub fn suffix(self) -> Option<&'static str> {
+        match (self.data, self.texture) {
+            (false, false) => None,
+            (true, false) => Some("IVALLD"),
+            (false, true) => Some("IVALLT"),
+            (true, true) => Some("IVALLTD"),
+        }
+    }
+}
+
+/// Who takes part in a launch of an SPA machine without being a thread of an SM.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Client {
+    /// A copy engine of the first device.
+    CopyEngine,
+    /// The host.
+    Host,
+}
+
+impl Client {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::CopyEngine, Self::Host];
+
+    /// As a kernel file calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CopyEngine => "copy_engine",
+            Self::Host => "host",
+        }
+    }
+
+    /// As a report calls it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::CopyEngine => "the copy engine",
+            Self::Host => "the host",
+        }
+    }
+
+    /// What `client` blocks compare with: 0 is an SM thread.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::CopyEngine => 1,
+            Self::Host => 2,
+        }
+    }
+}
+
 /// A state space an object can live in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Space {

@@ -7,6 +7,7 @@ pub mod asynchronous;
 pub mod multimem;
 pub mod programs;
 pub mod shapes;
+pub mod spa;
 pub mod synchronization;
 pub mod tensor_memory;
 

@@ -20,6 +20,7 @@ mod memory;
 mod model;
 mod race;
 mod relation;
+pub mod spa;
 
 use edition::Edition;
 use event::Event;

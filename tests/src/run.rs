@@ -22,6 +22,38 @@ pub fn model(variants: &[&str]) -> MemoryModel {
     cat::load(&mut sources, "ptx.cat", &mut |_| Ok(PTX.into()), &variants).expect("the shipped model loads")
 }
 
+/// The model of SPA 5.0 machines, with variants.
+///
+/// # Panics
+/// If it does not load.
+pub fn spa_model(variants: &[&str]) -> MemoryModel {
+    let text = include_str!("../../checker/models/spa-5.0.cat");
+    let variants: Vec<String> = variants.iter().map(|&name| name.into()).collect();
+    let mut sources = SourceMap::default();
+    cat::load(&mut sources, "spa-5.0.cat", &mut |_| Ok(text.into()), &variants)
+        .expect("the shipped model loads")
+}
+
+/// The model of SPA 5.0 machines without one of its axioms.
+///
+/// # Panics
+/// If it has no such axiom, or does not load.
+pub fn spa_model_without(axiom: &str) -> MemoryModel {
+    let text = include_str!("../../checker/models/spa-5.0.cat");
+    let end = format!(" as {axiom}");
+    let kept: Vec<&str> = text.lines().filter(|line| !line.ends_with(&end)).collect();
+    assert_eq!(kept.len() + 1, text.lines().count(), "{axiom} is stated on a line of its own");
+    let text = kept.join("\n");
+    let mut sources = SourceMap::default();
+    cat::load(&mut sources, "spa-5.0.cat", &mut |_| Ok(text.clone()), &[]).expect("the rest loads")
+}
+
+/// Of the two, the model of the machine that a program is written for.
+pub fn model_for<'a>(program: &Program, ptx: &'a MemoryModel, spa: &'a MemoryModel) -> &'a MemoryModel {
+    let mut launches = program.kernels.iter().flat_map(|kernel| &kernel.launches);
+    if launches.any(|launch| launch.spa.is_some()) { spa } else { ptx }
+}
+
 /// Everything on, no deadline: the suites depend on no clock.
 pub fn config(treatment: Treatment) -> Config {
     Config::without_deadline(treatment)

@@ -49,14 +49,14 @@ pub struct ProgramOptions {
     /// Set a constant of the kernel file.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     pub define: Vec<(String, u64)>,
-    /// Memory model: `ptx`, or a `.cat` file.
-    #[arg(long, value_name = "NAME|FILE.cat", default_value = "ptx")]
-    pub model: String,
+    /// Memory model: a name, or a `.cat` file; without it, `ptx`, or `spa-5.0` for the target `spa_50`.
+    #[arg(long, value_name = "NAME|FILE.cat")]
+    pub model: Option<String>,
     /// Turn on a variant of the memory model.
     #[arg(long, value_name = "NAME")]
     pub variant: Vec<String>,
-    /// Architecture, in place of the one the file names.
-    #[arg(long, value_name = "sm_NN")]
+    /// Architecture, in place of the one the file names: `sm_90`, or `spa_50` for machine code with `MEMBAR`.
+    #[arg(long, value_name = "sm_NN|spa_50")]
     pub target: Option<String>,
     /// Only this launch; by name, or as `ctas=2,warps=4`.
     #[arg(long, value_name = "NAME")]

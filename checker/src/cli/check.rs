@@ -10,8 +10,9 @@ use crate::explain::{self, Explanation, Reading, reading, repair};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
 use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::{Launch, Program};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -28,7 +29,8 @@ const GRACE: Duration = Duration::from_secs(2);
 struct Run<'a> {
     options: &'a CheckOptions,
     output: &'a mut Output,
-    model: Arc<MemoryModel>,
+    /// By name, as far as they were needed; `None` if it does not load, which has been said.
+    models: BTreeMap<String, Option<Arc<MemoryModel>>>,
     status: Status,
     n_errors: usize,
     n_bad_files: usize,
@@ -44,28 +46,23 @@ enum Failure {
 
 /// Checks everything that was asked for, and says what came of it.
 pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
-    let mut sources = SourceMap::default();
-    let loaded =
-        on_large_stack(|| load::model(&mut sources, &options.program.model, &options.program.variant));
-    let model = match loaded {
-        Ok(Ok(model)) => Arc::new(model),
-        Ok(Err(errors)) => {
-            complain_all(&sources, &errors, output);
-            return Status::Rejected;
-        }
-        Err(panic) => return internal(output, &panic),
-    };
     let (files, bad) = paths::kernel_files(&options.paths);
     let mut run = Run {
         options,
         output,
-        model,
+        models: BTreeMap::new(),
         status: Status::Fine,
         n_errors: 0,
         n_bad_files: 0,
         verdicts: Vec::new(),
         named_launch_found: false,
     };
+    // A model that was asked for must be one, whatever the files are.
+    if let Some(name) = &options.program.model
+        && run.model(name).is_none()
+    {
+        return run.status;
+    }
     for bad in &bad {
         run.reject(&format!("error: {}: {}\n", bad.path, bad.reason), 1);
     }
@@ -112,6 +109,8 @@ impl Run<'_> {
                 return;
             }
         };
+        let name = options.model.as_deref().unwrap_or(load::default_model(&program)).to_owned();
+        let Some(model) = self.model(&name) else { return };
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {
                 let reason = "`--property condition` is for litmus tests, and this is a kernel";
@@ -123,9 +122,35 @@ impl Run<'_> {
             };
             for launch in &launches {
                 self.named_launch_found = true;
-                self.launch(&sources, file, &program, index, launch);
+                self.launch(&sources, file, (&program, index, launch), (&name, &model));
             }
         }
+    }
+
+    /// The model of that name, loaded once.
+    fn model(&mut self, name: &str) -> Option<Arc<MemoryModel>> {
+        if let Some(known) = self.models.get(name) {
+            return known.clone();
+        }
+        let mut sources = SourceMap::default();
+        let variants = &self.options.program.variant;
+        let model = match on_large_stack(|| load::model(&mut sources, name, variants)) {
+            Ok(Ok(model)) => Some(Arc::new(model)),
+            Ok(Err(errors)) => {
+                complain_all(&sources, &errors, self.output);
+                self.n_errors += errors.len();
+                self.n_bad_files += 1;
+                self.status = self.status.max(Status::Rejected);
+                None
+            }
+            Err(panic) => {
+                let status = internal(self.output, &panic);
+                self.status = self.status.max(status);
+                None
+            }
+        };
+        self.models.insert(name.to_owned(), model.clone());
+        model
     }
 
     fn rejected(&mut self, sources: &SourceMap, file: &str, errors: &[Diagnostic]) {
@@ -143,11 +168,10 @@ impl Run<'_> {
         &mut self,
         sources: &SourceMap,
         file: &str,
-        program: &Arc<Program>,
-        kernel: usize,
-        launch: &Launch,
+        (program, kernel, launch): (&Arc<Program>, usize, &Launch),
+        (name, model): (&str, &Arc<MemoryModel>),
     ) {
-        let checked = decide(program, kernel, launch, &self.model, self.options);
+        let checked = decide((program, kernel, launch), (name, model), self.options);
         let kernel = &program.kernels[kernel];
         match checked {
             Ok((outcome, explanations)) => {
@@ -155,7 +179,7 @@ impl Run<'_> {
                     sources,
                     file,
                     kernel,
-                    model: &self.options.program.model,
+                    model: name,
                     variants: &self.options.program.variant,
                     outcome: &outcome,
                     explanations: &explanations,
@@ -271,10 +295,8 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
 
 /// Checks one launch on a thread of its own, and gives up on the thread if it overstays.
 fn decide(
-    program: &Arc<Program>,
-    kernel: usize,
-    launch: &Launch,
-    model: &Arc<MemoryModel>,
+    (program, kernel, launch): (&Arc<Program>, usize, &Launch),
+    (name, model): (&str, &Arc<MemoryModel>),
     options: &CheckOptions,
 ) -> Result<(Outcome, Vec<Explanation>), Failure> {
     let timeout = Duration::from_secs(options.timeout);
@@ -283,13 +305,16 @@ fn decide(
     let (sender, receiver) = mpsc::channel();
     let (program, model, own_launch, own_config) =
         (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
-    let is_default = options.program.model == "ptx" && options.program.variant.is_empty();
+    let name = options.program.variant.is_empty().then(|| name.to_owned());
     let work = move || {
         let kernel = &program.kernels[kernel];
         let result = catch_unwind(AssertUnwindSafe(|| {
             let start = clock();
-            let outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
-            let explanations = explain_all(&outcome, &model, &own_config, clock() - start, is_default)?;
+            let mut outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
+            if let Some(name) = &name {
+                outcome.assumptions = assumptions(&program, kernel, &outcome, name, &own_config)?;
+            }
+            let explanations = explain_all(&outcome, &model, &own_config, clock() - start, name.as_deref())?;
             Ok((outcome, explanations))
         }));
         let result = result.unwrap_or_else(|panic| {
@@ -338,14 +363,38 @@ fn config(options: &CheckOptions, is_litmus: bool, deadline_us: u64) -> Config {
     }
 }
 
-/// The default model with each of the variants that order more.
-fn wider_readings() -> Vec<(Reading, MemoryModel)> {
+/// The model of that name with each of its variants that order more.
+fn wider_readings(name: &str) -> Vec<(Reading, MemoryModel)> {
     let load = |reading: &Reading| {
         let variants = [reading.variant.to_owned()];
-        let model = load::model(&mut SourceMap::default(), "ptx", &variants).ok()?;
+        let model = load::model(&mut SourceMap::default(), name, &variants).ok()?;
         Some((*reading, model))
     };
-    reading::WIDER.iter().filter_map(load).collect()
+    reading::wider(name).iter().filter_map(load).collect()
+}
+
+/// What a proof takes for granted: the variants of the model that order less, under which it is none.
+fn assumptions(
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &Outcome,
+    name: &str,
+    config: &Config,
+) -> Result<Vec<Reading>, CheckError> {
+    let mut found = Vec::new();
+    let is_proof = matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
+    for reading in reading::narrower(name).iter().filter(|_| is_proof) {
+        if !explain::spa::may_rest_on(&outcome.graph, reading.variant) {
+            continue;
+        }
+        let variants = [reading.variant.to_owned()];
+        let Ok(model) = load::model(&mut SourceMap::default(), name, &variants) else { continue };
+        let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
+        if check(program, kernel, &outcome.launch, &model, &config)?.verdict == Verdict::Violated {
+            found.push(*reading);
+        }
+    }
+    Ok(found)
 }
 
 /// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
@@ -354,7 +403,7 @@ fn explain_all(
     model: &MemoryModel,
     config: &Config,
     check_us: u64,
-    is_default: bool,
+    name: Option<&str>,
 ) -> Result<Vec<Explanation>, CheckError> {
     let now = clock();
     let allowed_us = (config.deadline_us.saturating_sub(now) / 2).min(8 * check_us + 2_000_000);
@@ -366,10 +415,12 @@ fn explain_all(
         if i < REPAIRS_MAX {
             explanation.repair = repair::find(&outcome.graph, model, &explanation, config)?;
         }
-        if is_default && reading::may_matter(&outcome.graph, &explanation) {
+        if let Some(name) = name
+            && reading::may_matter(&outcome.graph, &explanation)
+        {
             let orders =
                 |(_, wider): &&(Reading, MemoryModel)| reading::orders(wider, &finding.witness, &explanation);
-            let readings = wider.get_or_insert_with(wider_readings).iter().filter(orders);
+            let readings = wider.get_or_insert_with(|| wider_readings(name)).iter().filter(orders);
             explanation.readings = readings.map(|&(reading, _)| reading).collect();
         }
         explanations.push(explanation);
@@ -393,6 +444,7 @@ fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
         ignored_proxies: Vec::new(),
         raise_limit: None,
         condition: None,
+        assumptions: Vec::new(),
         statistics: Statistics::default(),
     }
 }

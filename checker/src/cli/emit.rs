@@ -47,7 +47,8 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         Artefact::Events | Artefact::Bounds | Artefact::Cnf => {
             let program = load::program(&mut sources, &file, &options.program)
                 .map_err(|errors| draw(&sources, &errors))?;
-            let model = load::model(&mut sources, "ptx", &options.program.variant)
+            let name = options.program.model.as_deref().unwrap_or(load::default_model(&program));
+            let model = load::model(&mut sources, name, &options.program.variant)
                 .map_err(|errors| draw(&sources, &errors))?;
             graphs(options, &program, &model).map_err(|error| match error {
                 EventsError::Rejected(error) => draw(&sources, &[error]),

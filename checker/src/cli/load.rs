@@ -2,7 +2,7 @@
 
 use super::arguments::ProgramOptions;
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::kernel::program::{Channel, Kernel, Launch, Program, SpaLaunch};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
 use fencepost_dsl::{Diagnostic, SourceMap, cat, litmus};
 
@@ -11,11 +11,21 @@ const MODELS: &[(&str, &str)] = &[
     ("ptx.cat", include_str!("../../models/ptx.cat")),
     ("ptx-7.5.cat", include_str!("../../models/ptx-7.5.cat")),
     ("ptx-6.0.cat", include_str!("../../models/ptx-6.0.cat")),
+    ("spa-5.0.cat", include_str!("../../models/spa-5.0.cat")),
 ];
+
+/// The model of PTX that is meant if nothing is said.
+pub const DEFAULT_MODEL: &str = "ptx";
 
 /// Names of the models that come with Fencepost.
 pub fn model_names() -> Vec<&'static str> {
     MODELS.iter().map(|(file, _)| file.trim_end_matches(".cat")).collect()
+}
+
+/// The model that a program is for, unless the command line says otherwise.
+pub fn default_model(program: &Program) -> &'static str {
+    let is_spa = |kernel: &Kernel| kernel.launches.iter().any(|launch| launch.spa.is_some());
+    if program.kernels.iter().any(is_spa) { "spa-5.0" } else { DEFAULT_MODEL }
 }
 
 /// A file's text, or why there is none.
@@ -75,6 +85,8 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         return Ok(kernel.launches.iter().filter(|launch| launch.name == wanted).cloned().collect());
     }
     let mut launch = Launch::single(wanted, kernel.span);
+    let is_spa = kernel.launches.iter().any(|launch| launch.spa.is_some());
+    let mut spa = SpaLaunch::apart(0);
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
@@ -84,6 +96,9 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
                 "false" => false,
                 other => return Err(format!("`resident` is `true` or `false`, not `{other}`")),
             };
+            continue;
+        }
+        if is_spa && spa_field(&mut spa, name.trim(), value.trim())? {
             continue;
         }
         if name.trim() == "registers" {
@@ -99,6 +114,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         let value: u32 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
         let field = match name.trim() {
             "gpus" => &mut launch.gpus,
+            "clusters" if is_spa => return Err("a launch of an SPA machine has no `clusters`".to_owned()),
             "clusters" => &mut launch.clusters,
             "ctas" => &mut launch.ctas,
             "warps" => &mut launch.warps,
@@ -121,7 +137,32 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             "a launch has at most 32 lanes per warp, 1024 threads per CTA and 4096 threads".to_owned()
         );
     }
+    if is_spa {
+        let sms = if spa.sms == 0 { launch.ctas } else { spa.sms };
+        launch.spa = Some(SpaLaunch { sms, ..spa });
+        launch.resident = true;
+    }
     Ok(vec![launch])
+}
+
+/// Reads a field that only launches of SPA machines have; `false` if it is none.
+fn spa_field(spa: &mut SpaLaunch, name: &str, value: &str) -> Result<bool, String> {
+    match (name, value) {
+        ("host", "true" | "false") => spa.host = value == "true",
+        ("copy_engine", "true") => spa.copy_engine = Some(Channel::Other),
+        ("copy_engine", "false") => spa.copy_engine = None,
+        ("copy_engine", "same_channel") => spa.copy_engine = Some(Channel::Same),
+        ("sms", value) => match value.parse() {
+            Ok(sms @ 1..) => spa.sms = sms,
+            _ => return Err(format!("`sms` is a number of at least 1, not `{value}`")),
+        },
+        ("host", other) => return Err(format!("`host` is `true` or `false`, not `{other}`")),
+        ("copy_engine", other) => {
+            return Err(format!("`copy_engine` is `true`, `false` or `same_channel`, not `{other}`"));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -319,6 +319,9 @@ impl Encoder<'_> {
             | BaseRelation::SameCta
             | BaseRelation::SameHome
             | BaseRelation::SameCluster
+            | BaseRelation::SameSm
+            | BaseRelation::SameChannel
+            | BaseRelation::SameDevice
             | BaseRelation::CtaLife
             | BaseRelation::PeerLife
             | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),

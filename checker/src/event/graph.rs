@@ -1,7 +1,8 @@
 //! Events and the graph that holds them.
 
 use super::{
-    AgentId, CtaId, EventId, GridId, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef, UnknownId,
+    AgentId, CtaId, EventId, GridId, Hierarchy, LocationId, MbarrierId, SiteId, SpaEvent, TermPool, TermRef,
+    UnknownId,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::kernel::program::{
@@ -338,6 +339,8 @@ pub enum EventKind {
     ClusterWait,
     /// An operation on an mbarrier.
     Mbarrier(MbarrierEvent),
+    /// `MEMBAR` or cache control of an SPA machine.
+    Spa(SpaEvent),
     /// A CTA starts.
     CtaStart(CtaId),
     /// A CTA has ended, with all its threads.
@@ -355,10 +358,13 @@ impl EventKind {
         }
     }
 
-    /// The memory access, if it is one.
+    /// The memory access, if it is one; of `CCTL.IV`, what it invalidates.
     pub fn access(&self) -> Option<&Access> {
         match self {
-            Self::Init(access) | Self::Read(access) | Self::Write(access) => Some(access),
+            Self::Init(access)
+            | Self::Read(access)
+            | Self::Write(access)
+            | Self::Spa(SpaEvent::InvalidateLine(access)) => Some(access),
             _ => None,
         }
     }

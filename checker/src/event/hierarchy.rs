@@ -6,11 +6,13 @@
 //! A kernel's threads form a grid; those of a litmus test live where it says, each in a warp of its own and each CTA in a
 //! cluster of its own. A program has a grid for each launch and device, and the host, which is alone in a scope of its own.
 
+mod spa;
+
 use super::{AgentId, CtaId, GridId};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch};
-use fencepost_dsl::vocabulary::Scope;
+use fencepost_dsl::vocabulary::{Client, Scope};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -46,6 +48,8 @@ pub struct Hierarchy {
     /// Counted over the whole launch.
     cluster_of: IndexVec<CtaId, u32>,
     cta_of: IndexVec<AgentId, CtaId>,
+    /// The last threads, if clients of an SPA machine take part: each in a CTA of its own, of no SM.
+    clients: Vec<Client>,
     /// Counted over the whole launch.
     warp_of: IndexVec<AgentId, u32>,
 }
@@ -80,6 +84,7 @@ impl Hierarchy {
         let mut this = Self::empty(launch);
         let Some(placement) = &launch.placement else {
             this.add_grid(grid);
+            this.add_clients(launch);
             return this;
         };
         let grid = this.grids.push(grid);
@@ -129,6 +134,7 @@ impl Hierarchy {
             grid_of: IndexVec::new(),
             cluster_of: IndexVec::new(),
             cta_of: IndexVec::new(),
+            clients: Vec::new(),
             warp_of: IndexVec::new(),
         }
     }
@@ -151,6 +157,18 @@ impl Hierarchy {
                     }
                 }
             }
+        }
+    }
+
+    /// Each in a CTA of its own, behind the last cluster.
+    fn add_clients(&mut self, launch: &Launch) {
+        self.clients = spa::clients(launch);
+        let Some(grid) = self.grids.ids().last() else { return };
+        for number in (0_u32..).take(self.clients.len()) {
+            let (cta, cluster, warp) = (self.add_cta(grid), self.n_clusters(), self.n_warps());
+            self.cluster_of.push(cluster);
+            let thread = Thread { gpu: 0, cluster: launch.clusters + number, cta: 0, warp: 0, lane: 0 };
+            self.add_thread(thread, cta, warp);
         }
     }
 
@@ -356,6 +374,7 @@ impl Hierarchy {
             Coordinate::ClusterNctarank => launch.ctas,
             Coordinate::Gpuid => thread.gpu,
             Coordinate::Ngpuid => launch.gpus,
+            Coordinate::Client => self.client(agent).map_or(0, Client::number),
             Coordinate::Thread => agent.0,
         }
     }
@@ -364,6 +383,9 @@ impl Hierarchy {
     pub fn describe(&self, agent: AgentId) -> String {
         if let Some(operation) = self.operation(agent) {
             return format!("a {} of {}", operation.name, self.describe(operation.issuer));
+        }
+        if let Some(client) = self.client(agent) {
+            return client.title().to_owned();
         }
         let thread = self.threads[agent];
         let grid = &self.grids[self.grid_of(agent)];

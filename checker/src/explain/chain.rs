@@ -5,6 +5,7 @@
 //! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain. What
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
+use super::spa::SpaReason;
 use crate::bits::BitMatrix;
 use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind, GridId};
 use crate::relation::algebra::{Value, evaluate};
@@ -259,6 +260,8 @@ pub enum Reason {
         /// Where the end of the operation of (1) is known.
         known: Option<EventId>,
     },
+    /// Out of order on an SPA machine.
+    Spa(SpaReason),
     /// The grid of the one was launched to overlap with that of the other, and does not wait for its end.
     Overlapping {
         /// In the grid that was launched first.
@@ -299,6 +302,7 @@ impl Reason {
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
             Self::Overlapping { .. } => &["AS-40", "MM-39"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
+            Self::Spa(reason) => reason.rules(),
             Self::NotCompleted { .. } => &["AS-2"],
             Self::MatrixFenceTooEarly { .. } => &["AS-25"],
             Self::NotCarried { .. } => &["MM-30"],
@@ -323,6 +327,7 @@ impl Reason {
             }
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
+            Self::Spa(reason) => reason.events(),
             Self::TensorOrder { earlier, later, known, .. } => {
                 [earlier, later].into_iter().chain(known).collect()
             }
@@ -695,6 +700,7 @@ pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Spa(_)
         | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::BarrierArrive

@@ -185,6 +185,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         .collect();
     let (code, rules) = if witness.claim == GoalKind::NotResident {
         ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch().spa.is_some() {
+        ("deadlock::stale-spin", vec!["SPA-R4", "SPA-4"])
     } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
         ("deadlock::registers-never-free", vec!["AS-41", "LT-10"])
     } else if looks().any(|look| look.is_weak) {

@@ -20,11 +20,25 @@ pub struct Reading {
     pub what: &'static str,
 }
 
+/// The variants of a model that order more and may matter to a finding.
+pub fn wider(model: &str) -> &'static [Reading] {
+    match model {
+        "ptx" => WIDER,
+        "spa-5.0" => super::spa::WIDER,
+        _ => &[],
+    }
+}
+
+/// The variants of a model that order less than it does by an assumption of ours.
+pub fn narrower(model: &str) -> &'static [Reading] {
+    if model == "spa-5.0" { super::spa::NARROWER } else { &[] }
+}
+
 /// The variant under which a location has the same address for `multimem` and for all other instructions.
 pub const MULTIMEM_IS_NO_ALIAS: &str = "multimem-is-no-alias";
 
 /// Variants of `ptx` that order more, for asynchronous operations and multimem addresses.
-pub const WIDER: &[Reading] = &[
+const WIDER: &[Reading] = &[
     Reading {
         variant: "proxy-fence-anywhere",
         rule: "A-17",
@@ -42,18 +56,28 @@ pub const WIDER: &[Reading] = &[
     },
 ];
 
-/// Whether a race of this execution is none under another model.
+/// Whether what was flagged in this execution is not under another model, or the execution is none.
 pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> bool {
-    let Subject::Race { earlier, later } = explanation.subject else { return false };
-    let Some(flag) = model.flags.iter().find(|flag| flag.name == "race") else { return false };
+    let (name, (a, b)) = match &explanation.subject {
+        Subject::Race { earlier, later } => ("race", (*earlier, *later)),
+        Subject::Flag { name, pair } if name == super::spa::OUT_OF_ORDER => {
+            return super::spa::is_excluded(model, witness);
+        }
+        _ => return false,
+    };
+    let Some(flag) = model.flags.iter().find(|flag| flag.name == name) else { return false };
     match evaluate(model, &witness.basis, &[flag.term]).get(flag.term) {
-        Some(Value::Relation(race)) => !race.contains(earlier, later) && !race.contains(later, earlier),
+        Some(Value::Relation(race)) => !race.contains(a, b) && !race.contains(b, a),
         _ => false,
     }
 }
 
-/// Whether the readings can matter: only for what asynchronous operations do, and where there are multimem addresses.
+/// Whether the readings can matter: only for what asynchronous operations do, where there are multimem addresses, and on SPA
+/// machines.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
+    if graph.hierarchy.launch().spa.is_some() {
+        return matches!(&explanation.subject, Subject::Flag { name, .. } if name == super::spa::OUT_OF_ORDER);
+    }
     let Subject::Race { earlier, later } = explanation.subject else { return false };
     if graph.locations.iter().any(|location| !location.multimem.is_empty()) {
         return true;

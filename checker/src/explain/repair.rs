@@ -4,6 +4,7 @@
 //! is a proxy fence where only that is missing ([`insert`]). Moving instructions is beyond this pass.
 
 pub mod insert;
+mod spa;
 
 use super::chain::{Chain, scope_of};
 use super::{Explanation, Reason, Subject};
@@ -42,6 +43,14 @@ pub struct Repair {
     pub within_bound: bool,
     /// It makes the racing accesses themselves strong, and orders nothing else.
     pub only_strengthens_ends: bool,
+}
+
+/// Something to try.
+#[derive(Clone, Default)]
+struct Candidate {
+    edits: Vec<Edit>,
+    spa: Vec<spa::SpaEdit>,
+    insertion: Option<Insertion>,
 }
 
 /// How to change an instruction.
@@ -86,12 +95,10 @@ pub fn find(
     let start = (config.clock)();
     let time_left = config.deadline_us.saturating_sub(start);
     let mut tried: Vec<(Vec<Change>, Option<Insertion>)> = Vec::new();
-    let insertions =
-        insert::candidates(graph, explanation).into_iter().map(|added| (Vec::new(), Some(added)));
-    let edits = candidates(graph, explanation, ends).into_iter().map(|edits| (edits, None));
-    for (edits, insertion) in insertions.chain(edits) {
+    for Candidate { edits, spa, insertion } in all_candidates(graph, explanation, ends) {
         let mut changed = graph.clone();
-        let changes = apply(&mut changed, &edits);
+        let mut changes = apply(&mut changed, &edits);
+        changes.extend(spa::apply(&mut changed, &spa));
         if let Some(insertion) = &insertion {
             insert::insert(&mut changed, insertion);
         }
@@ -133,6 +140,24 @@ fn only_strengthens(graph: &EventGraph, changes: &[Change], (earlier, _): (Event
             };
             change.after.contains(".relaxed.") && graph.events.ids().any(racing)
         })
+}
+
+/// What to try, in order.
+fn all_candidates(
+    graph: &EventGraph,
+    explanation: &Explanation,
+    ends: Option<(EventId, EventId)>,
+) -> Vec<Candidate> {
+    if graph.hierarchy.launch().spa.is_some() {
+        return spa::candidates(graph, explanation);
+    }
+    let insertions = insert::candidates(graph, explanation)
+        .into_iter()
+        .map(|added| Candidate { insertion: Some(added), ..Candidate::default() });
+    let edits = candidates(graph, explanation, ends)
+        .into_iter()
+        .map(|edits| Candidate { edits, ..Candidate::default() });
+    insertions.chain(edits).collect()
 }
 
 /// Edits to try, the least invasive first.
@@ -309,6 +334,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
         | EventKind::AsyncFence(_)
         | EventKind::AsyncWait
         | EventKind::MatrixFence
+        | EventKind::Spa(_)
         | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::Issue { .. }

@@ -1,6 +1,7 @@
 //! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
 
 use super::MayMust;
+use super::machine::machine_pairs;
 use super::overlap::{Overlap, complete_overlap, overlap};
 use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
@@ -9,10 +10,10 @@ use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
-    LocationId, MbarrierId, MbarrierRole, Role, TensorEvent, TermKind, TermPool, TermRef,
+    LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
-use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -336,6 +337,11 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         .or((fence.is_some() || restricted.is_some() || is_signal).then_some(Proxy::Generic))
         .or(proxy_fence.and_then(ProxyFence::proxy))
         .or(matches!(event.kind, EventKind::AsyncFence(_)).then_some(Proxy::Async));
+    let spa = match &event.kind {
+        EventKind::Spa(event) => Some(event),
+        _ => None,
+    };
+    let membar = spa.and_then(SpaEvent::level);
     let init = matches!(event.kind, EventKind::Init(_));
     let read = matches!(event.kind, EventKind::Read(_));
     let write = init || matches!(event.kind, EventKind::Write(_));
@@ -374,6 +380,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Atomic => access.is_some_and(|a| a.atomic == AtomicClass::Atom),
         BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
         BaseSet::Await => read && event.role == Role::Await,
+        BaseSet::Spin => read && matches!(event.role, Role::Spin(_)),
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),
         BaseSet::Signal => {
@@ -422,6 +429,13 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::TryCancel => matches!(event.kind, EventKind::Cancel(CancelEvent::Try)),
         BaseSet::CancelFailed => matches!(event.kind, EventKind::Cancel(CancelEvent::Failed)),
         BaseSet::Tensormap => proxy == Some(Proxy::Tensormap),
+        BaseSet::MembarCta => membar == Some(MembarLevel::Cta),
+        BaseSet::MembarChannel => membar == Some(MembarLevel::Channel),
+        BaseSet::MembarGlobal => membar == Some(MembarLevel::Global),
+        BaseSet::MembarSystem => membar == Some(MembarLevel::System),
+        BaseSet::InvalidateData => spa.is_some_and(|event| event.invalidation().data),
+        BaseSet::InvalidateTexture => spa.is_some_and(|event| event.invalidation().texture),
+        BaseSet::InvalidateLine => matches!(spa, Some(SpaEvent::InvalidateLine(_))),
         BaseSet::Cta => scope == Some(Scope::Cta),
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),
@@ -495,6 +509,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     for operations in by_mbarrier.values() {
         same_mbarrier.fill(operations, operations);
     }
+    let [same_sm, same_channel, same_device] = machine_pairs(graph);
     let identity = BitMatrix::identity(&all);
     let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
     vec![
@@ -506,6 +521,9 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
         (BaseRelation::SameCta, same_cta),
         (BaseRelation::SameHome, same_home),
         (BaseRelation::SameCluster, same_cluster),
+        (BaseRelation::SameSm, same_sm),
+        (BaseRelation::SameChannel, same_channel),
+        (BaseRelation::SameDevice, same_device),
         (BaseRelation::SameScope, same_scope),
         (BaseRelation::Window, windows(graph)),
     ]

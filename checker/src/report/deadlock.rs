@@ -301,7 +301,14 @@ impl Words<'_> {
 
     fn look(&self, look: &LookFact) -> String {
         let value = number(look.value);
-        if look.is_weak {
+        if look.is_weak && self.graph().hierarchy.launch().spa.is_some() {
+            format!(
+                "`{}` ({}) goes through an L1 that nothing invalidates: it may find {value} there for ever, whatever others \
+                 write; write `LD.CV`, or invalidate the line in the loop (`CCTL.IV`)",
+                look.text,
+                self.line(look.span)
+            )
+        } else if look.is_weak {
             format!(
                 "`{}` ({}) is weak: it may return {value} for ever, whatever others write",
                 look.text,

@@ -66,8 +66,19 @@ pub fn line(case: &Case<'_>) -> String {
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
 }
 
-/// What the verdict takes for granted about proxies.
+/// What the verdict takes for granted.
 pub fn notes(case: &Case<'_>) -> Vec<String> {
+    let assumptions = case.outcome.assumptions.iter().map(|reading| {
+        format!(
+            "this rests on an assumption ({}): {}; with `--variant {}`, under which it does not, it is violated",
+            reading.rule, reading.what, reading.variant
+        )
+    });
+    assumptions.chain(about_proxies(case)).collect()
+}
+
+/// … about proxies.
+fn about_proxies(case: &Case<'_>) -> Vec<String> {
     let list = |proxies: &[Proxy]| proxies.iter().map(Proxy::to_string).collect::<Vec<_>>().join(" and ");
     let ignored = &case.outcome.ignored_proxies;
     if !ignored.is_empty() {
@@ -80,7 +91,8 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
     }
     let mut used: Vec<Proxy> = proxies(&case.outcome.graph).into_iter().collect();
     used.retain(|&proxy| proxy != Proxy::Generic);
-    if used.is_empty() || case.kernel.condition.is_some() {
+    // SPA machines have a texture path of their own.
+    if used.is_empty() || case.kernel.condition.is_some() || case.outcome.launch.spa.is_some() {
         return Vec::new();
     }
     vec![format!(
@@ -100,7 +112,8 @@ fn head(case: &Case<'_>) -> String {
         name => format!("launch {name}, "),
     };
     let mut model = String::new();
-    if case.model != "ptx" {
+    let is_usual = case.model == if case.outcome.launch.spa.is_some() { "spa-5.0" } else { "ptx" };
+    if !is_usual {
         model += &format!(", model {}", case.model);
     }
     if !case.variants.is_empty() {
@@ -124,10 +137,11 @@ fn verdict(case: &Case<'_>, style: Style) -> String {
 /// What the verdict says, property by property where they differ.
 fn claim(case: &Case<'_>) -> String {
     let properties = &case.outcome.properties;
+    let is_spa = case.outcome.launch.spa.is_some();
     let is_uniform = properties.iter().all(|&(_, verdict)| verdict == case.outcome.verdict);
     let is_proof = matches!(case.outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
     let parts: Vec<String> = if is_uniform && is_proof {
-        properties.iter().map(|&(property, _)| wording::proved(property).to_owned()).collect()
+        properties.iter().map(|&(property, _)| wording::proved(property, is_spa).to_owned()).collect()
     } else {
         properties.iter().map(|&(property, verdict)| one_property(case, property, verdict)).collect()
     };
@@ -135,10 +149,11 @@ fn claim(case: &Case<'_>) -> String {
 }
 
 fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String {
-    let name = wording::property(property);
+    let is_spa = case.outcome.launch.spa.is_some();
+    let name = wording::property(property, is_spa);
     match verdict {
-        Verdict::Proved => wording::proved(property).to_owned(),
-        Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property)),
+        Verdict::Proved => wording::proved(property, is_spa).to_owned(),
+        Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property, is_spa)),
         Verdict::Vacuous => format!("{name}: vacuous"),
         Verdict::Inconclusive => format!("{name}: undecided"),
         Verdict::Violated if property == Property::Condition => "the condition does not hold".to_owned(),

@@ -153,6 +153,7 @@ fn relevant(
             | EventKind::AsyncFence(_)
             | EventKind::AsyncWait
             | EventKind::MatrixFence
+            | EventKind::Spa(_)
             | EventKind::Cancel(_)
             | EventKind::Tensor(_)
             | EventKind::Issue { .. }
@@ -277,6 +278,7 @@ fn step(words: &Words<'_>, event: EventId, step_of: &BTreeMap<EventId, usize>) -
         | EventKind::ProxyFence(_)
         | EventKind::AsyncFence(_)
         | EventKind::MatrixFence
+        | EventKind::Spa(_)
         | EventKind::Cancel(_)
         | EventKind::Tensor(_)
         | EventKind::RestrictedFence(_)

@@ -4,11 +4,11 @@ use super::Case;
 use crate::encode::goal::MBARRIER;
 use crate::event::{
     AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, GridId, MbarrierEvent, MbarrierRole,
-    TensorEvent, UnknownKind,
+    SpaEvent, TensorEvent, UnknownKind,
 };
 use crate::explain::{
-    CANCEL, Explanation, Nearby, ReadFact, Reason, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED,
-    TENSORMAP,
+    CANCEL, Explanation, Nearby, OUT_OF_ORDER, ReadFact, Reason, Repair, Subject, TENSOR_FREED,
+    TENSOR_RELINQUISHED, TENSORMAP,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -148,6 +148,8 @@ impl Words<'_> {
             | EventKind::MatrixFence
             | EventKind::Tensor(TensorEvent::FenceBefore | TensorEvent::FenceAfter)
             | EventKind::RestrictedFence(_) => "fence",
+            EventKind::Spa(SpaEvent::Membar { .. }) => "fence",
+            EventKind::Spa(SpaEvent::InvalidateAll(_) | SpaEvent::InvalidateLine(_)) => "invalidates",
             EventKind::Cancel(CancelEvent::Try) => "tries to cancel a cluster",
             EventKind::Cancel(CancelEvent::Failed) => "sees that it has failed",
             EventKind::Tensor(TensorEvent::Allocate) => "allocates",
@@ -202,6 +204,7 @@ impl Words<'_> {
                 self.thread(*a),
                 self.thread(*b)
             ),
+            Subject::Flag { name, pair: (a, b) } if name == OUT_OF_ORDER => self.out_of_order(*a, *b),
             Subject::Flag { name, pair: (a, b) } if name == CANCEL => {
                 let (first, second) = (self.thread(*a), self.thread(*b));
                 if first == second {
@@ -278,9 +281,10 @@ impl Words<'_> {
         };
         sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
+        let who = if self.graph().hierarchy.launch().spa.is_some() { "the document" } else { "PTX" };
         sentences.extend(explanation.readings.iter().map(|reading| {
             format!(
-                "PTX leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
+                "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
                 reading.rule, reading.what, reading.variant
             )
         }));
@@ -451,6 +455,7 @@ impl Words<'_> {
                      between them in the CTA of {end}{elsewhere}"
                 )
             }
+            Reason::Spa(reason) => self.spa_reason(*reason),
             Reason::TensorOrder { earlier, later, missing, known } => {
                 self.tensor_order(*earlier, *later, *missing, *known)
             }
@@ -574,6 +579,7 @@ impl Words<'_> {
             | EventKind::MatrixFence
             | EventKind::Cancel(_)
             | EventKind::Tensor(_)
+            | EventKind::Spa(_)
             | EventKind::Issue { .. }
             | EventKind::RestrictedFence(_)
             | EventKind::ClusterArrive { .. }
@@ -651,7 +657,9 @@ impl Words<'_> {
         } else {
             ""
         };
-        format!("{todo} (checked: with this change no race{assertions} is left{bound}{caveat})")
+        let race =
+            if self.graph().hierarchy.launch().spa.is_some() { "nothing out of order" } else { "no race" };
+        format!("{todo} (checked: with this change {race}{assertions} is left{bound}{caveat})")
     }
 }
 
@@ -677,9 +685,10 @@ pub fn number(value: u128) -> String {
     if value < 1 << 16 { value.to_string() } else { format!("{value} ({value:#x})") }
 }
 
-/// `data races` and so on.
-pub fn property(property: Property) -> &'static str {
+/// `data races` and so on; SPA machines know no races, only what is seen out of order.
+pub fn property(property: Property, is_spa: bool) -> &'static str {
     match property {
+        Property::Race if is_spa => "order",
         Property::Race => "data races",
         Property::Assert => "assertions",
         Property::Deadlock => "deadlock",
@@ -692,8 +701,9 @@ pub fn property(property: Property) -> &'static str {
 }
 
 /// What a proof of the property says.
-pub fn proved(property: Property) -> &'static str {
+pub fn proved(property: Property, is_spa: bool) -> &'static str {
     match property {
+        Property::Race if is_spa => "nothing seen out of order",
         Property::Race => "no data race",
         Property::Assert => "no failed assertion",
         Property::Deadlock => "no deadlock",

@@ -53,7 +53,8 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         match kind {
             InstructionKind::Load { destinations, address, sem, scope } => {
-                let strength = Strength { sem: *sem, scope: *scope, atomic: AtomicClass::None };
+                let strength =
+                    Strength { sem: self.load_sem(*sem), scope: *scope, atomic: AtomicClass::None };
                 self.load(state, frame, site, (destinations, address), strength)
             }
             InstructionKind::Store { values, address, sem, scope } => {

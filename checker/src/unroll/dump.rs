@@ -2,7 +2,7 @@
 
 use crate::event::{
     Access, AtomicClass, CancelEvent, EventGraph, EventKind, GridEvent, MbarrierRole, ObligationKind, Role,
-    TensorEvent, TermKind, TermPool, TermRef,
+    SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
@@ -141,6 +141,9 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Issue { .. } => "issue",
         EventKind::AsyncWait => "async-wait",
         EventKind::MatrixFence => "wgmma-fence",
+        EventKind::Spa(SpaEvent::Membar { .. }) => "membar",
+        EventKind::Spa(SpaEvent::InvalidateAll(_)) => "invalidate-all",
+        EventKind::Spa(SpaEvent::InvalidateLine(_)) => "invalidate-line",
         EventKind::Cancel(CancelEvent::Try) => "try-cancel",
         EventKind::Cancel(CancelEvent::Failed) => "cancel-failed",
         EventKind::Tensor(TensorEvent::FenceBefore) => "tcgen05-before",

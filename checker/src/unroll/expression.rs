@@ -8,7 +8,7 @@ use crate::event::{
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
     InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
-    TensorOp, TensorProduct, UnaryOp, Width,
+    SpaOp, TensorOp, TensorProduct, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -377,7 +377,9 @@ impl Unroller<'_> {
                 Some(address) => address,
                 None => return String::new(),
             },
+            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => address,
             InstructionKind::SetMaxRegisters { .. }
+            | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_))
             | InstructionKind::GridDependency(_)
             | InstructionKind::Barrier { .. }
             | InstructionKind::Fence { .. }

@@ -14,6 +14,7 @@
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
 use super::loops::Shape;
+use super::spa::Invalidated;
 use super::{State, UnrollError, Unroller};
 use crate::event::{Blocked, FinalLook, Role, SiteId, TermPool, TermRef, UnknownId, UnknownKind, Wait};
 use fencepost_dsl::vocabulary::{Replication, Sem};
@@ -26,11 +27,17 @@ pub struct LastTry {
     looks: Vec<FinalLook>,
     /// The last mbarrier wait of the try.
     phase: Option<Wait>,
+    /// What the try has invalidated in L1 caches so far.
+    invalidated: Invalidated,
     /// Paths on which a loop inside the try never ends.
     stuck: Vec<TermRef>,
 }
 
 impl LastTry {
+    /// What the try has invalidated in L1 caches so far.
+    pub fn invalidated(&mut self) -> &mut Invalidated {
+        &mut self.invalidated
+    }
     /// Remembers an mbarrier wait of the try.
     pub fn note_phase(&mut self, wait: Wait) {
         self.phase = Some(wait);
@@ -113,7 +120,7 @@ impl Unroller<'_> {
         part: Part,
         strength: Strength,
     ) -> Result<TermRef, UnrollError> {
-        let is_weak = strength.sem == Sem::Weak;
+        let is_weak = strength.sem == Sem::Weak && !self.is_fresh_at_last(element, part, strength);
         let is_multimem = self.kernel.objects[element.0.object].replication == Replication::Multimem;
         let instance = is_multimem.then(|| self.location(element.0));
         let value = if is_weak {

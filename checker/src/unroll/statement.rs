@@ -8,8 +8,8 @@ use super::{State, UnrollError, Unroller};
 use crate::event::{Constraint, EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, Statement,
-    StatementKind,
+    Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, SpaOp,
+    Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem, SyncRestrict};
 
@@ -136,6 +136,7 @@ impl Unroller<'_> {
             | InstructionKind::AliasFence
             | InstructionKind::MbarrierInitFence
             | InstructionKind::ProxyFence(_)
+            | InstructionKind::Spa(SpaOp::Membar { .. })
                 if self.last_try.is_some() =>
             {
                 Ok(())
@@ -197,6 +198,7 @@ impl Unroller<'_> {
                 self.cluster_arrive(state, site, (*sem, *aligned))
             }
             InstructionKind::ClusterWait { aligned } => self.cluster_wait(state, site, *aligned),
+            InstructionKind::Spa(operation) => self.spa(state, frame, site, operation),
             InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
             InstructionKind::ElectSync { leader, predicate, mask } => {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };

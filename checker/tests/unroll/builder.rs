@@ -119,6 +119,7 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         registers: None,
         span: span(),
         placement: None,
+        spa: None,
     }
 }
 

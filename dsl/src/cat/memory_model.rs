@@ -149,6 +149,8 @@ base_names! {
         Reduction = "RED",
         /// Reads whose value lets a waiting thread go on.
         Await = "AWAIT",
+        /// Reads of a try of a spin loop that failed.
+        Spin = "SPIN",
         /// Arrivals at an execution barrier.
         BarrierArrive = "BAR-ARRIVE",
         /// Passages through an execution barrier.
@@ -229,6 +231,20 @@ base_names! {
         TensormapRelease = "TMAP-REL",
         /// `fence.proxy.tensormap::generic.acquire`.
         TensormapAcquire = "TMAP-ACQ",
+        /// `MEMBAR.CTA` of SPA machines, whatever it invalidates.
+        MembarCta = "MEMBAR-CTA",
+        /// `MEMBAR.VC`.
+        MembarChannel = "MEMBAR-VC",
+        /// `MEMBAR.GL`.
+        MembarGlobal = "MEMBAR-GL",
+        /// `MEMBAR.SYS`.
+        MembarSystem = "MEMBAR-SYS",
+        /// What invalidates the data L1: `CCTL.D.IVALL`, and each `MEMBAR` with `.IVALLD` or `.IVALLTD`.
+        InvalidateData = "IVALLD",
+        /// What invalidates the texture L1: `CCTLT.IVALL`, and each `MEMBAR` with `.IVALLT` or `.IVALLTD`.
+        InvalidateTexture = "IVALLT",
+        /// `CCTL.IV`, which accesses the line it invalidates in the sense of `loc`.
+        InvalidateLine = "CCTL-IV",
         /// Strong operations of scope `.cta`.
         Cta = "CTA",
         /// … `.cluster`.
@@ -277,6 +293,12 @@ base_names! {
         SameCta = "scta",
         /// Same cluster.
         SameCluster = "scluster",
+        /// Threads of one SM of an SPA machine.
+        SameSm = "ssm",
+        /// Threads of SMs of one device, and clients on their virtual channel.
+        SameChannel = "svc",
+        /// Threads of SMs and clients of one device.
+        SameDevice = "sgpu",
         /// The same home: the CTA of a thread, and of an operation on shared memory by an asynchronous agent the CTA whose
         /// memory it is; of its other operations the CTA that started it.
         SameHome = "home",

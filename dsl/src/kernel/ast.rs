@@ -208,6 +208,13 @@ pub enum StatementKind {
     View(View),
     /// `final { … }`
     Final(Block),
+    /// `client NAME { … }`
+    Client {
+        /// Which.
+        name: Name,
+        /// What it does.
+        body: Block,
+    },
     /// `let`
     Let {
         /// What is bound.

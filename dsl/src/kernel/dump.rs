@@ -3,8 +3,8 @@
 use super::program::{
     Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
     Expression, ExpressionKind, HostCall, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
-    MultimemOp, Object, Program, ProxyFenceKind, Register, RegisterId, Statement, StatementKind, TensorOp,
-    Width,
+    MultimemOp, Object, Program, ProxyFenceKind, Register, RegisterId, SpaOp, Statement, StatementKind,
+    TensorOp, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -60,6 +60,9 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             if launch.resident && launch.placement.is_none() { " resident" } else { "" },
             launch.registers.map_or_else(String::new, |registers| format!(" registers {registers}"))
         );
+    }
+    for (launch, spa) in kernel.launches.iter().filter_map(|launch| Some((launch, launch.spa?))) {
+        let _ = writeln!(out, "  machine of {} {spa:?}", launch.name);
     }
     for placement in kernel.launches.iter().filter_map(|launch| launch.placement.as_ref()).flatten() {
         let _ = writeln!(out, "    thread gpu {} cta {}", placement.gpu, placement.cta);
@@ -262,6 +265,8 @@ impl Names<'_> {
             InstructionKind::Async(op) => self.asynchronous(op),
             InstructionKind::GridDependency(_) => String::new(),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
+            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
+            InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }

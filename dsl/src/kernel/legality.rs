@@ -18,6 +18,7 @@ pub use asynchronous::{
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
+pub use spa::SpaOpcode;
 
 mod access;
 mod asynchronous;
@@ -27,6 +28,7 @@ mod fence;
 mod mbarrier;
 mod multimem;
 mod proxy;
+mod spa;
 mod texture;
 
 /// A legal opcode.
@@ -105,6 +107,8 @@ pub enum Operation {
         /// `.inc`
         increase: bool,
     },
+    /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
+    Spa(SpaOpcode),
 }
 
 /// A proxy fence before its operands are looked at.
@@ -173,6 +177,9 @@ pub struct Rmw {
 
 /// Checks an opcode against PTX's rules and the target's floors.
 pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
+    if target.spa {
+        return spa::check(opcode);
+    }
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
@@ -195,6 +202,7 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
             asynchronous::check_replace(opcode, target)
         }
         "tensormap" => proxy::check_tensormap(opcode, target),
+        word if spa::is_known(word) => Err(spa::foreign(opcode)),
         _ => Err(unknown(opcode)),
     }
 }

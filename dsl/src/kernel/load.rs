@@ -55,13 +55,13 @@ fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Res
     let header = main.map(|file| Target::from_header(&file.comments)).transpose()?.flatten();
     let mut target = header.unwrap_or_default();
     if let Some(text) = &options.target
-        && !target.set_sm(text)
+        && !target.set(text)
     {
         let message = format!("`{text}` is not an architecture");
         return Err(Diagnostic::new("syntax::target", message, start, "for this file")
-            .with_help("for example `sm_90`"));
+            .with_help("for example `sm_90`, or `spa_50`"));
     }
-    if target.sm < 70 {
+    if target.sm < 70 && !target.spa {
         let message = format!("PTX has a memory model from sm_70 on; the target is sm_{}", target.sm);
         return Err(Diagnostic::new("validate::target", message, start, "for this file")
             .with_help("choose `sm_70` or later")

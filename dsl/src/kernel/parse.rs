@@ -343,6 +343,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Program, "program"),
     (Token::Use, "use"),
     (Token::Launch, "launch"),
+    (Token::Client, "client"),
     (Token::Global, "global"),
     (Token::Shared, "shared"),
     (Token::Param, "param"),

@@ -169,6 +169,7 @@ impl Printer<'_> {
                 self.block("final", block, "");
                 self.join_lines_since(start);
             }
+            StatementKind::Client { name, body } => self.block(&format!("client {}", name.text), body, ""),
             StatementKind::Let { pattern, ty: annotation, value } => {
                 self.line(&format!("let {}{} = {};", names(pattern), ty(annotation), top(value)));
             }

@@ -21,6 +21,7 @@ pub use instruction::{
     AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
 };
 pub use multimem::MultimemOp;
+pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
 };
@@ -29,6 +30,7 @@ mod asynchronous;
 mod host;
 mod instruction;
 mod multimem;
+mod spa;
 mod synchronization;
 
 define_id! {
@@ -172,6 +174,8 @@ pub struct Launch {
     pub span: Span,
     /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
     pub placement: Option<Vec<Placement>>,
+    /// Of a kernel for an SPA machine, where its CTAs run and who takes part besides; such a kernel is no PTX.
+    pub spa: Option<SpaLaunch>,
 }
 
 impl Launch {
@@ -188,6 +192,7 @@ impl Launch {
             registers: None,
             span,
             placement: None,
+            spa: None,
         }
     }
 }
@@ -462,6 +467,8 @@ pub enum Coordinate {
     Gpuid,
     /// Number of devices.
     Ngpuid,
+    /// 0 for a thread of an SM, else which client it is. No PTX register: `client` blocks of SPA kernels are chosen by it.
+    Client,
     /// Thread index in the launch. No PTX register: litmus tests choose each thread's code by it.
     Thread,
 }
@@ -483,6 +490,7 @@ impl Coordinate {
             | Self::Clusterid
             | Self::ClusterCtarank
             | Self::Gpuid
+            | Self::Client
             | Self::Thread => false,
         }
     }

@@ -29,6 +29,7 @@ mod mbarrier;
 mod memory;
 mod multimem;
 mod proxy;
+mod spa;
 mod statement;
 
 /// An error that has been reported already.

@@ -6,6 +6,9 @@ use super::ast::Comment;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 
+/// The machine that is programmed below PTX.
+pub const SPA: &str = "spa_50";
+
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
@@ -15,11 +18,13 @@ pub struct Target {
     pub sm: u16,
     /// Whether instructions are accepted that only the published formal model of PTX 7.5 has.
     pub formal: bool,
+    /// Whether it is no PTX but the machine code of SPA 5.0; then the rest means nothing.
+    pub spa: bool,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { ptx: (9, 4), sm: 90, formal: false }
+        Self { ptx: (9, 4), sm: 90, formal: false, spa: false }
     }
 }
 
@@ -40,6 +45,10 @@ impl Target {
             }
             let understood = match *words {
                 [] => target.formal,
+                [SPA] => {
+                    target.spa = true;
+                    !target.formal
+                }
                 [sm] => target.set_sm(sm),
                 [sm, "ptx", version] => target.set_sm(sm) && target.set_ptx(version),
                 ["ptx", version] => target.set_ptx(version),
@@ -50,9 +59,14 @@ impl Target {
             }
             let message = "this target line is not understood";
             return Err(Diagnostic::new("syntax::target", message, comment.place.0, "target line")
-                .with_help("write it like `//! target sm_90 ptx 8.0`"));
+                .with_help("write it like `//! target sm_90 ptx 8.0`, or `//! target spa_50`"));
         }
         Ok(None)
+    }
+    /// Sets what `--target` names, `sm_90` or `spa_50`; `false` if it is neither.
+    pub fn set(&mut self, text: &str) -> bool {
+        self.spa = text == SPA;
+        self.spa || self.set_sm(text)
     }
     /// Sets the architecture from `sm_90` (a trailing `a` or `f` is ignored); `false` if it is not one.
     pub fn set_sm(&mut self, text: &str) -> bool {

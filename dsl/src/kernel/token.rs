@@ -48,15 +48,24 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
             Token::BracketOpen | Token::Semicolon => {
                 // A fence without its scope is an instruction too, so that it gets the error it deserves.
                 let bare: &[&str] = if token == Token::BracketOpen {
-                    &["ld", "st", "atom", "red", "getctarank"]
+                    &["ld", "st", "atom", "red", "getctarank", "LD", "ST", "TLD", "ATOM", "RED"]
                 } else {
-                    &["fence", "membar"]
+                    &["fence", "membar", "MEMBAR", "CCTL", "CCTLT"]
                 };
                 if let Some((_, last, _)) = tokens.last_mut()
                     && let Token::Identifier(word) = *last
                     && bare.contains(&word)
                 {
                     *last = Token::Opcode(word);
+                }
+                tokens.push((range.start, token, range.end));
+            }
+            Token::Identifier(_) => {
+                // Two names in a row mean nothing else, so `client` is free as a name.
+                if let Some((_, last, _)) = tokens.last_mut()
+                    && *last == Token::Identifier("client")
+                {
+                    *last = Token::Client;
                 }
                 tokens.push((range.start, token, range.end));
             }
@@ -77,7 +86,10 @@ pub enum Token<'t> {
     Comment,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Identifier(&'t str),
-    /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, or `fence` or `membar` before a `;`.
+    /// `client` before a name.
+    Client,
+    /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, or `fence` or `membar` before a
+    /// `;`, and the words of SPA machines like them.
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+")]
     Opcode(&'t str),
     #[regex(r"[0-9][A-Za-z0-9_]*")]

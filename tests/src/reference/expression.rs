@@ -121,6 +121,7 @@ fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
         Coordinate::ClusterNctarank => launch.ctas,
         Coordinate::Gpuid => thread.gpu,
         Coordinate::Ngpuid => launch.gpus,
+        Coordinate::Client => 0,
         Coordinate::Thread => panic!("litmus threads are unsupported by the twin"),
     }
 }

@@ -6,10 +6,11 @@
 
 use super::super::{Explanation, Reason, Subject};
 use crate::event::{
-    AgentId, BarrierEdge, Event, EventGraph, EventId, EventKind, GridEvent, Role, Site, SiteId, TermPool,
+    AgentId, BarrierEdge, Event, EventGraph, EventId, EventKind, GridEvent, Role, Site, SiteId, SpaEvent,
+    TermPool,
 };
 use fencepost_dsl::kernel::program::AsyncSpace;
-use fencepost_dsl::vocabulary::Proxy;
+use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeSet;
 
 /// An added instruction.
@@ -21,12 +22,18 @@ pub struct Insertion {
     pub is_after: bool,
     /// What is added.
     pub text: String,
-    what: Added,
+    /// What that is.
+    pub what: Added,
 }
 
+/// What can be added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Added {
+pub enum Added {
+    /// `fence.proxy.async`
     Fence(AsyncSpace),
+    /// `MEMBAR`
+    Membar(MembarLevel),
+    /// `griddepcontrol.wait`
     Wait,
 }
 
@@ -124,6 +131,9 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
             position,
             kind: match insertion.what {
                 Added::Fence(space) => EventKind::AsyncFence(space),
+                Added::Membar(level) => {
+                    EventKind::Spa(SpaEvent::Membar { level, invalidation: Invalidation::default() })
+                }
                 Added::Wait => EventKind::Grid(GridEvent::Wait),
             },
             site: Some(site),

@@ -1,6 +1,6 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId};
+use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp};
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
 
@@ -154,6 +154,8 @@ pub enum InstructionKind {
         /// Registers per thread: 24 to 256, a multiple of 8.
         count: u32,
     },
+    /// `MEMBAR` and cache control of SPA machines (§7).
+    Spa(SpaOp),
 }
 
 /// Which form of `griddepcontrol`.

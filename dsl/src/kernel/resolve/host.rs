@@ -35,6 +35,14 @@ pub(super) struct Parts {
 impl Checker {
     /// Resolves a program.
     pub(super) fn resolve_program(&mut self, program: &ast::Kernel, parts: &Parts) -> Kernel {
+        if self.target.spa {
+            let message = format!("`{}` is a program, and this file is for SPA 5.0", program.name.text);
+            let error =
+                Diagnostic::new("unsupported::spa-program", message, program.name.place.0, "not a kernel");
+            let help =
+                "write a kernel with `client host { … }`; several kernels in a row are not checked there";
+            self.report(error.with_help(help));
+        }
         let mut body = Body::new(self, None);
         body.in_program = true;
         let mut parameters = Vec::new();

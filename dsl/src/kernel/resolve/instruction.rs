@@ -92,6 +92,7 @@ impl Body<'_> {
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
             Operation::Move => self.resolve_move(&site)?,
             Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
+            Operation::Spa(opcode) => self.resolve_spa(&site, opcode)?,
             Operation::GridDependency(action) => {
                 let text = match action {
                     GridDependency::LaunchDependents => "griddepcontrol.launch_dependents",
@@ -173,6 +174,9 @@ impl Body<'_> {
             && ty.width != width
         {
             let name = &memory.name.text;
+            if self.checker.target.spa {
+                return Err(self.spa_width(site, name, (&address, width), (ty, span)));
+            }
             let message = format!("`{name}` has elements of {width} bits, `.{ty}` accesses {}", ty.width);
             let error =
                 Diagnostic::new("validate::type-mismatch", message, span, format!("{} bits", ty.width))
@@ -421,6 +425,9 @@ impl Body<'_> {
         op: &str,
         default_kind: char,
     ) -> String {
+        if self.checker.target.spa {
+            return self.spa_text(site, access, width, op);
+        }
         let mut text = site.opcode.mnemonic.to_owned();
         if let ("multimem", Some(verb)) = (site.opcode.mnemonic, site.opcode.modifiers.first()) {
             text += &format!(".{}", verb.text);

@@ -2,10 +2,11 @@
 
 use super::super::ast::{self, Initial, ItemKind, StatementKind as Ast};
 use super::super::program::{
-    ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, Storage, Tensor,
-    Width,
+    ElementKind, FinalCondition, FinalKind, InitialBytes, Kernel, Launch, Object, Parameter, SpaLaunch,
+    Storage, Tensor, Width,
 };
 use super::body::{Binding, Body, Mutability};
+use super::spa;
 use super::{Checker, Common, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
@@ -64,6 +65,7 @@ impl Checker {
         }
         let mut launches: Vec<Launch> = Vec::new();
         let mut finals = Vec::new();
+        let mut clients = Vec::new();
         body.scopes.push(BTreeMap::new());
         for statement in &kernel.body.statements {
             let span = statement.place.0;
@@ -83,15 +85,21 @@ impl Checker {
                         body.bind(&view.name, Binding::Bad);
                     }
                 }
+                Ast::Client { name, body: block } => {
+                    clients.extend(body.resolve_client(name, block, span));
+                }
                 Ast::Final(block) => body.resolve_final(block, &mut finals),
                 _ => body.resolve_statement(statement),
             }
         }
         let span = kernel.name.place.0;
         if launches.is_empty() {
-            launches.push(Launch::single("default", span));
+            let spa = body.checker.target.spa.then(|| SpaLaunch::apart(1));
+            launches.push(Launch { spa, resident: spa.is_some(), ..Launch::single("default", span) });
         }
-        let Body { objects, storages, registers, out, .. } = body;
+        let statements = std::mem::take(&mut body.out);
+        let statements = body.divide_among_clients(statements, clients, &launches, span);
+        let Body { objects, storages, registers, .. } = body;
         let n_common = self.common.storages.len();
         self.common.n_aliases.extend(n_aliases.into_iter().filter(|(storage, _)| storage.index() < n_common));
         Kernel {
@@ -103,7 +111,7 @@ impl Checker {
             objects,
             storages,
             registers,
-            body: out,
+            body: statements,
             tasks: IndexVec::new(),
             finals,
             condition: None,
@@ -170,6 +178,7 @@ impl Body<'_> {
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
         let mut residency: Option<(bool, Span)> = None;
+        let mut spa_fields = spa::LaunchFields::default();
         let mut registers: Option<(u32, Span)> = None;
         for (field, value) in fields {
             let place = field.place.0;
@@ -178,6 +187,9 @@ impl Body<'_> {
                     return Err(self.report(super::body::duplicate_name(RESIDENT, place, first)));
                 }
                 residency = Some((self.resolve_resident(value)?, place));
+                continue;
+            }
+            if self.checker.spa_field(&mut spa_fields, field, value)? {
                 continue;
             }
             if field.text == REGISTERS {
@@ -230,8 +242,16 @@ impl Body<'_> {
         if let Err(error) = checked {
             return Err(self.report(error));
         }
+        if let (true, Some((_, place))) = (self.checker.target.spa, sizes[1]) {
+            let message = "these machines have no clusters";
+            let error = Diagnostic::new("validate::launch-dimension", message, place, "not for `spa_50`");
+            return Err(
+                self.report(error.with_help("say how many `ctas` there are, and on how many `sms` they run"))
+            );
+        }
         // All products are below the limits checked above, so each factor is.
         let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+        let ctas_per_gpu = small(ctas);
         Ok(Launch {
             name: text.to_owned(),
             gpus: small(gpus),
@@ -239,10 +259,12 @@ impl Body<'_> {
             ctas: small(ctas),
             warps: small(warps),
             lanes: small(lanes),
-            resident,
+            // Who waits for whom is not what these kernels are checked for: all of them run.
+            resident: resident || self.checker.target.spa,
             registers: registers.map(|(registers, _)| registers),
             span,
             placement: None,
+            spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
         })
     }
 
@@ -312,6 +334,7 @@ impl Body<'_> {
         n_aliases: &mut BTreeMap<super::super::program::StorageId, u32>,
     ) -> Resolved<()> {
         let space = object.space;
+        self.check_spa_object(object)?;
         let (width, element) = self.checker.parse_element(&object.ty)?;
         if element == ElementKind::Mbarrier {
             self.check_mbarrier_object(object, space)?;

@@ -74,7 +74,7 @@ impl Body<'_> {
             Ast::Error => {}
             Ast::Return(_) => self.misplaced(span, "`return` can only be the last statement of a function"),
             Ast::Host(_) => self.misplaced(span, "only a program calls the host's API"),
-            Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) => {
+            Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) | Ast::Client { .. } => {
                 self.misplaced(span, "this belongs to the kernel itself, not into a block or function");
             }
         }
@@ -84,7 +84,7 @@ impl Body<'_> {
         self.report(Diagnostic::new("resolve::misplaced-statement", message, span, "not here"));
     }
 
-    fn resolve_block(&mut self, block: &ast::Block) -> Vec<Statement> {
+    pub(super) fn resolve_block(&mut self, block: &ast::Block) -> Vec<Statement> {
         let (statements, ()) = self.collect(|body| {
             body.scoped(|body| {
                 for statement in &block.statements {
