@@ -9,18 +9,22 @@
 pub mod cell;
 pub mod graph;
 pub mod hierarchy;
+pub mod kind;
 mod multimem;
 pub mod spa;
 pub mod support;
 pub mod term;
 
 pub use graph::{
-    Access, AtomicClass, BarrierEdge, Blocked, CancelEvent, ConditionGoal, Constraint, Event, EventGraph,
-    EventKind, FinalGoal, FinalLook, GridEvent, Location, LoopCut, Mbarrier, MbarrierEvent, MbarrierRole,
-    Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation, Reachable, RestrictedFence,
-    Role, Site, TensorEvent, Wait,
+    BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, FinalGoal, FinalLook, Location,
+    LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
+    Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};
+pub use kind::{
+    Access, AtomicClass, CancelEvent, EventKind, GridEvent, MbarrierEvent, MbarrierRole, RestrictedFence,
+    TensorEvent,
+};
 pub use spa::SpaEvent;
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 

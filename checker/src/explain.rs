@@ -10,6 +10,7 @@ pub mod lifetime;
 pub mod proxy;
 pub mod race;
 pub mod reading;
+pub mod reason;
 pub mod repair;
 pub mod spa;
 pub mod tensor_memory;
@@ -24,8 +25,9 @@ use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
 use std::collections::BTreeSet;
 
-pub use chain::{Chain, Nearby, Reason, Step, StepKind};
+pub use chain::{Chain, Step, StepKind};
 pub use reading::Reading;
+pub use reason::{Nearby, Reason};
 pub use repair::{Change, Repair};
 pub use spa::{OUT_OF_ORDER, SpaReason, Useless};
 

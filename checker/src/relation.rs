@@ -10,6 +10,7 @@ pub mod execution;
 pub mod machine;
 pub mod overlap;
 pub mod tighten;
+mod together;
 pub mod window;
 
 use crate::bits::{BitMatrix, EventSet};

@@ -9,6 +9,7 @@ pub mod json;
 mod lifetime;
 mod multimem;
 mod operation;
+mod reason;
 mod spa;
 pub mod summary;
 mod tensor_memory;

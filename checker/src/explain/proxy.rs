@@ -2,7 +2,8 @@
 //!
 //! The path is looked up in the model file as `base-causality`; for a model without it only the proxies are named.
 
-use super::chain::{Reason, definition};
+use super::chain::definition;
+use super::reason::Reason;
 use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};

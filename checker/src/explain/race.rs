@@ -1,7 +1,8 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
-use super::chain::{Chain, Links, Reason, StepKind, scope_gap};
+use super::chain::{Chain, Links, StepKind, scope_gap};
 use super::reading::MULTIMEM_IS_NO_ALIAS;
+use super::reason::Reason;
 use super::{Explanation, Subject, bare, proxy};
 use crate::event::{Access, EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
 use crate::verdict::Property;

@@ -4,7 +4,8 @@
 //! operation. What comes first in that row and is not there is told. The name `fence-order` is looked up in the
 //! model file.
 
-use super::chain::{Reason, TensorLink, definition};
+use super::chain::definition;
+use super::reason::{Reason, TensorLink};
 use super::{Explanation, Subject, bare};
 use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind, TensorEvent};

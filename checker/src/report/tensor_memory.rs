@@ -2,7 +2,7 @@
 
 use super::wording::Words;
 use crate::event::EventId;
-use crate::explain::chain::TensorLink;
+use crate::explain::reason::TensorLink;
 
 impl Words<'_> {
     /// Which link between two operations on tensor memory is missing.

@@ -25,6 +25,7 @@ mod expression;
 mod host;
 mod instruction;
 mod kernel;
+mod launch;
 mod mbarrier;
 mod memory;
 mod multimem;

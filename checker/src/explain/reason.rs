@@ -1,0 +1,292 @@
+//! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
+
+use super::spa::SpaReason;
+use crate::event::{AgentId, EventId, GridId};
+use fencepost_dsl::vocabulary::{Proxy, Scope};
+
+/// A fence that looks as if it should do the job, and does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nearby {
+    /// It comes before the accesses it should release (or before the read it should acquire from).
+    TooEarly(EventId),
+    /// It comes after the write it should precede (or after the access it should protect).
+    TooLate(EventId),
+    /// Another thread executes it.
+    OtherThread(EventId),
+}
+
+impl Nearby {
+    /// The fence.
+    pub fn event(self) -> EventId {
+        match self {
+            Self::TooEarly(event) | Self::TooLate(event) | Self::OtherThread(event) => event,
+        }
+    }
+}
+
+/// What is missing between two operations on tensor memory; later ones are nearer to an order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum TensorLink {
+    /// Nothing says that the first has ended.
+    End,
+    /// Its thread knows, but nothing leads from there to the second.
+    EndUnused,
+    /// Its thread knows, and does not fence.
+    FenceBefore,
+    /// Nothing leads on from the fence, or the commit.
+    Execution,
+    /// The thread of the second does not fence.
+    FenceAfter,
+}
+
+/// Why a pair is not ordered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// An access that passes a value on is weak.
+    WeakLink {
+        /// The weak access.
+        event: EventId,
+        /// The other end of the link.
+        other: EventId,
+    },
+    /// An operation's scope does not hold the other's thread.
+    OutOfScope {
+        /// The operation.
+        event: EventId,
+        /// The other.
+        other: EventId,
+        /// The thread that is not in scope.
+        thread: AgentId,
+        /// The narrowest scope that would do.
+        needed: Scope,
+    },
+    /// Write and read of a link cover different bytes or go through different virtual addresses.
+    PartialLink {
+        /// The write.
+        write: EventId,
+        /// The read.
+        read: EventId,
+    },
+    /// Nothing releases what came before the write of a link.
+    NoRelease {
+        /// The write.
+        write: EventId,
+        /// What is to be released.
+        after: EventId,
+        /// A fence that does not help.
+        nearby: Option<Nearby>,
+    },
+    /// Nothing acquires between the read of a link and what comes after it.
+    NoAcquire {
+        /// The read.
+        read: EventId,
+        /// What is to be protected.
+        before: EventId,
+        /// A fence that does not help.
+        nearby: Option<Nearby>,
+    },
+    /// The fence of a link is restricted to operations of which the racing accesses are none.
+    NotCovered {
+        /// The fence.
+        fence: EventId,
+        /// What it would have to cover.
+        access: EventId,
+    },
+    /// The read of a link is part of a reduction.
+    ReductionNeverAcquires {
+        /// The read.
+        read: EventId,
+    },
+    /// No value and no barrier leads from one thread to the other.
+    NothingObserved {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// One of the racing accesses is weak, the other strong.
+    WeakEnd {
+        /// The weak one.
+        event: EventId,
+        /// The strong one.
+        other: EventId,
+    },
+    /// The racing accesses have different sizes.
+    MixedSize {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Ordered, but through different virtual addresses without an alias fence on the way.
+    AliasWithoutFence {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Both are strong, but go through different virtual addresses.
+    StrongAliases {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// Ordered, but no fence of an access's proxy lies on the way in that access's CTA.
+    MissingProxyFence {
+        /// The access.
+        event: EventId,
+        /// The other one.
+        other: EventId,
+        /// Its proxy, not the generic one.
+        proxy: Proxy,
+        /// A fence of that proxy on the way, in another CTA.
+        elsewhere: Option<EventId>,
+    },
+    /// Ordered, and the fences of both proxies are there, but not that of the first before that of the second.
+    ProxyFencesOutOfOrder {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+    /// An access of an asynchronous operation, and nothing tells whoever makes the other one that the operation is done.
+    NotCompleted {
+        /// The access of the operation.
+        event: EventId,
+        /// The other one.
+        other: EventId,
+        /// An instruction by which some thread knows that the operation is done.
+        known: Option<EventId>,
+    },
+    /// A register access of the thread that starts a matrix operation, behind the last `wgmma.fence` before it.
+    MatrixFenceTooEarly {
+        /// The access of the thread.
+        access: EventId,
+        /// That of the operation.
+        operation: EventId,
+        /// The instruction that starts the operation.
+        issue: EventId,
+        /// The last fence.
+        fence: EventId,
+    },
+    /// The only way from (1) to (2) leads through an asynchronous operation, which carries nothing but its own accesses.
+    NotCarried {
+        /// An access of the operation.
+        operation: EventId,
+        /// What it would have to carry.
+        access: EventId,
+    },
+    /// A tensor map is written in the generic proxy and read by a tensor copy, and the halves of its fence do not meet.
+    TensormapNotPublished {
+        /// The write.
+        write: EventId,
+        /// The read.
+        read: EventId,
+        /// Whether the writing thread releases it afterwards.
+        is_released: bool,
+        /// Whether the copying thread acquires it before.
+        is_acquired: bool,
+    },
+    /// Accesses of tensor memory, and what is missing in the row of links that would order them.
+    TensorOrder {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+        /// The first missing link.
+        missing: TensorLink,
+        /// Where the end of the operation of (1) is known.
+        known: Option<EventId>,
+    },
+    /// Out of order on an SPA machine.
+    Spa(SpaReason),
+    /// The grid of the one was launched to overlap with that of the other, and does not wait for its end.
+    Overlapping {
+        /// In the grid that was launched first.
+        first: EventId,
+        /// In the one that may overlap with it.
+        second: EventId,
+        /// A `griddepcontrol.wait` of the grid of the second that does not help.
+        wait: Option<EventId>,
+        /// A `griddepcontrol.launch_dependents` after (1) in its thread.
+        trigger: Option<EventId>,
+        /// A grid in between that overlaps with that of the first and does not wait for it.
+        through: Option<GridId>,
+    },
+    /// Strong, or synchronizing, if only both went through one proxy.
+    DifferentProxies {
+        /// (1)
+        earlier: EventId,
+        /// (2)
+        later: EventId,
+    },
+}
+
+impl Reason {
+    /// The rules it rests on.
+    pub fn rules(&self) -> &'static [&'static str] {
+        match self {
+            Self::WeakLink { .. } => &["MM-36", "MM-18"],
+            Self::OutOfScope { .. } | Self::PartialLink { .. } => &["MM-18"],
+            Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
+            Self::NotCovered { .. } => &["FN-27"],
+            Self::ReductionNeverAcquires { .. } => &["MM-24"],
+            Self::NothingObserved { .. } => &["MM-40"],
+            Self::WeakEnd { .. } => &["MM-18"],
+            Self::MixedSize { .. } => &["MM-20"],
+            Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
+            Self::StrongAliases { .. } => &["MM-18", "MM-6"],
+            Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
+            Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::Overlapping { .. } => &["AS-40", "MM-39"],
+            Self::TensorOrder { .. } => &["AS-31", "AS-32"],
+            Self::Spa(reason) => reason.rules(),
+            Self::NotCompleted { .. } => &["AS-2"],
+            Self::MatrixFenceTooEarly { .. } => &["AS-25"],
+            Self::NotCarried { .. } => &["MM-30"],
+            Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
+        }
+    }
+
+    /// The events it names.
+    pub fn events(&self) -> Vec<EventId> {
+        match *self {
+            Self::WeakLink { event, other }
+            | Self::OutOfScope { event, other, .. }
+            | Self::WeakEnd { event, other } => vec![event, other],
+            Self::PartialLink { write, read } | Self::TensormapNotPublished { write, read, .. } => {
+                vec![write, read]
+            }
+            Self::NoRelease { write, after, nearby } => {
+                [write, after].into_iter().chain(nearby.map(Nearby::event)).collect()
+            }
+            Self::NoAcquire { read, before, nearby } => {
+                [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
+            }
+            Self::NotCovered { fence, access } => vec![fence, access],
+            Self::ReductionNeverAcquires { read } => vec![read],
+            Self::Spa(reason) => reason.events(),
+            Self::TensorOrder { earlier, later, known, .. } => {
+                [earlier, later].into_iter().chain(known).collect()
+            }
+            Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
+            Self::MatrixFenceTooEarly { access, operation, issue, fence } => {
+                vec![access, operation, issue, fence]
+            }
+            Self::NotCarried { operation, access } => vec![operation, access],
+            Self::Overlapping { first, second, wait, trigger, .. } => {
+                [first, second].into_iter().chain(wait).chain(trigger).collect()
+            }
+            Self::MissingProxyFence { event, other, elsewhere, .. } => {
+                [event, other].into_iter().chain(elsewhere).collect()
+            }
+            Self::NothingObserved { earlier, later }
+            | Self::MixedSize { earlier, later }
+            | Self::ProxyFencesOutOfOrder { earlier, later }
+            | Self::DifferentProxies { earlier, later }
+            | Self::StrongAliases { earlier, later }
+            | Self::AliasWithoutFence { earlier, later } => vec![earlier, later],
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Sentences that say why: one for each reason, value read and open question of a finding.
+
+use super::wording::{Words, number};
+use crate::event::{EventId, EventKind, GridEvent, GridId, MbarrierEvent, MbarrierRole, UnknownKind};
+use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
+use fencepost_dsl::vocabulary::{Proxy, Sem};
+
+impl Words<'_> {
+    /// Why, one sentence per reason.
+    pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
+        let mut sentences = match &explanation.subject {
+            Subject::Deadlock { roles, absent } => {
+                let mut sentences: Vec<String> =
+                    roles.iter().map(|role| self.blocked(role, !absent.is_empty())).collect();
+                sentences.extend(self.absence(absent));
+                sentences
+            }
+            Subject::Lifetime { access, owner, ended, .. } => vec![self.why_outside(*access, *owner, *ended)],
+            _ => Vec::new(),
+        };
+        sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
+        sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
+        let who = if self.graph().hierarchy.launch().spa.is_some() { "the document" } else { "PTX" };
+        sentences.extend(explanation.readings.iter().map(|reading| {
+            format!(
+                "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
+                reading.rule, reading.what, reading.variant
+            )
+        }));
+        let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
+        if is_unexplained {
+            sentences.push(self.unordered(explanation).to_owned());
+        }
+        sentences
+    }
+
+    /// When nothing more particular can be said.
+    fn unordered(&self, explanation: &Explanation) -> &'static str {
+        let Subject::Race { earlier, later } = explanation.subject else { return "" };
+        let is_weak = |event: EventId| {
+            self.graph().events[event].kind.access().is_some_and(|access| access.sem == Sem::Weak)
+        };
+        if is_weak(earlier) && is_weak(later) {
+            "both accesses are weak: weak accesses never synchronize, and nothing else orders them"
+        } else {
+            "the model orders the two accesses in neither direction"
+        }
+    }
+
+    fn read(&self, fact: &ReadFact) -> String {
+        let value = number(fact.value);
+        if fact.source == Some(fact.read) {
+            return format!(
+                "the last write of {} is {} by {}: {value}",
+                self.object_instance(fact.read).unwrap_or_default(),
+                self.quoted(fact.read),
+                self.thread(fact.read)
+            );
+        }
+        let from = match fact.source {
+            Some(source) if self.graph().events[source].agent.is_none() => self.initial(source),
+            Some(source) => format!("written by {} at {}", self.thread(source), self.quoted(source)),
+            None => "of unknown origin".to_owned(),
+        };
+        let missed = fact.missed.map_or_else(String::new, |write| {
+            format!(
+                "; {} by {} also happens, but is not ordered before it",
+                self.quoted(write),
+                self.thread(write)
+            )
+        });
+        let half = self.half(fact.read).map_or_else(String::new, |half| format!(" in the {half} 8 bytes"));
+        format!(
+            "{} of {} returns {value}{half}, {from}{missed}",
+            self.quoted(fact.read),
+            self.thread(fact.read)
+        )
+    }
+
+    /// Which half of its 16 bytes a weak access is about: such accesses are made of two (A-3).
+    fn half(&self, event: EventId) -> Option<&'static str> {
+        let of = &self.graph().events[event];
+        let access = of.kind.access().filter(|access| access.width_bytes == 8)?;
+        let text = &self.graph().sites[of.site?].text;
+        let is_half = text.split('.').any(|part| part == "b128");
+        let offset = self.witness.values[access.offset];
+        is_half.then_some(if offset.is_multiple_of(16) { "lower" } else { "upper" })
+    }
+
+    /// What an initial write gives.
+    fn initial(&self, write: EventId) -> String {
+        let is_unknown = self.graph().events[write].kind.access().is_some_and(|access| {
+            matches!(self.graph().terms.kind(access.value), crate::event::TermKind::Unknown(unknown)
+                if matches!(self.graph().terms.unknown(*unknown).kind, UnknownKind::Initial { .. }))
+        });
+        if is_unknown { "its initial value, which is unknown".into() } else { "its initial value".into() }
+    }
+
+    pub(super) fn end(&self, event: EventId, explanation: &Explanation) -> String {
+        match explanation.subject {
+            Subject::Race { earlier, .. } if event == earlier => "(1)".to_owned(),
+            Subject::Race { later, .. } if event == later => "(2)".to_owned(),
+            _ => self.quoted(event),
+        }
+    }
+
+    fn reason(&self, reason: &Reason, explanation: &Explanation) -> String {
+        match reason {
+            Reason::WeakLink { event, other } => format!(
+                "{} is weak: {} with {}, but a weak access never synchronizes",
+                self.end(*event, explanation),
+                if self.verb(*event) == "reads" { "it shares a value" } else { "its value is shared" },
+                self.end(*other, explanation),
+            ),
+            Reason::OutOfScope { event, other, thread, needed } => {
+                let scope = crate::explain::chain::scope_of(self.graph(), *event)
+                    .map_or_else(String::new, |scope| format!(" `.{scope}`"));
+                format!(
+                    "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` or wider holds both",
+                    self.named(*event, explanation),
+                    self.agent(*thread),
+                    self.named(*other, explanation),
+                )
+            }
+            Reason::PartialLink { write, read } => {
+                let (first, second) = (self.end(*write, explanation), self.end(*read, explanation));
+                match self.different_addresses((*write, &first), (*read, &second)) {
+                    Some(addresses) => format!("{addresses}, so they do not synchronize"),
+                    None => {
+                        format!("{first} and {second} share bytes but not size and address, so they do not synchronize")
+                    }
+                }
+            }
+            Reason::NoRelease { write, after, nearby } => format!(
+                "{} passes the signal on, but nothing before it releases {}: a release pattern is a release write, or a \
+                 release fence and then a strong write, both in {}{}",
+                self.end(*write, explanation),
+                self.released(*after, explanation),
+                self.thread(*write),
+                nearby.map_or_else(String::new, |nearby| self.nearby(
+                    nearby,
+                    "that write",
+                    "what it should release"
+                )),
+            ),
+            Reason::NoAcquire { read, before, nearby } => format!(
+                "{} sees the signal, but nothing acquires between it and {}: an acquire pattern is an acquire read, or a \
+                 strong read and then an acquire fence, both in {}{}",
+                self.end(*read, explanation),
+                self.end(*before, explanation),
+                self.thread(*read),
+                nearby.map_or_else(String::new, |nearby| self.nearby(
+                    nearby,
+                    "what it should protect",
+                    "that read"
+                )),
+            ),
+            Reason::NotCovered { fence, access } => self.not_covered(*fence, *access, explanation),
+            Reason::ReductionNeverAcquires { read } => format!(
+                "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
+                self.end(*read, explanation)
+            ),
+            Reason::NothingObserved { earlier, later } => {
+                let (before, after) = (self.grid(*earlier), self.grid(*later));
+                let launches = if before == after {
+                    ""
+                } else {
+                    ", nor do launches, events or `synchronize` put the one after the other"
+                };
+                format!(
+                    "no value read and no barrier passed leads from {} after (1) to {} before (2){launches}",
+                    self.thread(*earlier),
+                    self.thread(*later)
+                )
+            }
+            Reason::WeakEnd { event, other } => format!(
+                "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",
+                self.end(*event, explanation),
+                self.end(*other, explanation)
+            ),
+            Reason::MixedSize { earlier, later } => format!(
+                "the accesses have {} and {} bytes: accesses of different size are never atomic to each other, and the \
+                 memory model promises nothing about a program that has such a race",
+                self.width(*earlier),
+                self.width(*later)
+            ),
+            Reason::MissingProxyFence { event, proxy, elsewhere, .. } => {
+                let end = self.end(*event, explanation);
+                let elsewhere = elsewhere.map_or_else(String::new, |fence| {
+                    format!(", and {} of {} is in another one", self.quoted(fence), self.thread(fence))
+                });
+                format!(
+                    "(1) comes before (2), but {end} goes through the {proxy} proxy, and no `fence.proxy.{proxy}` lies \
+                     between them in the CTA of {end}{elsewhere}"
+                )
+            }
+            Reason::Spa(reason) => self.spa_reason(*reason),
+            Reason::TensorOrder { earlier, later, missing, known } => {
+                self.tensor_order(*earlier, *later, *missing, *known)
+            }
+            Reason::NotCompleted { event, other, known } => self.not_completed(*event, *other, *known, explanation),
+            Reason::MatrixFenceTooEarly { access, issue, fence, .. } => self.fence_too_early(*access, *issue, *fence),
+            Reason::NotCarried { operation, access } => format!(
+                "the only way between the two leads through {} (started by {}): whoever waits for it knows that its own \
+                 accesses are over, and nothing of what {} did before it",
+                self.thread(*operation),
+                self.quoted(*operation),
+                self.thread(*access),
+            ),
+            Reason::TensormapNotPublished { write, read, is_released, is_acquired } => {
+                let missing = match (is_released, is_acquired) {
+                    (false, false) => "neither is there",
+                    (false, true) => "the release is missing",
+                    (true, false) => "the acquire is missing",
+                    (true, true) => "both are there, but nothing leads from the release to the acquire, or (1) comes later",
+                };
+                format!(
+                    "{} reads the tensor map through a proxy of its own: {} must execute \
+                     `fence.proxy.tensormap::generic.release` after (1), and then the thread that starts the copy \
+                     `fence.proxy.tensormap::generic.acquire` before (2): {missing}; and the map must stay as it is until \
+                     the copy is done",
+                    self.thread(*read),
+                    self.thread(*write),
+                )
+            }
+            Reason::ProxyFencesOutOfOrder { .. } => {
+                "(1) comes before (2), and the fences of both proxies lie between them, but the fence of the proxy of (1) \
+                 must come first, then `fence.proxy.alias` if the addresses differ, then the fence of the proxy of (2)"
+                    .to_owned()
+            }
+            Reason::Overlapping { .. } => self.overlapping(reason),
+            Reason::DifferentProxies { earlier, later } => format!(
+                "(1) goes through the {} proxy and (2) through the {} proxy: accesses synchronize with and exclude each \
+                 other only within one proxy",
+                self.proxy(*earlier),
+                self.proxy(*later)
+            ),
+            Reason::StrongAliases { earlier, later } => format!(
+                "both are strong, but {}: such accesses never synchronize with or exclude each other, and \
+                 `fence.proxy.alias` only helps where something else orders them",
+                self.aliases(*earlier, *later)
+            ),
+            Reason::AliasWithoutFence { earlier, later } => format!(
+                "(1) comes before (2), but {}, and no `fence.proxy.alias` lies between them",
+                self.aliases(*earlier, *later)
+            ),
+        }
+    }
+
+    /// Why nothing orders a grid with one that may overlap with it.
+    fn overlapping(&self, reason: &Reason) -> String {
+        let Reason::Overlapping { first, second, wait, trigger, through } = reason else {
+            return String::new();
+        };
+        let name = |grid: Option<GridId>| {
+            grid.and_then(|grid| self.graph().hierarchy.grids()[grid].name.clone()).unwrap_or_default()
+        };
+        let (before, after) = (name(self.grid(*first)), name(self.grid(*second)));
+        if let Some(through) = through {
+            let through = name(Some(*through));
+            return format!(
+                "{through} is launched with programmatic serialization after {before} and does not wait for it, so that \
+                 {through} has ended says nothing of {before}: {after}, which comes after {through}, may run beside \
+                 {before}; let {through} execute `griddepcontrol.wait`"
+            );
+        }
+        let start = match trigger.and_then(|trigger| self.span(trigger)) {
+            Some(span) => format!(
+                "once every CTA of {before} has executed `griddepcontrol.launch_dependents` ({}), which releases nothing",
+                self.line(span)
+            ),
+            None => format!("before the memory operations of {before} are known to be done"),
+        };
+        let missing = match wait {
+            Some(wait) if self.thread(*wait) == self.thread(*second) => {
+                format!("that of {} comes only after (2)", self.thread(*wait))
+            }
+            Some(wait) => format!(
+                "{} executes none before (2): that of {} is known only to threads that synchronize with it",
+                self.thread(*second),
+                self.thread(*wait)
+            ),
+            None => format!("no thread of {after} executes it"),
+        };
+        format!(
+            "{after} is launched with programmatic serialization after {before}, so it may start {start}; only \
+             `griddepcontrol.wait` waits for the end of {before}, and {missing}"
+        )
+    }
+
+    fn grid(&self, event: EventId) -> Option<GridId> {
+        self.graph().events[event].agent.map(|agent| self.graph().hierarchy.grid_of(agent))
+    }
+
+    fn proxy(&self, event: EventId) -> Proxy {
+        self.graph().events[event].kind.access().map_or(Proxy::Generic, |access| access.proxy)
+    }
+
+    /// What a release must cover: an access of the thread, or all that came to it through another thread.
+    fn released(&self, event: EventId, explanation: &Explanation) -> String {
+        match &self.graph().events[event].kind {
+            EventKind::BarrierWait
+            | EventKind::ClusterWait
+            | EventKind::AsyncWait
+            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize)
+            | EventKind::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. }) => {
+                format!("what came to that thread through {}", self.quoted(event))
+            }
+            EventKind::Init(_)
+            | EventKind::CtaStart(_)
+            | EventKind::CtaExit(_)
+            | EventKind::Grid(_)
+            | EventKind::Read(_)
+            | EventKind::Write(_)
+            | EventKind::Fence { .. }
+            | EventKind::ProxyFence(_)
+            | EventKind::AsyncFence(_)
+            | EventKind::MatrixFence
+            | EventKind::Cancel(_)
+            | EventKind::Tensor(_)
+            | EventKind::Spa(_)
+            | EventKind::Issue { .. }
+            | EventKind::RestrictedFence(_)
+            | EventKind::ClusterArrive { .. }
+            | EventKind::Mbarrier(_)
+            | EventKind::BarrierArrive => self.end(event, explanation),
+        }
+    }
+
+    fn named(&self, event: EventId, explanation: &Explanation) -> String {
+        match explanation.subject {
+            Subject::Race { earlier, later } if event == earlier || event == later => {
+                format!("{} `{}`", self.end(event, explanation), self.instruction(event))
+            }
+            _ => self.quoted(event),
+        }
+    }
+
+    fn nearby(&self, nearby: Nearby, late: &str, early: &str) -> String {
+        let fence = self.quoted(nearby.event());
+        match nearby {
+            Nearby::TooLate(_) => format!("; {fence} comes after {late}"),
+            Nearby::TooEarly(_) => format!("; {fence} comes before {early}"),
+            Nearby::OtherThread(event) => {
+                format!(
+                    "; {fence} is executed by {}, and a fence covers only later writes of its own thread",
+                    self.thread(event)
+                )
+            }
+        }
+    }
+
+    fn width(&self, event: EventId) -> u32 {
+        self.graph().events[event].kind.access().map_or(0, |access| access.width_bytes)
+    }
+}
