@@ -505,3 +505,32 @@ fn what_the_host_cannot_do_is_refused() {
         }
     }
 }
+
+#[test]
+fn tensor_memory_is_allocated_anew_by_each_launch() {
+    let text = "//! target sm_100 ptx 9.4
+kernel unused { tmem spare: u32; }
+kernel multiply {
+    shared a: b128 = 1;
+    shared b: b128 = 1;
+    shared slot: u32;
+    tmem acc: u32;
+    shared done: mbarrier;
+    mbarrier.init.shared::cta.b64 [done], 1;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    tcgen05.mma.cta_group::1.kind::f16 [acc], [a], [b];
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [done], 0;
+    FREE
+}
+program p { stream s; launch multiply on s; launch multiply on s; }";
+    let free = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 [acc], 32;";
+    let model = model(&[]);
+    for (freed, expected) in [(free, None), ("", Some("async::tensor-memory-kept"))] {
+        let found = outcomes(&text.replace("FREE", freed), &model, &config(Treatment::DEFAULT));
+        let outcome = found.last().expect("the program");
+        let codes: BTreeSet<&str> =
+            outcome.findings.iter().map(|finding| explain(&outcome.graph, &model, finding).code).collect();
+        assert_eq!(codes.first().copied(), expected, "{codes:?}");
+    }
+}

@@ -19,7 +19,7 @@ pub mod wording;
 use crate::explain::Explanation;
 use crate::verdict::Outcome;
 use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::program::Kernel;
+use fencepost_dsl::kernel::program::{Kernel, Program};
 
 /// One kernel and launch with everything that is known about it.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,9 @@ pub struct Case<'a> {
     pub sources: &'a SourceMap,
     /// The file as the user named it.
     pub file: &'a str,
-    /// The kernel.
+    /// All of the file.
+    pub program: &'a Program,
+    /// The kernel, or the program.
     pub kernel: &'a Kernel,
     /// The memory model's name on the command line.
     pub model: &'a str,

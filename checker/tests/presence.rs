@@ -32,6 +32,7 @@ fn reports_under(text: &str, treatment: Treatment) -> Reports {
     let case = Case {
         sources: &sources,
         file: "k.fence",
+        program: &program,
         kernel,
         model: "ptx",
         variants: &[],

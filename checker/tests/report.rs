@@ -57,6 +57,7 @@ fn reports(text: &str) -> Reports {
             let case = Case {
                 sources: &sources,
                 file,
+                program: &program,
                 kernel,
                 model: if is_spa { "spa-5.0" } else { "ptx" },
                 variants,
@@ -333,4 +334,77 @@ const FORGETFUL_RING: &str = "kernel ring {
 fn a_hang_at_an_mbarrier_with_its_phases() {
     let reports = reports(FORGETFUL_RING);
     insta::assert_snapshot!(format!("{}\n{}", reports.pretty, reports.traces));
+}
+
+/// Kernels that programs launch, with `@` for the program.
+const GRIDS: &str = "//! target sm_90 ptx 8.0
+global x: u32 = 0;
+global ready: u32 = 0;
+kernel produce { st.weak.global.u32 [x], 1; griddepcontrol.launch_dependents; }
+kernel consume { let v = ld.weak.global.u32 [x]; }
+kernel late { let v = ld.weak.global.u32 [x]; griddepcontrol.wait; }
+kernel other { launch { warps: 2 } if warpid == 0 { griddepcontrol.wait; } else { let v = ld.weak.global.u32 [x]; } }
+kernel waiting { griddepcontrol.wait; let v = ld.weak.global.u32 [x]; }
+kernel idle { griddepcontrol.launch_dependents; }
+kernel spin { await ld.acquire.gpu.global.u32 [ready] == 1; }
+kernel raise { st.release.gpu.global.u32 [ready], 1; }
+kernel own { launch { warps: 2 } shared s[4]: u32; st.weak.shared.u32 [s[2]], 1; }
+program p { stream a, b; @ }
+";
+
+/// Of a program, with the kernels that it launches.
+fn program(body: &str) -> Reports {
+    let is_launched = |line: &&str| {
+        let name = line.strip_prefix("kernel ").and_then(|rest| rest.split(' ').next());
+        name.is_none_or(|name| body.contains(&format!("launch {name} ")))
+    };
+    let lines: Vec<&str> = GRIDS.lines().filter(is_launched).collect();
+    reports(&lines.join("\n").replace('@', &body.replace("PDL", "with programmatic_serialization")))
+}
+
+#[test]
+fn a_program_and_its_grids() {
+    insta::assert_snapshot!(
+        "grid_dependency",
+        program("launch produce on a; launch consume on a PDL;").pretty
+    );
+    insta::assert_snapshot!("grid_never_starts", {
+        let reports = program("launch spin on a; launch raise on a; synchronize a;");
+        format!("{}\n{}", reports.pretty, reports.traces)
+    });
+    insta::assert_snapshot!("grids_of_two_streams", program("launch spin on a; launch raise on b;").pretty);
+    insta::assert_snapshot!("host_and_grid", {
+        let reports = program("launch consume on a; st.weak.global.u32 [x], 2;");
+        format!("{}\n{}", reports.pretty, reports.json)
+    });
+}
+
+#[test]
+fn overlapping_grids_say_who_does_not_wait() {
+    let cases = [
+        (
+            "launch produce on a; launch consume on a PDL;",
+            "may start once every CTA of produce has executed `griddepcontrol.launch_dependents` (line 4), which \
+             releases nothing",
+        ),
+        ("launch produce on a; launch late on a PDL;", "that of tid 0 of late comes only after (2)"),
+        (
+            "launch produce on a; launch other on a PDL;",
+            "tid 1 of other executes none before (2): that of tid 0 of other is known only to threads that \
+             synchronize with it",
+        ),
+        (
+            "launch produce on a; launch idle on a PDL; launch waiting on a PDL;",
+            "that idle has ended says nothing of produce",
+        ),
+        (
+            "launch produce on a; launch consume on b;",
+            "nor do launches, events or `synchronize` put the one after",
+        ),
+        ("launch own on a;", "data race on `s[2]` of own between tid 0 of own and tid 1 of own"),
+    ];
+    for (body, sentence) in cases {
+        let reports = program(body);
+        assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
+    }
 }

@@ -178,6 +178,7 @@ impl Run<'_> {
                 let case = Case {
                     sources,
                     file,
+                    program,
                     kernel,
                     model: name,
                     variants: &self.options.program.variant,

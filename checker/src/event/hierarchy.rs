@@ -11,7 +11,7 @@ mod spa;
 use super::{AgentId, CtaId, GridId};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
-use fencepost_dsl::kernel::program::{Coordinate, Launch};
+use fencepost_dsl::kernel::program::{Coordinate, Launch, PartId};
 use fencepost_dsl::vocabulary::{Client, Scope};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,6 +63,8 @@ pub struct Grid {
     pub launch: Launch,
     /// The device that it is on, if it is a part of a program's launch.
     pub gpu: Option<u32>,
+    /// What it runs, in a program; not the host.
+    pub part: Option<PartId>,
 }
 
 /// The device of the host, which is none.
@@ -80,7 +82,7 @@ pub struct Operation {
 impl Hierarchy {
     /// The threads of `launch`.
     pub fn new(launch: &Launch) -> Self {
-        let grid = Grid { name: None, launch: launch.clone(), gpu: None };
+        let grid = Grid { name: None, launch: launch.clone(), gpu: None, part: None };
         let mut this = Self::empty(launch);
         let Some(placement) = &launch.placement else {
             this.add_grid(grid);
@@ -114,7 +116,7 @@ impl Hierarchy {
         for grid in grids {
             this.add_grid(grid);
         }
-        let host = Grid { name: Some("the host".to_owned()), launch: launch.clone(), gpu: None };
+        let host = Grid { name: Some("the host".to_owned()), launch: launch.clone(), gpu: None, part: None };
         let grid = this.grids.push(host);
         let cta = this.add_cta(grid);
         let (cluster, warp) = (this.n_clusters(), this.n_warps());

@@ -288,7 +288,7 @@ impl Words<'_> {
         )
     }
 
-    fn grid(&self, event: EventId) -> Option<GridId> {
+    pub(super) fn grid(&self, event: EventId) -> Option<GridId> {
         self.graph().events[event].agent.map(|agent| self.graph().hierarchy.grid_of(agent))
     }
 

@@ -97,7 +97,9 @@ impl Words<'_> {
                         && object.proxy == Proxy::Generic)
                 && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
         };
-        let objects = || self.case.kernel.objects.iter().filter(covers);
+        let part = self.grid(event).and_then(|grid| self.graph().hierarchy.grids()[grid].part);
+        let kernel = part.map_or(self.case.kernel, |part| &self.case.program.parts[part]);
+        let objects = || kernel.objects.iter().filter(covers);
         let exact = objects().find(|object| u32::from(object.width) == access.width_bytes * 8);
         match exact.or_else(|| objects().next()) {
             Some(object) => Some(element(object, offset - u64::from(object.offset_bytes))),

@@ -62,6 +62,7 @@ impl HostLog {
                     name: Some(task.name.clone()),
                     launch: task.launch.clone(),
                     gpu: Some(gpu),
+                    part: Some(task.kernel),
                 });
                 own.push(log.task_of.push(id));
             }
@@ -86,8 +87,14 @@ pub fn launched<'a>(
 impl<'a> Unroller<'a> {
     /// The part that a grid runs.
     pub(super) fn part_of(&self, grid: GridId) -> Option<PartId> {
-        let task = *self.host.task_of.get(grid)?;
-        Some(self.entry.tasks[task].kernel)
+        self.graph.hierarchy.grids()[grid].part
+    }
+
+    /// The kernel that a CTA runs.
+    pub(super) fn kernel_of(&self, cta: CtaId) -> &'a Kernel {
+        let first = self.graph.hierarchy.threads_of_cta(cta).next();
+        let part = first.and_then(|first| self.part_of(self.graph.hierarchy.grid_of(first)));
+        part.map_or(self.entry, |part| &self.program.parts[part])
     }
 
     /// Runs a program: its host, and with it all grids.

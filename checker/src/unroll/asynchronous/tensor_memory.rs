@@ -19,7 +19,9 @@ use crate::event::{
     TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Address, BinaryOp, Elements, Expression, TensorOp, TensorProduct};
+use fencepost_dsl::kernel::program::{
+    Address, BinaryOp, Elements, Expression, Kernel, TensorOp, TensorProduct,
+};
 use fencepost_dsl::vocabulary::{Scope, Sem, Space};
 use std::collections::BTreeMap;
 
@@ -388,7 +390,7 @@ impl Unroller<'_> {
             by_cta.entry(allocation.cta).or_default().push(allocation);
         }
         for (cta, all) in by_cta {
-            self.refuse_again(&all)?;
+            self.refuse_again(self.kernel_of(cta), &all)?;
             let threads: Vec<AgentId> = self.graph.hierarchy.threads_of_cta(cta).collect();
             let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
             let ended = self.graph.terms.and_all(ended);
@@ -420,10 +422,10 @@ impl Unroller<'_> {
     }
 
     /// Objects that are allocated again, and allocations that may have to wait, are not told apart here.
-    fn refuse_again(&self, all: &[Allocation]) -> Result<(), UnrollError> {
+    fn refuse_again(&self, kernel: &Kernel, all: &[Allocation]) -> Result<(), UnrollError> {
         let taken: Vec<&Allocation> = all.iter().filter(|one| one.object.is_none()).collect();
         let mut freed = all.iter().filter(|one| one.object.is_some());
-        let storages = self.kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
+        let storages = kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
         let refuse = |message: &str, span: Span| {
             Err(UnrollError::unsupported(
                 "unsupported::tensor-allocation",
@@ -433,7 +435,7 @@ impl Unroller<'_> {
             ))
         };
         let mut objects: Vec<fencepost_dsl::kernel::program::StorageId> = Vec::new();
-        let storage_of = |one: &Allocation| one.object.map(|run| self.kernel.objects[run.object].storage);
+        let storage_of = |one: &Allocation| one.object.map(|run| kernel.objects[run.object].storage);
         let again = freed.find(|one| {
             let Some(storage) = storage_of(one) else { return false };
             let known = objects.contains(&storage);
