@@ -67,6 +67,9 @@ fn exit_codes_tell_verdicts_apart() {
         ("proved", PROVED, &["--model", "nonsense"], 2),
         ("proved", PROVED, &["--launch", "nonsense"], 2),
         ("proved", PROVED, &["-D", "NONSENSE=1"], 2),
+        ("program", "kernel k { } program p { launch k; }", &[], 0),
+        ("program", "kernel k { } program p { launch k; }", &["--launch", "default"], 0),
+        ("program", "kernel k { } program p { launch k; }", &["--launch", "ctas=2"], 2),
     ];
     for (name, text, arguments, expected) in cases {
         let path = folder.write(&format!("{name}.fence"), text);

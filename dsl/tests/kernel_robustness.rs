@@ -159,6 +159,20 @@ fn random_texts_never_panic() {
         "loop",
         "break",
         "//\n",
+        "program",
+        "p",
+        "stream",
+        "event",
+        "record",
+        "wait",
+        "synchronize",
+        "on",
+        "with",
+        "programmatic_serialization",
+        "shape",
+        "launch k on a ;",
+        "stream a ;",
+        "0..3 {",
     ];
     let mut random = Random(7);
     for _ in 0..3000 {
@@ -166,6 +180,9 @@ fn random_texts_never_panic() {
         let text: String = (0..n).map(|_| format!("{} ", words[random.below(words.len())])).collect();
         codes(&text);
         codes(&format!("kernel k {{ global x: u32; {text} }}"));
+        codes(&format!(
+            "global x: u32; kernel k {{ }} program p {{ stream a; event e; launch k on a; {text} }}"
+        ));
         pretty(&parse(&text, FileId(0)).0);
     }
 }

@@ -84,6 +84,9 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     if !wanted.contains('=') {
         return Ok(kernel.launches.iter().filter(|launch| launch.name == wanted).cloned().collect());
     }
+    if kernel.is_program {
+        return Err("a program launches its kernels in the shapes that they declare".to_owned());
+    }
     let mut launch = Launch::single(wanted, kernel.span);
     let is_spa = kernel.launches.iter().any(|launch| launch.spa.is_some());
     let mut spa = SpaLaunch::apart(0);
