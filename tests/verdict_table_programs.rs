@@ -149,6 +149,47 @@ kernel fresh {
     assert old == 5;
     st.weak.shared.u32 [s], 6;
 }
+global cells[4]: u32 = 0;
+global map: tensormap of cells[4];
+kernel edit_map { tensormap.replace.tile.global_address.global.b1024.b64 [map], [cells]; }
+kernel use_map {
+    shared tile[4]: u32;
+    shared full: mbarrier;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
+    cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [tile], [map, {0}], [full];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+}
+kernel acquire_map {
+    shared tile[4]: u32;
+    shared full: mbarrier;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    fence.proxy.tensormap::generic.acquire.gpu [map], 128;
+    mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
+    cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [tile], [map, {0}], [full];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+}
+kernel bulk_load {
+    shared tile: b128;
+    shared full: mbarrier;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
+    griddepcontrol.wait;
+    cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [cell], 16, [full];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+    let v = ld.weak.shared.b128 [tile];
+    assert v == 7;
+}
+kernel bulk_load_then_wait {
+    shared tile: b128;
+    shared full: mbarrier;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
+    cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [cell], 16, [full];
+    griddepcontrol.wait;
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+}
+kernel write_cell { st.weak.global.b128 [cell], 7; }
 kernel meets {
     launch { ctas: 2, warps: 2, lanes: 2 }
     griddepcontrol.wait;
@@ -324,6 +365,21 @@ fn the_end_of_a_grid_counts_for_all_proxies_and_aliases() {
         ("texture", "launch write on a; launch sample on a;", Fine),
         ("texture behind a wait", "launch write on a; launch wait_sample on a PDL;", Fine),
         ("written by the host", "st.weak.global.u32 [x], 1; launch sample on a;", Fine),
+        ("read by a bulk copy", "launch write_cell on a; launch bulk_load on a;", Fine),
+        ("behind a wait", "launch write_cell on a; launch bulk_load on a PDL;", Fine),
+        ("started before the wait", "launch write_cell on a; launch bulk_load_then_wait on a PDL;", OVERLAP),
+        ("a tensor map, acquired", "launch edit_map on a; launch acquire_map on a;", Fine),
+        (
+            "a tensor map, not acquired",
+            "launch edit_map on a; launch use_map on a;",
+            Found("race::tensormap"),
+        ),
+        (
+            "a tensor map, another stream",
+            "launch edit_map on a; launch acquire_map on b;",
+            Found("race::tensormap"),
+        ),
+        ("a tensor map, used before", "launch acquire_map on a; launch edit_map on a;", Fine),
         ("bulk store", "launch bulk_store on a; launch bulk_read on a;", Fine),
         (
             "bulk store, two streams",

@@ -271,13 +271,21 @@ impl Words<'_> {
             ),
             None => format!("before the memory operations of {before} are known to be done"),
         };
+        let issuer = |event: EventId| {
+            self.graph().events[event].agent.map(|agent| self.graph().hierarchy.issuer(agent))
+        };
+        let is_operation = self.graph().is_of_operation(*second);
         let missing = match wait {
-            Some(wait) if self.thread(*wait) == self.thread(*second) => {
+            Some(wait) if issuer(*wait) == issuer(*second) && is_operation => {
+                format!("that of {} comes only after it has started the operation of (2)", self.thread(*wait))
+            }
+            Some(wait) if issuer(*wait) == issuer(*second) => {
                 format!("that of {} comes only after (2)", self.thread(*wait))
             }
             Some(wait) => format!(
-                "{} executes none before (2): that of {} is known only to threads that synchronize with it",
-                self.thread(*second),
+                "{} executes none before {}: that of {} is known only to threads that synchronize with it",
+                issuer(*second).map_or_else(String::new, |agent| self.agent(agent)),
+                if is_operation { "it starts the operation of (2)" } else { "(2)" },
                 self.thread(*wait)
             ),
             None => format!("no thread of {after} executes it"),
