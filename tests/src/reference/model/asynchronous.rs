@@ -123,7 +123,9 @@ impl Model<'_> {
         let halves = || self.all().filter(is_half);
         for release in halves().filter(|&half| self.event(half).release) {
             for acquire in halves().filter(|&half| self.event(half).acquire) {
-                if !bc.contains(release, acquire) && !self.meet(release, acquire, obs) {
+                // Each has a scope, which must hold the other's thread however they are ordered.
+                let is_ordered = bc.contains(release, acquire) || self.meet(release, acquire, obs);
+                if !is_ordered || !self.ms.contains(release, acquire) {
                     continue;
                 }
                 for a in self.all().filter(|&a| self.is_released(a, release, bc)) {
@@ -197,9 +199,6 @@ impl Model<'_> {
     /// Whether a strong write after the release half has been read before the acquire half (§1.8, 3, with the halves in
     /// the place of the fences); arrivals at barriers count as such.
     fn meet(&self, release: usize, acquire: usize, obs: &Relation) -> bool {
-        if !self.ms.contains(release, acquire) {
-            return false;
-        }
         let is_write = |event: &Event| event.is_write() && event.strong;
         let is_read = |read: usize| {
             let event = self.event(read);
