@@ -9,11 +9,8 @@
 
 use fencepost::check::check;
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
 use fencepost_dsl::cat::MemoryModel;
-use fencepost_dsl::kernel::LoadOptions;
-use fencepost_dsl::{SourceMap, kernel};
-use fencepost_tests::run::{config, model};
+use fencepost_tests::run::{codes_of, config, load_text, model};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -261,17 +258,14 @@ fn text(programs: &[Vec<Step>], dimension: &str, coordinate: &str) -> String {
 
 /// What the checker finds.
 fn find(text: &str, model: &MemoryModel) -> Fate {
-    let mut sources = SourceMap::default();
-    let program =
-        kernel::load(&mut sources, "k.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-            .unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"));
+    let program = load_text(text);
     let kernel = &program.kernels[0];
     let outcome = check(&program, kernel, &kernel.launches[0], model, &config(Treatment::DEFAULT))
         .unwrap_or_else(|error| panic!("{text}\n{error}"));
     assert_eq!(outcome.limit, None, "{text}");
     let mut fate = Fate::default();
-    for finding in &outcome.findings {
-        match explain(&outcome.graph, model, finding).code {
+    for code in codes_of(&outcome, model) {
+        match code {
             "barrier::reuse-before-reset" | "barrier::second-arrival" => fate.comes_back_early = true,
             code if code.starts_with("deadlock::") => fate.hangs = true,
             code => panic!("{code} in\n{text}"),

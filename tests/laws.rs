@@ -6,17 +6,13 @@
 use fencepost::verdict::Verdict;
 use fencepost_tests::agreement;
 use fencepost_tests::laws::{Laws, ask};
+use fencepost_tests::random::agreed;
 use fencepost_tests::run;
 
 fn laws_hold(model: &str) {
     let laws = Laws::new(model);
     let plan = laws.plan().or_environment("FENCEPOST_LAWS");
-    let counts = match laws.hold_random(plan) {
-        Ok(counts) => counts,
-        Err(complaints) => {
-            panic!("{model}: {} batches break a law\n{}", complaints.len(), complaints.join("\n\n"))
-        }
-    };
+    let counts = agreed(laws.hold_random(plan));
     let [compared, racy, too_large, strengthened, tightened] =
         ["compared", "racy", "too large", "strengthened", "tightened"].map(|name| counts.of(name));
     println!("laws: {compared} programs compared under {model}");

@@ -3,13 +3,10 @@
 
 use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
 use fencepost::unroll::MbarrierEncoding;
 use fencepost::verdict::{Outcome, Verdict};
-use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::litmus::shipped_model;
-use fencepost_tests::run::config;
+use fencepost_tests::run::{codes_of, config, load_text};
 use std::collections::BTreeSet;
 
 /// A kernel of two warps of one lane with an mbarrier `m` of so many arrivals.
@@ -28,9 +25,7 @@ fn kernel(count: &str, head: &str, first: &str, second: &str) -> String {
 }
 
 fn outcome(text: &str, encoding: MbarrierEncoding) -> Result<Outcome, &'static str> {
-    let program =
-        load(&mut SourceMap::default(), "k.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-            .unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"));
+    let program = load_text(text);
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
     let kernel = &program.kernels[0];
     let treatment = Treatment { mbarrier_encoding: encoding, ..Treatment::DEFAULT };
@@ -49,10 +44,7 @@ fn codes(text: &str) -> BTreeSet<&'static str> {
     let [usual, ordered] = [MbarrierEncoding::Auto, MbarrierEncoding::Order].map(|encoding| {
         let model = shipped_model("ptx").expect("the model comes with Fencepost");
         match outcome(text, encoding) {
-            Ok(outcome) => {
-                let found = outcome.findings.iter();
-                found.map(|finding| explain(&outcome.graph, &model, finding).code).collect()
-            }
+            Ok(outcome) => codes_of(&outcome, &model),
             Err(code) => BTreeSet::from([code]),
         }
     });

@@ -7,7 +7,7 @@ use fencepost::encode::Treatment;
 use fencepost_tests::agreement;
 use fencepost_tests::generate::sketches;
 use fencepost_tests::oracle::{Pair, shapes};
-use fencepost_tests::random::{Plan, features};
+use fencepost_tests::random::{Plan, agreed, features};
 use fencepost_tests::run::model;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
@@ -17,12 +17,7 @@ const ONE_IN: usize = 100;
 fn random_programs_agree(model: &str) {
     let pair = Pair::new(model);
     let plan = pair.plan().or_environment("FENCEPOST_ORACLE");
-    let counts = match pair.compare_random(plan) {
-        Ok(counts) => counts,
-        Err(complaints) => {
-            panic!("{model}: {} batches disagree\n{}", complaints.len(), complaints.join("\n\n"))
-        }
-    };
+    let counts = agreed(pair.compare_random(plan));
     let (compared, racy) = (counts.of("compared"), counts.of("racy"));
     println!(
         "oracle: {compared} programs compared under {model}, {racy} of them racy, {} with their final states, \
@@ -30,12 +25,7 @@ fn random_programs_agree(model: &str) {
         counts.of("states"),
         counts.of("too large")
     );
-    for feature in features() {
-        let n = counts.of(feature);
-        println!("  {n:>6} with {feature}");
-        assert!(n * ONE_IN >= compared, "{n} of {compared} programs have: {feature}");
-    }
-    assert!(compared * 2 > plan.n_programs, "most programs must be small enough");
+    print!("{}", counts.census(plan, (ONE_IN, features()), []));
     assert!(racy > 0 && racy < compared, "some programs race and some do not");
     if plan == pair.plan() {
         agreement::assert_on_page(&agreement::oracle_row(&pair, &counts));

@@ -9,11 +9,10 @@
 use fencepost::check::{CheckError, check};
 use fencepost::codes;
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
 use fencepost::verdict::Verdict;
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Program};
-use fencepost_tests::run::{config, load, model, model_for, spa_model};
+use fencepost_tests::run::{codes_of, config, load, model, model_for, spa_model};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,8 +113,7 @@ fn holds(claim: &Claim, program: &Program, kernel: &Kernel, model: &MemoryModel)
             Err(CheckError::Unsupported(diagnostic)) => return Err(format!("refused: {}", diagnostic.code)),
             Err(error @ CheckError::SelfCheck { .. }) => return Err(error.to_string()),
         };
-        let found: BTreeSet<&str> =
-            outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code).collect();
+        let found = codes_of(&outcome, model);
         let is_right = match &claim.code {
             Some(code) => outcome.verdict == Verdict::Violated && found.contains(code.as_str()),
             None => outcome.verdict == Verdict::Proved,

@@ -8,10 +8,9 @@ use fencepost::encode::Treatment;
 use fencepost::explain::{Reason, SpaReason, explain};
 use fencepost::verdict::{Outcome, Vacuity, Verdict};
 use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::vocabulary::MembarLevel;
-use fencepost_tests::run::{config, spa_model};
+use fencepost_tests::run::{codes_of, config, load_text, spa_model};
 use std::collections::BTreeSet;
 
 /// What a sentence comes to.
@@ -316,14 +315,8 @@ fn about_caches() -> Vec<Sentence> {
     ]
 }
 
-fn program(text: &str) -> Program {
-    let mut read = |_: &str| Ok(text.to_owned());
-    load(&mut SourceMap::default(), "document.fence", &mut read, &LoadOptions::default())
-        .unwrap_or_else(|errors| panic!("{:#?}\n{text}", errors.first()))
-}
-
 fn outcome(text: &str, variants: &[&str]) -> Outcome {
-    let program = program(text);
+    let program = load_text(text);
     let kernel = &program.kernels[0];
     check(&program, kernel, &kernel.launches[0], &spa_model(variants), &config(Treatment::DEFAULT))
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -332,8 +325,7 @@ fn outcome(text: &str, variants: &[&str]) -> Outcome {
 fn complaint(sentence: &Sentence) -> Option<String> {
     let outcome = outcome(&sentence.kernel, sentence.variants);
     let model = spa_model(sentence.variants);
-    let found: BTreeSet<&str> =
-        outcome.findings.iter().map(|finding| explain(&outcome.graph, &model, finding).code).collect();
+    let found = codes_of(&outcome, &model);
     let is_so = match sentence.claim {
         Claim::Holds => outcome.verdict == Verdict::Proved,
         Claim::Happens => !outcome.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::Unreachable(_))),

@@ -5,24 +5,19 @@
 
 use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
-use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::litmus::shipped_model;
-use fencepost_tests::run::config;
+use fencepost_tests::run::{codes_of, config, load_text};
 use std::collections::BTreeSet;
 
 /// The codes of what a kernel does wrong under a model, or the code of why it is refused.
 fn codes(text: &str, model: &str) -> BTreeSet<&'static str> {
-    let program =
-        load(&mut SourceMap::default(), "k.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
-            .unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"));
+    let program = load_text(text);
     let model = shipped_model(model).expect("the model comes with Fencepost");
     let kernel = &program.kernels[0];
     match check(&program, kernel, &kernel.launches[0], &model, &config(Treatment::DEFAULT)) {
         Ok(outcome) => {
             assert_eq!(outcome.limit, None, "{text}");
-            outcome.findings.iter().map(|finding| explain(&outcome.graph, &model, finding).code).collect()
+            codes_of(&outcome, &model)
         }
         Err(CheckError::Unsupported(diagnostic)) => BTreeSet::from([diagnostic.code]),
         Err(error @ CheckError::SelfCheck { .. }) => panic!("{text}\n{error}"),

@@ -9,12 +9,11 @@
 
 use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
 use fencepost::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_tests::agreement::{judged, shared_folder};
 use fencepost_tests::litmus;
-use fencepost_tests::run::{config, load, model, model_for, outcomes_of, spa_model};
+use fencepost_tests::run::{codes_of, config, load, model, model_for, outcomes_of, spa_model};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +30,7 @@ type Judgement = (Vec<(Property, Verdict)>, Option<bool>, BTreeSet<&'static str>
 
 fn judgement(outcome: &Outcome, model: &MemoryModel) -> Judgement {
     let family = |code: &'static str| code.split("::").next().unwrap_or(code);
-    let codes = outcome.findings.iter().map(|finding| family(explain(&outcome.graph, model, finding).code));
+    let codes = codes_of(outcome, model).into_iter().map(family);
     let holds = outcome.condition.as_ref().and_then(|condition| condition.holds);
     (outcome.properties.clone(), holds, codes.collect())
 }

@@ -4,18 +4,8 @@
 //! Good kernels have no finding at all; what is asserted in them holds. Bad ones have the finding named, perhaps with others.
 
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
-use fencepost::verdict::Verdict;
-use fencepost_tests::run::{config, model, outcomes};
-use std::collections::BTreeSet;
-
-/// What a kernel is found to be: all proved, or with this among its findings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Expect {
-    Fine,
-    Found(&'static str),
-}
-use Expect::{Fine, Found};
+use fencepost_tests::run::Expect::{self, Fine, Found};
+use fencepost_tests::run::{codes_of, config, model, outcomes};
 
 /// A row: what it is, how `@` in the frame reads, and what comes of it.
 type Row = (&'static str, &'static str, Expect);
@@ -24,20 +14,9 @@ const DESTINATION: Expect = Found("race::async-destination");
 const SOURCE: Expect = Found("race::async-source");
 const CROSS_PROXY: Expect = Found("race::cross-proxy");
 
-/// The codes of everything found, with every optimisation on.
-fn codes(text: &str, variants: &[&str]) -> (Verdict, BTreeSet<&'static str>) {
-    let model = model(variants);
-    let found = outcomes(text, &model, &config(Treatment::DEFAULT));
-    let codes = found[0].findings.iter().map(|finding| explain(&found[0].graph, &model, finding).code);
-    (found[0].verdict, codes.collect())
-}
-
 fn judge(name: &str, text: &str, variants: &[&str], expect: Expect) {
-    let (verdict, codes) = codes(text, variants);
-    match expect {
-        Fine => assert_eq!(verdict, Verdict::Proved, "{name}: {codes:?}\n{text}"),
-        Found(code) => assert!(codes.contains(code), "{name}: {verdict:?} with {codes:?}\n{text}"),
-    }
+    let model = model(variants);
+    expect.judge(name, text, &outcomes(text, &model, &config(Treatment::DEFAULT))[0], &model);
 }
 
 /// Fills each row into a frame.
@@ -433,7 +412,8 @@ kernel k {
         ("halves exchanged", acquire, release, false),
     ] {
         let text = frame.replace("@1", before).replace("@2", after);
-        let (_, codes) = codes(&text, &[]);
+        let model = model(&[]);
+        let codes = codes_of(&outcomes(&text, &model, &config(Treatment::DEFAULT))[0], &model);
         let races: Vec<_> = codes.iter().filter(|code| code.starts_with("race::")).collect();
         assert_eq!(races.is_empty(), is_fine, "{name}: {codes:?}");
     }

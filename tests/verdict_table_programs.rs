@@ -3,20 +3,8 @@
 
 use fencepost::check::{CheckError, check};
 use fencepost::encode::Treatment;
-use fencepost::explain::explain;
-use fencepost::verdict::Verdict;
-use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::{LoadOptions, load};
-use fencepost_tests::run::{config, model, outcomes};
-use std::collections::BTreeSet;
-
-/// What a program is found to be: all proved, or with this among its findings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Expect {
-    Fine,
-    Found(&'static str),
-}
-use Expect::{Fine, Found};
+use fencepost_tests::run::Expect::{self, Fine, Found};
+use fencepost_tests::run::{codes_of, config, load_text, model, outcomes};
 
 const RACE: Expect = Found("race::uniform");
 const OVERLAP: Expect = Found("race::grid-dependency");
@@ -223,13 +211,7 @@ fn judge(name: &str, body: &str, variants: &[&str], expect: Expect) {
         format!("{}\nprogram p(K in 0..=2) {{ stream a, b; event e; {body} }}\n", KERNELS.trim_start());
     let found = outcomes(&text, &model, &config(Treatment::DEFAULT));
     let outcome = found.iter().find(|outcome| outcome.graph.hierarchy.host().is_some()).expect("a program");
-    let findings = outcome.findings.iter();
-    let codes: BTreeSet<&'static str> =
-        findings.map(|finding| explain(&outcome.graph, &model, finding).code).collect();
-    match expect {
-        Fine => assert_eq!(outcome.verdict, Verdict::Proved, "{name}: {codes:?}\n{body}"),
-        Found(code) => assert!(codes.contains(code), "{name}: {:?} with {codes:?}\n{body}", outcome.verdict),
-    }
+    expect.judge(name, &body, outcome, &model);
 }
 
 fn judge_all(rows: &[(&str, &str, Expect)]) {
@@ -550,9 +532,7 @@ fn what_the_host_cannot_do_is_refused() {
             "{}\n{cancels}\nprogram p {{ stream a; {body} }}\n",
             KERNELS.trim_start().replace("sm_90 ptx 9.0", "sm_100 ptx 9.4")
         );
-        let mut sources = SourceMap::default();
-        let program = load(&mut sources, "test.fence", &mut |_| Ok(text.clone()), &LoadOptions::default())
-            .unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let program = load_text(&text);
         let kernel = program.kernels.iter().find(|kernel| kernel.is_program).expect("a program");
         let found = check(&program, kernel, &kernel.launches[0], &model, &config(Treatment::DEFAULT));
         match found {
@@ -585,8 +565,7 @@ program p { stream s; launch multiply on s; launch multiply on s; }";
     for (freed, expected) in [(free, None), ("", Some("async::tensor-memory-kept"))] {
         let found = outcomes(&text.replace("FREE", freed), &model, &config(Treatment::DEFAULT));
         let outcome = found.last().expect("the program");
-        let codes: BTreeSet<&str> =
-            outcome.findings.iter().map(|finding| explain(&outcome.graph, &model, finding).code).collect();
+        let codes = codes_of(outcome, &model);
         assert_eq!(codes.first().copied(), expected, "{codes:?}");
     }
 }

@@ -539,6 +539,20 @@ impl<'a> Unroller<'a> {
         self.emit_for(self.agent, guard, position, kind, site)
     }
 
+    /// An event of no thread: where CTAs and grids start and end.
+    fn emit_unowned(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
+        self.check_size(self.entry.span)?;
+        Ok(self.graph.events.push(Event {
+            agent: None,
+            guard,
+            position: 0,
+            kind,
+            site: None,
+            iterations: Vec::new(),
+            role: Role::Plain,
+        }))
+    }
+
     /// An event of the current thread or of an operation that it started.
     fn emit_for(
         &mut self,
@@ -574,15 +588,19 @@ impl<'a> Unroller<'a> {
             return site;
         }
         let operand = self.operand_text(instruction, frame);
-        let site = Site { span, text: instruction.text.clone(), operand };
+        let id = self.intern_site(Site { span, text: instruction.text.clone(), operand });
+        self.site_of.insert(key, id);
+        id
+    }
+
+    /// The same site for the same place and text.
+    fn intern_site(&mut self, site: Site) -> SiteId {
         let (index, _) = self.sites.insert_full(site.clone(), ());
-        let id = if index == self.graph.sites.len() {
+        if index == self.graph.sites.len() {
             self.graph.sites.push(site)
         } else {
             SiteId(u32::try_from(index).unwrap_or(u32::MAX))
-        };
-        self.site_of.insert(key, id);
-        id
+        }
     }
 
     /// Splits a path on a condition; a side that cannot be taken is `FALSE` and the other keeps the guard as it is.

@@ -13,7 +13,7 @@ pub use shared::{Answer, DISAGREEMENTS, Disagreement, PROPERTIES, Shared, answer
 use crate::laws::Laws;
 use crate::litmus;
 use crate::oracle::{Pair, shapes};
-use crate::random::{Counts, features};
+use crate::random::{Counts, agreed, features};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -158,8 +158,7 @@ Compared are the race verdict and, unless a mixed-size race leaves them undefine
     let mut censuses = Vec::new();
     for model in MODELS {
         let pair = Pair::new(model);
-        let counts =
-            pair.compare_random(pair.plan()).unwrap_or_else(|found| panic!("{}", found.join("\n\n")));
+        let counts = agreed(pair.compare_random(pair.plan()));
         let (_, complaints) = pair.compare_shapes();
         assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
         text.push_str(&oracle_row(&pair, &counts));
@@ -186,7 +185,7 @@ The *laws* say what a change of a program may do to the answers: other names, an
     );
     for model in MODELS {
         let laws = Laws::new(model);
-        let counts = laws.hold_random(laws.plan()).unwrap_or_else(|found| panic!("{}", found.join("\n\n")));
+        let counts = agreed(laws.hold_random(laws.plan()));
         text.push_str(&laws_row(&laws, &counts));
     }
     text + "\n"

@@ -23,13 +23,11 @@ use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, Reference, decide_under};
-use crate::run;
+use crate::run::{self, load_text};
 use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
-use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::{LoadOptions, load};
 use std::collections::BTreeSet;
 
 /// More final states than this, and only the first ones are asked for one by one.
@@ -184,9 +182,7 @@ pub fn ask(model: &MemoryModel, open_text: &str, final_block: &str) -> Answer {
 /// Final states and races of a text without closing brace, unless there is too much to enumerate.
 fn enumerate(edition: Edition, open_text: &str) -> Option<Reference> {
     let text = format!("{open_text}}}\n");
-    let options = LoadOptions::default();
-    let program = load(&mut SourceMap::default(), "laws.fence", &mut |_| Ok(text.clone()), &options)
-        .unwrap_or_else(|errors| panic!("{text}\n{:#?}", errors.first()));
+    let program = load_text(&text);
     let kernel = &program.kernels[0];
     let effort = Effort { candidates_max: 20_000, combinations_max: 200_000, ..Effort::default() };
     decide_under(edition, kernel, &kernel.launches[0], effort).ok()

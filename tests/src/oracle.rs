@@ -16,13 +16,12 @@ use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, decide_under};
+use crate::run::load_text;
 use fencepost::check::{Config, Limits, check};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
-use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::kernel::{LoadOptions, load};
 use std::fmt::Write;
 
 /// More final states than this, and only the first ones are demanded.
@@ -175,13 +174,7 @@ struct Answer {
 
 /// The program of a text, all of whose clusters run: the twin knows no others.
 fn program(text: &str) -> Program {
-    let mut program = load(
-        &mut SourceMap::default(),
-        "oracle.fence",
-        &mut |_| Ok(text.to_owned()),
-        &LoadOptions::default(),
-    )
-    .unwrap_or_else(|errors| panic!("{text}\n{:#?}", errors.first()));
+    let mut program = load_text(text);
     for launch in program.kernels.iter_mut().flat_map(|kernel| &mut kernel.launches) {
         launch.resident = true;
     }

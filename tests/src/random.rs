@@ -8,6 +8,7 @@ use crate::reference::edition::Edition;
 use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +27,38 @@ impl Counts {
     /// How many; 0 for what was never added.
     pub fn of(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or_default()
+    }
+    /// Adds one to each feature whose mark is in a text.
+    pub fn add_features(&mut self, text: &str, features: &[(&'static str, &str)]) {
+        for &(name, mark) in features {
+            self.add(name, text.contains(mark));
+        }
+    }
+    /// How many of the programs compared have what a suite looks for, a line each: what one in `one_in` must have, and
+    /// what some must.
+    ///
+    /// # Panics
+    /// If too few have something, or most programs of the plan were too large to compare.
+    pub fn census<'a>(
+        &self,
+        plan: Plan,
+        (one_in, common): (usize, impl IntoIterator<Item = &'a str>),
+        some: impl IntoIterator<Item = &'a str>,
+    ) -> String {
+        let compared = self.of("compared");
+        let mut text = String::new();
+        for name in common {
+            let n = self.of(name);
+            assert!(n * one_in >= compared, "{n} of {compared} programs have: {name}");
+            let _ = writeln!(text, "  {n:>6} with {name}");
+        }
+        for name in some {
+            let n = self.of(name);
+            assert!(n > 0, "no program has: {name}");
+            let _ = writeln!(text, "  {n:>6} {name}");
+        }
+        assert!(compared * 2 > plan.n_programs, "most programs must be small enough");
+        text
     }
     fn add_all(&mut self, other: &Self) {
         for (name, n) in &other.0 {
@@ -85,6 +118,16 @@ pub fn run(
     of_program: impl Fn(&Sketch, u64, &mut Counts) -> Result<(), String> + Sync,
 ) -> Result<Counts, Vec<String>> {
     run_over(plan, || sketches(plan.n_memory_max), of_program)
+}
+
+/// What was counted where nothing was complained about.
+///
+/// # Panics
+/// With the complaints.
+pub fn agreed(result: Result<Counts, Vec<String>>) -> Counts {
+    result.unwrap_or_else(|complaints| {
+        panic!("complaints of {} batches\n{}", complaints.len(), complaints.join("\n\n"))
+    })
 }
 
 /// Runs `of_program` over as many of `strategy`'s programs as the plan says.

@@ -2,11 +2,13 @@
 
 use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
+use fencepost::explain::explain;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{SourceMap, cat, kernel};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The text of the default model.
@@ -64,11 +66,17 @@ pub fn config(treatment: Treatment) -> Config {
 /// # Panics
 /// If the text is rejected or an internal check fails.
 pub fn outcomes(text: &str, model: &MemoryModel, config: &Config) -> Vec<Outcome> {
-    let mut sources = SourceMap::default();
-    let options = LoadOptions { defines: Vec::new(), target: None };
-    let program = kernel::load(&mut sources, "test.fence", &mut |_| Ok(text.into()), &options)
-        .unwrap_or_else(|errors| panic!("the text is rejected: {errors:#?}\n{text}"));
-    outcomes_of(&program, model, config)
+    outcomes_of(&load_text(text), model, config)
+}
+
+/// The program of a text.
+///
+/// # Panics
+/// If the text is rejected.
+pub fn load_text(text: &str) -> Program {
+    let mut read = |_: &str| Ok(text.to_owned());
+    kernel::load(&mut SourceMap::default(), "test.fence", &mut read, &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("the text is rejected: {errors:#?}\n{text}"))
 }
 
 /// The program of a file.
@@ -77,8 +85,7 @@ pub fn outcomes(text: &str, model: &MemoryModel, config: &Config) -> Vec<Outcome
 /// If the file cannot be read or is rejected.
 pub fn load(path: &Path) -> Program {
     let mut read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
-    let options = LoadOptions { defines: Vec::new(), target: None };
-    kernel::load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &options)
+    kernel::load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &LoadOptions::default())
         .unwrap_or_else(|errors| panic!("{} is rejected: {errors:#?}", path.display()))
 }
 
@@ -95,6 +102,34 @@ pub fn outcomes_of(program: &Program, model: &MemoryModel, config: &Config) -> V
         }
     }
     outcomes
+}
+
+/// The codes of everything found.
+pub fn codes_of(outcome: &Outcome, model: &MemoryModel) -> BTreeSet<&'static str> {
+    outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code).collect()
+}
+
+/// What a row of a table is found to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expect {
+    /// All is proved.
+    Fine,
+    /// This is among the findings.
+    Found(&'static str),
+}
+
+impl Expect {
+    /// Holds an outcome against what is expected of a row with this name and text.
+    ///
+    /// # Panics
+    /// If it is not so.
+    pub fn judge(self, name: &str, text: &str, outcome: &Outcome, model: &MemoryModel) {
+        let (verdict, codes) = (outcome.verdict, codes_of(outcome, model));
+        match self {
+            Self::Fine => assert_eq!(verdict, Verdict::Proved, "{name}: {codes:?}\n{text}"),
+            Self::Found(code) => assert!(codes.contains(code), "{name}: {verdict:?} with {codes:?}\n{text}"),
+        }
+    }
 }
 
 /// Whether the `reachable` conditions of an outcome are all reached.

@@ -17,8 +17,8 @@ use super::env::Env;
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, Constraint, CtaId, Event, EventId, EventKind, Grid, GridEvent, GridId,
-    Role, Site, SiteId, TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, Grid, GridEvent, GridId, Site,
+    SiteId, TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::Span;
@@ -127,13 +127,7 @@ impl<'a> Unroller<'a> {
     }
 
     fn host_site(&mut self, span: Span, text: String) -> SiteId {
-        let site = Site { span, text, operand: String::new() };
-        let (index, is_new) = self.sites.insert_full(site.clone(), ());
-        if is_new.is_none() {
-            self.graph.sites.push(site)
-        } else {
-            SiteId(u32::try_from(index).unwrap_or(u32::MAX))
-        }
+        self.intern_site(Site { span, text, operand: String::new() })
     }
 
     /// Enqueues a task and runs its grids.
@@ -142,8 +136,7 @@ impl<'a> Unroller<'a> {
         let what = &entry.tasks[task];
         let kernel = &self.program.parts[what.kernel];
         let site = self.host_site(what.span, format!("launch {}", what.name));
-        let position = self.next_position();
-        let enqueue = self.emit(state.live, position, EventKind::Grid(GridEvent::Enqueue), site)?;
+        let enqueue = self.emit_next(state.live, EventKind::Grid(GridEvent::Enqueue), site)?;
         self.host.enqueued.insert(task, enqueue);
         let mut env = Env::default();
         for (parameter, argument) in kernel.parameters.iter().zip(&what.arguments) {
@@ -161,16 +154,8 @@ impl<'a> Unroller<'a> {
             let names = self.names(what.after.iter().chain(&what.prerequisite));
             let awaited = self.ends(&self.followed(task, grid));
             let never = self.graph.terms.not(started);
+            self.block_start(grid, what.span, never, &Wait::Grids { names, awaited, is_start: true });
             for agent in self.graph.hierarchy.threads_of_grid(grid).collect::<Vec<_>>() {
-                if never != TermPool::FALSE && self.options.hangs {
-                    self.graph.blocked.push(Blocked {
-                        agent,
-                        span: what.span,
-                        iterations: Vec::new(),
-                        stuck: never,
-                        wait: Wait::Grids { names: names.clone(), awaited: awaited.clone(), is_start: true },
-                    });
-                }
                 self.run_thread(agent, &env, started)?;
             }
         }
@@ -178,6 +163,21 @@ impl<'a> Unroller<'a> {
         self.aligned.replace_path(path);
         self.part = None;
         Ok(())
+    }
+
+    /// The threads of a grid that need not start wait, if that is looked for.
+    fn block_start(&mut self, grid: GridId, span: Span, stuck: TermRef, wait: &Wait) {
+        if stuck == TermPool::FALSE || !self.options.hangs {
+            return;
+        }
+        let threads = self.graph.hierarchy.threads_of_grid(grid);
+        self.graph.blocked.extend(threads.map(|agent| Blocked {
+            agent,
+            span,
+            iterations: Vec::new(),
+            stuck,
+            wait: wait.clone(),
+        }));
     }
 
     /// Grids of the same device that a task follows; also the one that it may overlap with.
@@ -253,9 +253,8 @@ impl<'a> Unroller<'a> {
         let Some(&task) = self.host.task_of.get(grid) else { return Ok(()) };
         match action {
             GridDependency::LaunchDependents => {
-                let position = self.next_position();
                 let kind = EventKind::Grid(GridEvent::LaunchDependents);
-                let event = self.emit(state.live, position, kind, site)?;
+                let event = self.emit_next(state.live, kind, site)?;
                 let trigger = Trigger { event, agent: self.agent, guard: state.live };
                 let cta = self.graph.hierarchy.cta_of(self.agent);
                 self.host.triggers.entry(cta).or_default().push(trigger);
@@ -296,8 +295,7 @@ impl<'a> Unroller<'a> {
             });
         }
         state.live = self.graph.terms.and(state.live, ended);
-        let position = self.next_position();
-        let event = self.emit(state.live, position, EventKind::Grid(kind), site)?;
+        let event = self.emit_next(state.live, EventKind::Grid(kind), site)?;
         self.host.waits.push((event, grids));
         Ok(())
     }
@@ -330,15 +328,15 @@ impl<'a> Unroller<'a> {
         let mut edges: Vec<(EventId, EventId)> = Vec::new();
         for (grid, started) in self.host.started.clone() {
             let ended = self.ended(grid);
-            let start = self.grid_event(started, GridEvent::Start(grid))?;
-            let end = self.grid_event(ended, GridEvent::End(grid))?;
+            let start = self.emit_unowned(started, EventKind::Grid(GridEvent::Start(grid)))?;
+            let end = self.emit_unowned(ended, EventKind::Grid(GridEvent::End(grid)))?;
             edges.push((start, end));
             lives.insert(grid, (start, end));
         }
         for (id, event) in self.graph.events.iter_enumerated() {
             let Some(agent) = event.agent else { continue };
             let Some(&(start, end)) = lives.get(&self.graph.hierarchy.grid_of(agent)) else { continue };
-            if self.graph.hierarchy.operation(agent).is_none() {
+            if !self.graph.hierarchy.is_operation(agent) {
                 edges.push((start, id));
             }
             edges.push((id, end));
@@ -369,19 +367,6 @@ impl<'a> Unroller<'a> {
         Ok(())
     }
 
-    fn grid_event(&mut self, guard: TermRef, kind: GridEvent) -> Result<EventId, UnrollError> {
-        self.check_size(self.entry.span)?;
-        Ok(self.graph.events.push(Event {
-            agent: None,
-            guard,
-            position: 0,
-            kind: EventKind::Grid(kind),
-            site: None,
-            iterations: Vec::new(),
-            role: Role::Plain,
-        }))
-    }
-
     /// Whether the grid of a thread has been started, in a program.
     pub(super) fn present(&self, agent: AgentId) -> Option<TermRef> {
         self.host.started.get(&self.graph.hierarchy.grid_of(agent)).copied()
@@ -389,27 +374,16 @@ impl<'a> Unroller<'a> {
 
     /// Tasks that the host surely never gets to: their threads wait for what it waits for.
     fn abandon_rest(&mut self) {
-        if !self.options.hangs {
-            return;
-        }
         let last = self.host.waits.last().map(|(_, grids)| grids.clone()).unwrap_or_default();
         let tasks: BTreeSet<TaskId> = last.iter().map(|&grid| self.host.task_of[grid]).collect();
         let (names, awaited) = (self.names(tasks.iter()), self.ends(&last));
+        let wait = Wait::Grids { names, awaited, is_start: true };
         for (id, task) in self.entry.tasks.iter_enumerated() {
             if self.host.enqueued.contains_key(&id) {
                 continue;
             }
-            for &grid in &self.host.grids[id] {
-                for agent in self.graph.hierarchy.threads_of_grid(grid) {
-                    let wait = Wait::Grids { names: names.clone(), awaited: awaited.clone(), is_start: true };
-                    self.graph.blocked.push(Blocked {
-                        agent,
-                        span: task.span,
-                        iterations: Vec::new(),
-                        stuck: TermPool::TRUE,
-                        wait,
-                    });
-                }
+            for grid in self.host.grids[id].clone() {
+                self.block_start(grid, task.span, TermPool::TRUE, &wait);
             }
         }
     }

@@ -9,9 +9,7 @@
 //! Cannot: tell a CTA's memory apart from the CTA. It is there from the start of the first thread to the end of the last.
 
 use super::{UnrollError, Unroller};
-use crate::event::{
-    CtaId, Event, EventId, EventKind, GridId, PeerAccess, Role, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{CtaId, EventId, EventKind, GridId, PeerAccess, TermPool, TermRef, UnknownKind};
 use std::collections::BTreeMap;
 
 impl Unroller<'_> {
@@ -79,22 +77,8 @@ impl Unroller<'_> {
         let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
         let ended = self.graph.terms.and_all(ended);
         Ok((
-            self.cta_event(started, EventKind::CtaStart(cta))?,
-            self.cta_event(ended, EventKind::CtaExit(cta))?,
+            self.emit_unowned(started, EventKind::CtaStart(cta))?,
+            self.emit_unowned(ended, EventKind::CtaExit(cta))?,
         ))
-    }
-
-    fn cta_event(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
-        self.check_size(self.entry.span)?;
-        let event = Event {
-            agent: None,
-            guard,
-            position: 0,
-            kind,
-            site: None,
-            iterations: Vec::new(),
-            role: Role::Plain,
-        };
-        Ok(self.graph.events.push(event))
     }
 }

@@ -77,8 +77,7 @@ impl Unroller<'_> {
             }
             return Ok(());
         }
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::Spa(event), site)?;
+        self.emit_next(state.live, EventKind::Spa(event), site)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The checker against its dull twin on asynchronous operations: races by their statements, final states, deadlocks, broken
 //! rules. What is compared, and how, is as for [`synchronization`](super::synchronization).
 
-use super::synchronization::{Comparison, compare};
+use super::synchronization::compare;
 use crate::generate::asynchronous::async_sketches;
 use crate::random::{self, Counts, Plan};
 use fencepost::encode::Treatment;
@@ -59,55 +59,25 @@ pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<Str
         || async_sketches(plan.n_memory_max),
         |sketch, _, counts| {
             let text = sketch.text();
-            match compare(model, &text, Treatment::DEFAULT)? {
-                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
-                    for rule in lifetime.iter().copied() {
-                        counts.add(rule, true);
-                    }
-                    counts.add("no broken rule of lifetime", lifetime.is_empty());
-                    counts.add("compared", true);
-                    counts.add("readings that differ", readings_differ);
-                    counts.add("a broken rule", !broken.is_empty());
-                    counts.add("a race", races);
-                    counts.add("no race", !races);
-                    counts.add("a deadlock", deadlocks);
-                    counts.add("no deadlock", !deadlocks);
-                    counts.add("completes without race or deadlock", completes && !races && !deadlocks);
-                    for &(name, mark) in FEATURES {
-                        counts.add(name, text.contains(mark));
-                        let is_fine = broken.is_empty() && completes && !races && !deadlocks;
-                        counts.add(name_of_fine(name), is_fine && text.contains(mark));
-                    }
-                }
-                Comparison::TooLarge => counts.add("too large", true),
-                Comparison::Refused(code) => {
-                    counts.add("refused", true);
-                    counts.add(code, true);
-                }
-            }
+            compare(model, &text, Treatment::DEFAULT)?.count(&text, FEATURES, PROVED_WITH, counts);
             Ok(())
         },
     )
 }
 
-/// The count of a feature in programs of which everything was proved.
-pub fn name_of_fine(feature: &'static str) -> &'static str {
-    PROVED_WITH.iter().find(|(name, _)| *name == feature).map_or("proved with another", |&(_, fine)| fine)
-}
-
-/// Features that proved programs must have, too.
-pub const PROVED_WITH: &[(&str, &str)] = &[
-    ("cp.async", "proved with cp.async"),
-    ("tracking arrival", "proved with a tracking arrival"),
-    ("bulk load to the own CTA", "proved with a bulk load"),
-    ("bulk load to a peer", "proved with a bulk load to a peer"),
-    ("bulk store", "proved with a bulk store"),
-    ("st.async to shared memory", "proved with st.async"),
-    ("red.async", "proved with red.async"),
-    ("tensor load", "proved with a tensor load"),
-    ("tensor store", "proved with a tensor store"),
-    ("tensormap.replace", "proved with tensormap.replace"),
-    ("fence of the async proxy", "proved with a fence of the async proxy"),
+/// What proved programs must have, too: all of some texts.
+pub const PROVED_WITH: &[(&str, &[&str])] = &[
+    ("proved with cp.async", &["cp.async.ca"]),
+    ("proved with a tracking arrival", &["cp.async.mbarrier.arrive"]),
+    ("proved with a bulk load", &["cp.async.bulk.shared::cta.global"]),
+    ("proved with a bulk load to a peer", &["cp.async.bulk.shared::cluster.global"]),
+    ("proved with a bulk store", &["cp.async.bulk.global"]),
+    ("proved with st.async", &["st.async.weak"]),
+    ("proved with red.async", &["red.async"]),
+    ("proved with a tensor load", &["cp.async.bulk.tensor.1d.shared"]),
+    ("proved with a tensor store", &["cp.async.bulk.tensor.1d.global"]),
+    ("proved with tensormap.replace", &["tensormap.replace"]),
+    ("proved with a fence of the async proxy", &["fence.proxy.async"]),
 ];
 
 /// What comparisons were of, besides features.

@@ -58,9 +58,7 @@ pub fn compare_random(pairs: &[Pair; 2], plan: Plan) -> Result<Counts, Vec<Strin
             counts.add("a race", raced[0]);
             counts.add("no race", !raced[0]);
             counts.add("a race in one reading only", raced[0] && !raced[1]);
-            for &(name, mark) in FEATURES {
-                counts.add(name, text.contains(mark));
-            }
+            counts.add_features(&text, FEATURES);
             Ok(())
         },
     )

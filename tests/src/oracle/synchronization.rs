@@ -47,6 +47,62 @@ pub enum Comparison {
     Refused(&'static str),
 }
 
+impl Comparison {
+    /// Counts what became of a program, and what is in it. What it does counts only where it is compared: not after a
+    /// broken rule that takes its meaning.
+    ///
+    /// `proved_with`: names of what proved programs have, and the texts that show it, all of them.
+    pub fn count(
+        &self,
+        text: &str,
+        features: &[(&'static str, &str)],
+        proved_with: &[(&'static str, &[&str])],
+        counts: &mut Counts,
+    ) {
+        match self {
+            Self::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+                counts.add("compared", true);
+                counts.add("readings that differ", *readings_differ);
+                counts.add("no broken rule", broken.is_empty());
+                counts.add("no broken rule of lifetime", lifetime.is_empty());
+                for rule in broken.union(lifetime) {
+                    counts.add(rule, true);
+                }
+                let is_good = *completes && !races && !deadlocks;
+                if broken.iter().all(|&code| code == UNSEEN) {
+                    counts.add("a race", *races);
+                    counts.add("no race", !races);
+                    counts.add("a deadlock", *deadlocks);
+                    counts.add("no deadlock", !deadlocks);
+                    counts.add("completes", *completes);
+                    counts.add("completes without race or deadlock", is_good);
+                }
+                counts.add_features(text, features);
+                let is_proved = is_good && broken.is_empty() && lifetime.is_empty();
+                for &(name, marks) in proved_with {
+                    counts.add(name, is_proved && marks.iter().all(|mark| text.contains(mark)));
+                }
+            }
+            Self::TooLarge => counts.add("too large", true),
+            Self::Refused(code) => {
+                counts.add("refused", true);
+                counts.add(code, true);
+            }
+        }
+    }
+}
+
+/// What became of the programs, in a line.
+pub fn summary(counts: &Counts) -> String {
+    format!(
+        "{} programs compared ({} of them with two readings), {} refused by the checker, {} too large to enumerate",
+        counts.of("compared"),
+        counts.of("readings that differ"),
+        counts.of("refused"),
+        counts.of("too large")
+    )
+}
+
 /// The programs of the quick mode.
 pub const PLAN: Plan = Plan { n_programs: 3_000, first_seed: 0, salt: 4, n_memory_max: 6 };
 
@@ -300,36 +356,7 @@ pub fn compare_random(model: &MemoryModel, plan: Plan, treatment: Treatment) -> 
         || sync_sketches(plan.n_memory_max),
         |sketch, _, counts| {
             let text = sketch.text();
-            match compare(model, &text, treatment)? {
-                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
-                    for rule in lifetime.iter().copied() {
-                        counts.add(rule, true);
-                    }
-                    counts.add("no broken rule of lifetime", lifetime.is_empty());
-                    counts.add("readings that differ", readings_differ);
-                    counts.add("compared", true);
-                    counts.add("no broken rule", broken.is_empty());
-                    for rule in broken.iter().copied() {
-                        counts.add(rule, true);
-                    }
-                    if broken.iter().all(|&code| code == UNSEEN) {
-                        counts.add("a race", races);
-                        counts.add("no race", !races);
-                        counts.add("a deadlock", deadlocks);
-                        counts.add("no deadlock", !deadlocks);
-                        counts.add("completes", completes);
-                        counts.add("completes without race or deadlock", completes && !races && !deadlocks);
-                    }
-                    for &(name, mark) in FEATURES {
-                        counts.add(name, text.contains(mark));
-                    }
-                }
-                Comparison::TooLarge => counts.add("too large", true),
-                Comparison::Refused(code) => {
-                    counts.add("refused", true);
-                    counts.add(code, true);
-                }
-            }
+            compare(model, &text, treatment)?.count(&text, FEATURES, &[], counts);
             Ok(())
         },
     )

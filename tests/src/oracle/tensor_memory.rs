@@ -4,7 +4,7 @@
 pub mod mutants;
 pub mod shapes;
 
-use super::synchronization::{Comparison, compare};
+use super::synchronization::compare;
 use crate::generate::tensor_memory::tensor_sketches;
 use crate::random::{self, Counts, Plan};
 use fencepost::encode::Treatment;
@@ -68,38 +68,7 @@ pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<Str
         || tensor_sketches(plan.n_memory_max),
         |sketch, _, counts| {
             let text = sketch.text();
-            match compare(model, &text, Treatment::DEFAULT)? {
-                Comparison::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
-                    for rule in lifetime.iter().copied() {
-                        counts.add(rule, true);
-                    }
-                    counts.add("no broken rule of lifetime", lifetime.is_empty());
-                    counts.add("compared", true);
-                    counts.add("readings that differ", readings_differ);
-                    for rule in broken.iter().copied() {
-                        counts.add(rule, true);
-                    }
-                    if broken.is_empty() {
-                        counts.add("a race", races);
-                        counts.add("no race", !races);
-                        counts.add("a deadlock", deadlocks);
-                        counts.add("no deadlock", !deadlocks);
-                        counts.add("completes without race or deadlock", completes && !races && !deadlocks);
-                    }
-                    let is_fine = broken.is_empty() && completes && !races && !deadlocks;
-                    for &(name, mark) in FEATURES {
-                        counts.add(name, text.contains(mark));
-                    }
-                    for &(name, mark) in PROVED_WITH {
-                        counts.add(name, is_fine && mark.iter().all(|mark| text.contains(mark)));
-                    }
-                }
-                Comparison::TooLarge => counts.add("too large", true),
-                Comparison::Refused(code) => {
-                    counts.add("refused", true);
-                    counts.add(code, true);
-                }
-            }
+            compare(model, &text, Treatment::DEFAULT)?.count(&text, FEATURES, PROVED_WITH, counts);
             Ok(())
         },
     )

@@ -65,6 +65,12 @@ pub enum Action {
 }
 
 impl Action {
+    /// What a tracking arrival does: one, of which nothing is returned.
+    pub const ONE_ARRIVAL: Self =
+        Self::Arrive { count: 1, expects: 0, drops: false, no_complete: false, state: None, pending: None };
+}
+
+impl Action {
     /// A wait that says no.
     pub fn fails(self) -> bool {
         matches!(self, Self::FailParity { .. } | Self::FailState { .. })

@@ -53,8 +53,7 @@ impl Unroller<'_> {
         let value = self.response(state.live);
         let own = self.graph.hierarchy.threads[self.agent].cta;
         let ranks = if multicast { 0..self.graph.hierarchy.launch_of(self.agent).ctas } else { own..own + 1 };
-        let position = self.next_position();
-        self.emit(state.live, position, EventKind::Cancel(CancelEvent::Try), site)?;
+        self.emit_next(state.live, EventKind::Cancel(CancelEvent::Try), site)?;
         let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
@@ -134,8 +133,7 @@ impl Unroller<'_> {
                 let not = self.graph.terms.not(succeeded);
                 let fails = self.graph.terms.and(state.live, not);
                 if fails != TermPool::FALSE {
-                    let position = self.next_position();
-                    self.emit(fails, position, EventKind::Cancel(CancelEvent::Failed), site)?;
+                    self.emit_next(fails, EventKind::Cancel(CancelEvent::Failed), site)?;
                 }
                 succeeded
             }

@@ -403,15 +403,7 @@ impl Interpreter<'_> {
         self.issue(Sem::Weak, Scope::Cta);
         let copies = self.groups.started.iter().filter(|started| started.group == AsyncGroup::Copy);
         let tracked = copies.flat_map(|started| started.events.clone()).collect();
-        let action = Action::Arrive {
-            count: 1,
-            expects: 0,
-            drops: false,
-            no_complete: false,
-            state: None,
-            pending: None,
-        };
-        self.signal(mbarrier, None, action, tracked);
+        self.signal(mbarrier, None, Action::ONE_ARRIVAL, tracked);
     }
 
     /// MB-24: a release at cluster scope, of `follows` only.

@@ -155,15 +155,7 @@ impl Interpreter<'_> {
         let tracked = self.own(|class| matches!(class, Class::Multiply { .. } | Class::Copy));
         self.issue(Sem::Weak, Scope::Cta);
         for &cta in ctas {
-            let action = Action::Arrive {
-                count: 1,
-                expects: 0,
-                drops: false,
-                no_complete: false,
-                state: None,
-                pending: None,
-            };
-            self.signal(mbarrier, cta, action, tracked.clone());
+            self.signal(mbarrier, cta, Action::ONE_ARRIVAL, tracked.clone());
         }
     }
 }
