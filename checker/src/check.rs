@@ -12,7 +12,7 @@ pub use prepare::{Artefacts, artefacts};
 
 use crate::encode::goal::{Goal, GoalKind, LIFETIME, MBARRIER};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
-use crate::event::{EventGraph, EventId, ObligationKind};
+use crate::event::{Because, EventGraph, EventId, ObligationKind};
 use crate::explain::CANCEL;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
@@ -29,7 +29,7 @@ use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
 use residency::waits_for_other_clusters;
 use settle::Settled;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How to run. Plain data; the library reads no environment and no clock but through `clock`.
 #[derive(Clone)]
@@ -475,14 +475,15 @@ impl<'a> Decider<'a> {
 
     /// Which loops can run past the bound.
     fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let mut found: BTreeSet<OpenLoop> = BTreeSet::new();
+        let mut found: BTreeMap<Span, Because> = BTreeMap::new();
         let mut extra = vec![vec![encoding.cut]];
         while let Some(assignment) = self.solve(encoding, &extra)? {
             let execution = decode(problem, encoding, &assignment);
             let values = crate::witness::recheck::evaluate_terms(problem.graph, &execution);
             let before = found.len();
-            let running = problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1);
-            found.extend(running.map(|cut| OpenLoop { span: cut.span }));
+            for cut in problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1) {
+                found.entry(cut.span).or_insert_with(|| cut.because.clone());
+            }
             if found.len() == before {
                 let message = "an execution past the bound has no loop that runs on".into();
                 return Err(CheckError::SelfCheck { pass: "decode", message });
@@ -493,12 +494,13 @@ impl<'a> Decider<'a> {
                 .cuts
                 .iter()
                 .zip(&encoding.cuts)
-                .filter(|(cut, _)| !found.contains(&OpenLoop { span: cut.span }))
+                .filter(|(cut, _)| !found.contains_key(&cut.span))
                 .map(|(_, &literal)| literal)
                 .collect();
             extra = vec![rest];
         }
-        self.decision.open_loops = found.into_iter().collect();
+        self.decision.open_loops =
+            found.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
         Ok(())
     }
 

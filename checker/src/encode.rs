@@ -236,6 +236,7 @@ impl Encoder<'_> {
         self.range_constraints();
         self.communication()?;
         self.final_values();
+        self.last_reads()?;
         for axiom in &self.problem.model.axioms {
             self.axiom(axiom.kind, axiom.term)?;
             self.settle()?;

@@ -16,8 +16,8 @@ pub mod support;
 pub mod term;
 
 pub use graph::{
-    BarrierEdge, Blocked, ConditionGoal, Constraint, Event, EventGraph, FinalGoal, FinalLook, Location,
-    LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
+    BarrierEdge, Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, FinalGoal, FinalLook,
+    Location, LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
     Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};

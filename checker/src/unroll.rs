@@ -11,6 +11,7 @@
 mod access;
 mod asynchronous;
 mod barrier;
+mod checkpoint;
 mod dump;
 mod env;
 mod expression;
@@ -22,6 +23,7 @@ mod mbarrier;
 mod multimem;
 mod spa;
 mod statement;
+mod wait;
 
 pub use dump::dump;
 
@@ -36,7 +38,7 @@ use expression::Frame;
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
     AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, ObjectId, PartId, Program,
-    StorageId,
+    RegisterId, StorageId,
 };
 use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -257,12 +259,14 @@ struct Unroller<'a> {
     exits: Vec<TermRef>,
     /// Per enclosing loop, the paths that broke out of it.
     breaks: Vec<Vec<State>>,
-    /// Number of places passed at which the thread can stop for good.
-    n_blocking: u32,
+    /// What decides whether the thread gets out of the loops that it waits in.
+    deciding: Vec<TermRef>,
+    /// Whether only paths to the end of what is run are looked at, so that it does not matter where others end.
+    completes: bool,
     /// Who writes what, once that is known and matters (see [`spa`]).
     writers: Option<spa::Writers>,
-    /// A register without value was read: only in the second try of a loop that turns out not to be a spin.
-    missing_register: bool,
+    /// A register without value that was read: only in a loop that turns out not to be a wait.
+    missing_register: Option<RegisterId>,
 }
 
 impl<'a> Unroller<'a> {
@@ -302,9 +306,10 @@ impl<'a> Unroller<'a> {
             last_try: None,
             exits: Vec::new(),
             breaks: Vec::new(),
-            n_blocking: 0,
+            deciding: Vec::new(),
+            completes: false,
             writers: None,
-            missing_register: false,
+            missing_register: None,
         };
         unroller.declare_locations();
         unroller
@@ -501,7 +506,7 @@ impl<'a> Unroller<'a> {
     /// The front end promises that every register is assigned before it is read; a broken promise must not become a
     /// verdict.
     fn check_registers(&self, span: Span) -> Result<(), UnrollError> {
-        if !self.missing_register {
+        if self.missing_register.is_none() {
             return Ok(());
         }
         let message = format!("kernel `{}` reads a register that was not assigned", self.kernel.name);

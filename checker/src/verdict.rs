@@ -1,6 +1,6 @@
 //! What a run claims, and what it does not.
 
-use crate::event::{EventGraph, EventKind};
+use crate::event::{Because, EventGraph, EventKind};
 use crate::explain::Reading;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
@@ -133,6 +133,8 @@ pub enum Vacuity {
 pub struct OpenLoop {
     /// Its head.
     pub span: Span,
+    /// What makes it more than a wait.
+    pub because: Because,
 }
 
 /// Sizes and times of the passes of a launch (of the last bound tried).

@@ -376,6 +376,39 @@ impl Encoder<'_> {
         }
     }
 
+    /// Where it is claimed that a read is of last writes, it takes each piece from a write that no other executed one of the
+    /// cell is coherence-after. Only that direction is stated: the claim is asked for, never its opposite.
+    pub(super) fn last_reads(&mut self) -> Result<(), EncodeError> {
+        let graph = self.problem.graph;
+        for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+            let UnknownKind::ReadsLast(read) = unknown.kind else { continue };
+            let claim =
+                self.blaster.unknown(&mut self.formula, id, unknown.width, &self.known.unknowns[id])[0];
+            let access = self.access(read);
+            let pieces = self.sources.get(&read).cloned().unwrap_or_default();
+            for (piece, candidates) in (0u32..).zip(&pieces) {
+                for (later, event) in graph.events.iter_enumerated() {
+                    let EventKind::Write(written) = &event.kind else { continue };
+                    let mut covers = Vec::new();
+                    for from in 0..self.problem.cells.n_pieces(written) {
+                        covers.push(self.same_cell(&access, piece, written, from));
+                    }
+                    let covers = self.formula.or(Direction::Both, &covers);
+                    if covers == Literal::FALSE || self.executed[later] == Literal::FALSE {
+                        continue;
+                    }
+                    for source in candidates.iter().filter(|source| source.write != later) {
+                        let after = self.base_edge(BaseRelation::Coherence, source.write, later)?;
+                        let happens = self.executed[later];
+                        self.formula.clause(&[!claim, !source.literal, !covers, !happens, !after]);
+                    }
+                }
+                self.check_limits()?;
+            }
+        }
+        Ok(())
+    }
+
     fn final_cell(&mut self, location: LocationId, offset_bytes: u32, value: &[Literal]) {
         let graph = self.problem.graph;
         let grain = self.problem.cells.grain_bytes[location];

@@ -356,6 +356,24 @@ pub struct LoopCut {
     pub agent: AgentId,
     /// 1 iff the thread wants another iteration.
     pub guard: TermRef,
+    /// What makes the loop more than a wait.
+    pub because: Because,
+}
+
+/// Why the number of rounds of a loop matters, so that it has a bound.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Because {
+    /// It goes round as often as a value says that is not known before.
+    TripCount,
+    /// A statement of its body has an effect each time: a barrier, a signal, an asynchronous operation.
+    Meets(Span),
+    /// A round writes what was not there, and may go round again.
+    Writes(Span),
+    /// A round reads a register that an earlier one has set.
+    Carries {
+        /// Its name, if it has one in the text.
+        register: Option<String>,
+    },
 }
 
 /// A dynamic instance of an instruction or loop at which a thread can stop for good.

@@ -103,6 +103,8 @@ pub enum UnknownKind {
         /// How many.
         width_bytes: u32,
     },
+    /// Whether each byte of a read is of a write that no other is coherence-after.
+    ReadsLast(EventId),
     /// Whether a thread makes a failing try of a spin loop.
     Spins(AgentId),
     /// Whether a thread gets past a blocking instruction (or a barrier instance completes).

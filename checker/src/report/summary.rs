@@ -1,6 +1,7 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
 use super::{Case, Style, wording, wrap};
+use crate::event::Because;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
@@ -10,11 +11,13 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     let outcome = case.outcome;
     let mut text = format!("{}: {}{}\n", head(case), verdict(case, style), claim(case));
     for open in &outcome.open_loops {
-        text += &format!(
-            "  loop at {} can run more than {} times\n",
+        let text_of = format!(
+            "loop at {} can run more than {} times: {}",
             place(case.sources, open.span),
-            outcome.unroll
+            outcome.unroll,
+            more_than_a_wait(case.sources, &open.because)
         );
+        text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));
     }
     if !outcome.open_loops.is_empty() {
         text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
@@ -51,6 +54,21 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         );
     }
     text
+}
+
+/// Why the number of rounds of a loop matters.
+fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
+    match because {
+        Because::TripCount => "how often it does is not known before the kernel runs".into(),
+        Because::Meets(span) => format!("each round executes what is at {}", place(sources, *span)),
+        Because::Writes(span) => {
+            format!("a round that does not leave can write at {}", place(sources, *span))
+        }
+        Because::Carries { register: Some(name) } => {
+            format!("`{name}` goes from one round into the next")
+        }
+        Because::Carries { register: None } => "a value goes from one round into the next".into(),
+    }
 }
 
 /// Input, kernel, launch, verdict and the codes of all findings, on one line.

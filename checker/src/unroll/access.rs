@@ -137,10 +137,11 @@ impl Unroller<'_> {
             let value = self.evaluate(&state.env, frame, value)?;
             let value = self.graph.terms.resize(value, width);
             for part in parts(width, strength) {
+                let value = self.graph.terms.extract(value, part.low_bit, part.width);
                 if self.last_try.is_some() {
+                    self.last_write(state.live, (place, element), part, value, strength);
                     continue;
                 }
-                let value = self.graph.terms.extract(value, part.low_bit, part.width);
                 self.write(state.live, site, position, (place, element), part, value, strength)?;
             }
         }
@@ -210,7 +211,10 @@ impl Unroller<'_> {
         let (read, old) = self.read(state.live, site, position, (place, 0), whole, read_sem)?;
         let (changes, new) = self.atomic_result(update.op, old, &operands);
         let guard = self.graph.terms.and(state.live, changes);
-        if guard != TermPool::FALSE && self.last_try.is_none() {
+        if self.last_try.is_some() {
+            let same = self.graph.terms.equal(old, new);
+            self.repeats_only_if(guard, same);
+        } else if guard != TermPool::FALSE {
             let write_sem = strength(if releases { Sem::Release } else { Sem::Relaxed });
             let position = self.next_position();
             let write = self.write(guard, site, position, (place, 0), whole, new, write_sem)?;
@@ -287,8 +291,7 @@ impl Unroller<'_> {
         strength: Strength,
     ) -> Result<(Option<EventId>, TermRef), UnrollError> {
         if self.last_try.is_some() {
-            let value = self.last_look(guard, site, position, element, part, strength)?;
-            return Ok((None, value));
+            return self.last_look(guard, site, position, element, part, strength);
         }
         self.read_event(guard, site, position, element, part, strength)
     }

@@ -319,7 +319,6 @@ impl Unroller<'_> {
             let passes = self.passes(group, generation);
             state.live = self.graph.terms.and(guard, passes);
             let wait = self.emit_next(state.live, EventKind::BarrierWait, site)?;
-            self.n_blocking += 1;
             Some((wait, state.live))
         };
         let agent = self.agent;

@@ -16,7 +16,7 @@ use fencepost_dsl::{Diagnostic, IndexVec, Span};
 /// What the names of a body stand for: the kernel's own, or those of one call of a function.
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
-    registers: &'a IndexVec<RegisterId, Register>,
+    pub(super) registers: &'a IndexVec<RegisterId, Register>,
     references: Option<&'a IndexVec<ReferenceId, Reference>>,
     bindings: Vec<Place>,
 }
@@ -64,7 +64,7 @@ impl Unroller<'_> {
         Ok(match &expression.kind {
             ExpressionKind::Constant(value) => self.graph.terms.constant(*value, expression.width),
             ExpressionKind::Register(register) => env.get(*register).unwrap_or_else(|| {
-                self.missing_register = true;
+                self.missing_register.get_or_insert(*register);
                 self.graph.terms.constant(0, frame.width(*register))
             }),
             ExpressionKind::Coordinate(coordinate) => {

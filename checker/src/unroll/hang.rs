@@ -1,87 +1,165 @@
-//! Where a thread can stop for good.
+//! What a hang is, and where a thread can stay for ever.
 //!
-//! A thread at a spin loop or `await` hangs if, with memory as it is in the end, another try would fail again: a strong
-//! read that is repeated for ever eventually sees the last write (LT-8). So the loop's try is run once more, on final
-//! memory and without leaving events; the paths on which it goes round again are those on which the thread hangs.
-//! Nothing is promised for weak reads (LT-7): in that try they are events of their own, which may read whatever the
-//! model lets them.
+//! A hang is a maximal execution, under fair schedules, in which some thread has not ended (design: deadlock). Each such
+//! thread either stands at an instruction that blocks, whose condition is false in the end, or *goes round a loop for ever,
+//! changing nothing*: from some round on, every round begins and ends at the head of the loop with the same registers,
+//! writes only what is already there, and each of its strong reads returns the last write (LT-8). Nothing is promised for
+//! weak reads (LT-7): they return whatever the model lets them, after what the round itself has acquired. One such round
+//! stands for all. It does not matter what the loop is part of: the thread has got there on what it read then, and only
+//! the innermost loop that it never leaves is run on memory as it is in the end.
 //!
-//! Sound: a read by a thread that does nothing afterwards may always return the coherence-last write, since no axiom
-//! orders anything after it. And what a spinning thread's earlier tries read has no effect on others.
+//! So at the head of each loop the round is run once more, on final memory. Where it reads by strong reads only, it leaves
+//! no events: a read by a thread that does nothing afterwards may always return the coherence-last write, since no axiom
+//! orders anything after it. Where it has weak reads, all its reads and fences are events (writes are not: they write what
+//! is there), and its strong reads are of last writes.
 //!
-//! Cannot: loops that are no spins are unrolled to the bound, and a thread that runs past it does not count as hanging.
+//! A loop inside such a round is run on final memory, too. Where it goes round for ever itself, that is said where the
+//! thread stands in that loop.
+//!
+//! Sound: a thread that stays in a loop for ever either changes memory again and again, which runs past every bound and is
+//! never proved; or from some round on changes nothing, and since only finitely many writes are by others that do not
+//! stand, some round reads only last writes. Rounds whose registers go in circles count as runs past the bound.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
-use super::loops::Shape;
+use super::loops::{Keeps, Shape};
 use super::spa::Invalidated;
 use super::{State, UnrollError, Unroller};
-use crate::event::{Blocked, FinalLook, Role, SiteId, TermPool, TermRef, UnknownId, UnknownKind, Wait};
+use crate::event::{
+    Because, Blocked, Constraint, EventId, FinalLook, Role, SiteId, TermPool, TermRef, UnknownKind, Wait,
+};
+use fencepost_dsl::kernel::program::RegisterId;
 use fencepost_dsl::vocabulary::{Replication, Sem};
 
-/// What is known of a try on final memory.
-#[derive(Default)]
+/// What is known of a round on final memory.
+#[derive(Clone, Default)]
 pub struct LastTry {
-    /// Whether the weak reads of the try happen, if it has any.
-    choice: Option<(UnknownId, TermRef)>,
+    /// Whether its reads and fences are events.
+    is_real: bool,
+    /// Whether it has come to a weak read without being real.
+    met_weak: bool,
     looks: Vec<FinalLook>,
-    /// The last mbarrier wait of the try.
+    /// The last mbarrier wait of the round.
     phase: Option<Wait>,
-    /// What the try has invalidated in L1 caches so far.
+    /// What the round has invalidated in L1 caches so far.
     invalidated: Invalidated,
-    /// Paths on which a loop inside the try never ends.
-    stuck: Vec<TermRef>,
+    /// What holds if it changes nothing and its strong reads are of last writes.
+    repeats: Vec<TermRef>,
 }
 
 impl LastTry {
-    /// What the try has invalidated in L1 caches so far.
+    /// What the round has invalidated in L1 caches so far.
     pub fn invalidated(&mut self) -> &mut Invalidated {
         &mut self.invalidated
     }
-    /// Remembers an mbarrier wait of the try.
+    /// Remembers an mbarrier wait of the round.
     pub fn note_phase(&mut self, wait: Wait) {
         self.phase = Some(wait);
     }
 }
 
 impl Unroller<'_> {
-    /// Records the path on which the thread stands at a spin loop for ever.
+    /// Whether what is run is a round on final memory that leaves no events.
+    pub(super) fn is_imagined(&self) -> bool {
+        self.last_try.as_ref().is_some_and(|last| !last.is_real)
+    }
+
+    /// Demands of a round on final memory that it changes nothing.
+    pub(super) fn repeats_only_if(&mut self, guard: TermRef, term: TermRef) {
+        let term = self.graph.terms.implies(guard, term);
+        if let Some(last) = &mut self.last_try
+            && term != TermPool::TRUE
+        {
+            last.repeats.push(term);
+        }
+    }
+
+    /// A write by a round on final memory: it must write what is there.
+    pub(super) fn last_write(
+        &mut self,
+        guard: TermRef,
+        element: (Place, usize),
+        part: Part,
+        value: TermRef,
+        strength: Strength,
+    ) {
+        let held = self.final_element(element, part, strength);
+        let same = self.graph.terms.equal(held, value);
+        self.repeats_only_if(guard, same);
+    }
+
+    /// Notes that the thread may go round a loop for ever, on a path at its head; whether it can.
     pub(super) fn stand(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+        keeps: Keeps,
+    ) -> Result<bool, UnrollError> {
+        if state.live == TermPool::FALSE {
+            return Ok(false);
+        }
+        let checkpoint = self.checkpoint();
+        let (mut stuck, mut last) = self.last_round(state.clone(), frame, shape, keeps, false)?;
+        if last.met_weak {
+            self.take_back(&checkpoint);
+            let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
+            let role = std::mem::replace(&mut self.role, Role::Spin(choice));
+            let live = self.graph.terms.and(state.live, happens);
+            let real = State { live, env: state.env.clone() };
+            let round = self.last_round(real, frame, shape, keeps, true);
+            self.role = role;
+            (stuck, last) = round?;
+            let whole = self.graph.terms.implies(live, stuck);
+            self.graph.constraints.push(Constraint { term: whole });
+        }
+        if stuck == TermPool::FALSE {
+            self.take_back(&checkpoint);
+            return Ok(false);
+        }
+        self.graph.blocked.push(Blocked {
+            agent: self.agent,
+            span: self.program.loops[shape.id].span,
+            iterations: self.iterations.clone(),
+            stuck,
+            wait: match last.phase {
+                Some(phase) if last.looks.is_empty() => phase,
+                _ => Wait::Memory(last.looks),
+            },
+        });
+        Ok(true)
+    }
+
+    /// Runs a round on final memory: the path on which it changes nothing and goes round again.
+    fn last_round(
         &mut self,
         state: State,
         frame: &Frame<'_>,
         shape: &Shape<'_>,
-    ) -> Result<(), UnrollError> {
-        if state.live == TermPool::FALSE {
-            return Ok(());
-        }
+        keeps: Keeps,
+        is_real: bool,
+    ) -> Result<(TermRef, LastTry), UnrollError> {
+        let head = state.env.clone();
         let n_exits = self.exits.len();
-        self.last_try = Some(LastTry::default());
-        let round = self.round(state, frame, shape, false);
+        self.last_try = Some(LastTry { is_real, ..LastTry::default() });
+        let round = self.round(state, frame, shape, None);
         let last = self.last_try.take().unwrap_or_default();
         self.exits.truncate(n_exits);
-        let mut stuck = last.stuck;
-        stuck.push(round?.again.live);
-        let mut stuck = self.graph.terms.or_all(stuck);
-        if let Some((_, happens)) = last.choice {
-            stuck = self.graph.terms.and(stuck, happens);
+        let again = round?.again;
+        let mut parts = vec![again.live];
+        parts.extend(&last.repeats);
+        if keeps == Keeps::Everything {
+            for register in head.changed(&again.env) {
+                parts.push(match (head.get(register), again.env.get(register)) {
+                    (Some(before), Some(after)) => self.graph.terms.equal(before, after),
+                    _ => TermPool::FALSE,
+                });
+            }
         }
-        if stuck != TermPool::FALSE {
-            self.graph.blocked.push(Blocked {
-                agent: self.agent,
-                span: self.program.loops[shape.id].span,
-                iterations: self.iterations.clone(),
-                stuck,
-                wait: match last.phase {
-                    Some(phase) if last.looks.is_empty() => phase,
-                    _ => Wait::Memory(last.looks),
-                },
-            });
-        }
-        Ok(())
+        Ok((self.graph.terms.and_all(parts), last))
     }
 
-    /// Runs a loop inside a try on final memory: an iteration that changes no register would go on for ever.
+    /// Runs a loop inside a round on final memory. Paths on which it goes round for ever end.
     pub(super) fn last_loop(
         &mut self,
         state: &mut State,
@@ -90,27 +168,58 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let entry = state.env.clone();
         let mut left = Vec::new();
-        for _ in 0..=self.options.bound {
-            if state.live == TermPool::FALSE {
-                break;
-            }
-            let before = state.env.clone();
-            let mut round = self.round(state.clone(), frame, shape, false)?;
+        let mut n_uncertain = 0;
+        while state.live != TermPool::FALSE {
+            let n_exits = self.exits.len();
+            let mut round = self.round(state.clone(), frame, shape, None)?;
+            let may_have_left = !round.leaves.is_empty() || self.exits.len() > n_exits;
             left.append(&mut round.leaves);
-            *state = round.again;
-            state.env.restrict_to(&entry);
-            if state.live != TermPool::FALSE && before.changed(&state.env).is_empty() {
-                if let Some(last) = &mut self.last_try {
-                    last.stuck.push(state.live);
-                }
+            let mut again = round.again;
+            again.env.restrict_to(&entry);
+            if again.live == TermPool::FALSE {
                 break;
             }
+            let changed = state.env.changed(&again.env);
+            if changed.is_empty() || self.is_forgetful(state, &changed, frame, shape)? {
+                break;
+            }
+            if n_uncertain == self.options.bound {
+                self.cut(shape.id, again.live, &Because::TripCount);
+                break;
+            }
+            if round.uncertain || shape.is_unconditional() && may_have_left {
+                n_uncertain += 1;
+            }
+            *state = again;
         }
         *state = self.join_all(left);
         Ok(())
     }
 
-    /// What a read of a try on final memory returns.
+    /// Whether a round does not read what an earlier one has left in registers, so that on final memory it does the same.
+    fn is_forgetful(
+        &mut self,
+        state: &State,
+        changed: &[RegisterId],
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+    ) -> Result<bool, UnrollError> {
+        let checkpoint = self.checkpoint();
+        let last = self.last_try.clone();
+        let missing_before = self.missing_register.take();
+        let mut env = state.env.clone();
+        for &register in changed {
+            env.remove(register);
+        }
+        let round = self.round(State { live: state.live, env }, frame, shape, None);
+        let missing = std::mem::replace(&mut self.missing_register, missing_before);
+        self.take_back(&checkpoint);
+        self.last_try = last;
+        round?;
+        Ok(missing.is_none())
+    }
+
+    /// What a read of a round on final memory returns.
     pub(super) fn last_look(
         &mut self,
         guard: TermRef,
@@ -119,35 +228,24 @@ impl Unroller<'_> {
         element: (Place, usize),
         part: Part,
         strength: Strength,
-    ) -> Result<TermRef, UnrollError> {
+    ) -> Result<(Option<EventId>, TermRef), UnrollError> {
         let is_weak = strength.sem == Sem::Weak && !self.is_fresh_at_last(element, part, strength);
         let is_multimem = self.kernel.objects[element.0.object].replication == Replication::Multimem;
         let instance = is_multimem.then(|| self.location(element.0));
-        let value = if is_weak {
-            let (choice, happens) = self.last_choice();
-            let guard = self.graph.terms.and(guard, happens);
-            let role = std::mem::replace(&mut self.role, Role::Spin(choice));
-            let read = self.read_event(guard, site, position, element, part, strength);
-            self.role = role;
-            read?.1
+        let (event, value) = if self.is_imagined() {
+            (None, self.final_element(element, part, strength))
         } else {
-            self.final_element(element, part, strength)
+            self.read_event(guard, site, position, element, part, strength)?
         };
+        if let (Some(event), false) = (event, is_weak) {
+            let (_, last) = self.graph.terms.fresh(1, UnknownKind::ReadsLast(event));
+            self.repeats_only_if(guard, last);
+        }
         if let Some(last) = &mut self.last_try {
+            last.met_weak |= is_weak;
             last.looks.push(FinalLook { site, instance, guard, value, is_weak });
         }
-        Ok(value)
-    }
-
-    fn last_choice(&mut self) -> (UnknownId, TermRef) {
-        if let Some(choice) = self.last_try.as_ref().and_then(|last| last.choice) {
-            return choice;
-        }
-        let choice = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
-        if let Some(last) = &mut self.last_try {
-            last.choice = Some(choice);
-        }
-        choice
+        Ok((event, value))
     }
 
     /// Final memory where an access goes, whatever its index.

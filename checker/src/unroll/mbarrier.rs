@@ -373,7 +373,9 @@ impl Unroller<'_> {
             self.look_at_phase(state.live, site, object, completed);
             self.passes_in(kind, completed)
         } else {
-            let (_, result) = self.graph.terms.fresh(1, UnknownKind::WaitResult);
+            self.graph.terms.fresh(1, UnknownKind::WaitResult).1
+        };
+        if !self.is_imagined() {
             let not = self.graph.terms.not(result);
             let tested = self.graph.terms.and(state.live, not);
             let operation =
@@ -384,8 +386,7 @@ impl Unroller<'_> {
                 let passed = State { live: self.graph.terms.and(state.live, result), env: state.env.clone() };
                 self.log(&passed, site, object, MbarrierRole::Wait, (wait.sem, wait.scope), kind)?;
             }
-            result
-        };
+        }
         if let Some(register) = wait.destination {
             let value = self.graph.terms.resize(result, frame.width(register));
             state.env.set(register, value);
@@ -422,7 +423,7 @@ impl Unroller<'_> {
         completed
     }
 
-    /// Records an operation; `None` while a try is run on final memory.
+    /// Records an operation; `None` while a round is run on final memory without events.
     fn log(
         &mut self,
         state: &State,
@@ -432,7 +433,7 @@ impl Unroller<'_> {
         (sem, scope): (Sem, Scope),
         kind: OperationKind,
     ) -> Result<Option<usize>, UnrollError> {
-        if self.last_try.is_some() {
+        if self.is_imagined() {
             return Ok(None);
         }
         let operation = MbarrierEvent { object, role, sem, scope };

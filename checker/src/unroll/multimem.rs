@@ -47,7 +47,11 @@ impl Unroller<'_> {
                 let value = self.evaluate(&state.env, frame, value)?;
                 let value = self.graph.terms.resize(value, width);
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
-                for instance in instances.filter(|_| self.last_try.is_none()).collect::<Vec<_>>() {
+                for instance in instances.collect::<Vec<_>>() {
+                    if self.last_try.is_some() {
+                        self.last_write(state.live, instance, whole, value, strength);
+                        continue;
+                    }
                     self.write(state.live, site, position, instance, whole, value, strength)?;
                 }
             }
@@ -63,7 +67,12 @@ impl Unroller<'_> {
                 let position = self.next_position();
                 for (instance, (read, old)) in reads {
                     let (_, new) = self.atomic_result(*op, old, &[operand]);
-                    if state.live == TermPool::FALSE || self.last_try.is_some() {
+                    if self.last_try.is_some() {
+                        let same = self.graph.terms.equal(old, new);
+                        self.repeats_only_if(state.live, same);
+                        continue;
+                    }
+                    if state.live == TermPool::FALSE {
                         continue;
                     }
                     let write = self.write(state.live, site, position, instance, whole, new, strength)?;

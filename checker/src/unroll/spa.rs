@@ -10,8 +10,8 @@ use fencepost_dsl::kernel::program::SpaOp;
 use fencepost_dsl::vocabulary::{Invalidation, Proxy, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a try of a spin loop has invalidated.
-#[derive(Default)]
+/// What a round on final memory has invalidated.
+#[derive(Clone, Default)]
 pub struct Invalidated {
     all: Invalidation,
     lines: Vec<(LocationId, TermRef)>,
@@ -72,10 +72,12 @@ impl Unroller<'_> {
             let invalidated = last.invalidated();
             invalidated.all.data |= event.invalidation().data;
             invalidated.all.texture |= event.invalidation().texture;
-            if let SpaEvent::InvalidateLine(access) = event {
+            if let SpaEvent::InvalidateLine(access) = &event {
                 invalidated.lines.push((access.location, access.offset));
             }
-            return Ok(());
+            if self.is_imagined() {
+                return Ok(());
+            }
         }
         self.emit_next(state.live, EventKind::Spa(event), site)?;
         Ok(())

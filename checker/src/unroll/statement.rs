@@ -57,13 +57,11 @@ impl Unroller<'_> {
                 self.for_loop(state, frame, *id, *register, (start, end), body)
             }
             StatementKind::While { id, prelude, condition, body } => {
-                self.while_loop(state, frame, &Shape { id: *id, prelude, condition, stays_if: true, body })
+                self.while_loop(state, frame, &Shape::of_while(*id, prelude, condition, body))
             }
-            StatementKind::Await { id, prelude, condition } => self.while_loop(
-                state,
-                frame,
-                &Shape { id: *id, prelude, condition, stays_if: false, body: &[] },
-            ),
+            StatementKind::Await { id, prelude, condition } => {
+                self.while_loop(state, frame, &Shape::of_await(*id, prelude, condition))
+            }
             StatementKind::Break => {
                 let left = State { live: state.live, env: state.env.clone() };
                 if let Some(breaks) = self.breaks.last_mut() {
@@ -97,19 +95,24 @@ impl Unroller<'_> {
         match &statement.kind {
             StatementKind::Assert(condition) => {
                 let condition = self.evaluate(&state.env, frame, condition)?;
-                if condition != TermPool::TRUE {
+                if condition != TermPool::TRUE && self.last_try.is_none() {
                     self.oblige(ObligationKind::Assertion, state.live, condition, span);
                 }
             }
             StatementKind::Assume(condition) => {
                 let condition = self.evaluate(&state.env, frame, condition)?;
-                let term = self.graph.terms.implies(state.live, condition);
-                self.graph.constraints.push(Constraint { term });
+                if self.last_try.is_none() {
+                    let term = self.graph.terms.implies(state.live, condition);
+                    self.graph.constraints.push(Constraint { term });
+                }
                 state.live = self.graph.terms.and(state.live, condition);
             }
             StatementKind::Reachable(condition) => {
                 let condition = self.evaluate(&state.env, frame, condition)?;
                 let condition = self.graph.terms.and(state.live, condition);
+                if self.last_try.is_some() {
+                    return Ok(());
+                }
                 self.graph.reachables.push(Reachable { span, condition });
             }
             _ => {}
@@ -137,7 +140,7 @@ impl Unroller<'_> {
             | InstructionKind::MbarrierInitFence
             | InstructionKind::ProxyFence(_)
             | InstructionKind::Spa(SpaOp::Membar { .. })
-                if self.last_try.is_some() =>
+                if self.is_imagined() =>
             {
                 Ok(())
             }

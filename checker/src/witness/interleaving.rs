@@ -85,6 +85,7 @@ impl<'a> Machine<'a> {
             UnknownKind::Parameter
             | UnknownKind::Initial { .. }
             | UnknownKind::Spins(_)
+            | UnknownKind::ReadsLast(_)
             | UnknownKind::Excess
             | UnknownKind::Triggers(_)
             | UnknownKind::Response

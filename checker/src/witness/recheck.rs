@@ -38,6 +38,7 @@ pub fn recheck(
     check_reads(graph, cells, &execution, &values)?;
     check_orders(graph, &execution)?;
     check_final_values(graph, cells, &execution, &values)?;
+    check_last_reads(graph, cells, &execution, &values)?;
     let basis = exact_basis(graph, cells, &execution, &values);
     check_fence_order(&basis)?;
     check_axioms(model, &basis)?;
@@ -165,13 +166,7 @@ fn check_final_values(
                 format!("final value of unknown {id:?} differs from that of another view")
             })?;
             let covers = |event: EventId| {
-                execution.executed.contains(event)
-                    && matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_))
-                    && access(graph, event).is_some_and(|access| {
-                        let first = start(access, values);
-                        access.location == location
-                            && (first..first + u128::from(access.width_bytes)).contains(&byte)
-                    })
+                execution.executed.contains(event) && covers(graph, event, location, byte, values)
             };
             let last = graph.events.ids().any(|write| {
                 covers(write)
@@ -187,6 +182,46 @@ fn check_final_values(
         }
     }
     Ok(())
+}
+
+/// Checks that reads are of last writes where that is claimed.
+fn check_last_reads(
+    graph: &EventGraph,
+    cells: &Cells,
+    execution: &Execution,
+    values: &IndexVec<TermRef, u128>,
+) -> Result<(), Disagreement> {
+    for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
+        let UnknownKind::ReadsLast(read) = unknown.kind else { continue };
+        let (Some(access), 1) = (access(graph, read), execution.unknowns[id]) else { continue };
+        let grain = u128::from(cells.grain_bytes[access.location]);
+        let pieces = execution.sources.get(&read).map_or(&[][..], Vec::as_slice);
+        for (piece, &(source, _)) in (0u128..).zip(pieces) {
+            let byte = start(access, values) + piece * grain;
+            let is_later = |later: EventId| {
+                execution.executed.contains(later) && covers(graph, later, access.location, byte, values)
+            };
+            ensure(!execution.coherence.successors(source).any(is_later), || {
+                format!("read {read:?} is not of a last write")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an event writes a byte.
+fn covers(
+    graph: &EventGraph,
+    event: EventId,
+    location: LocationId,
+    byte: u128,
+    values: &IndexVec<TermRef, u128>,
+) -> bool {
+    matches!(graph.events[event].kind, EventKind::Write(_) | EventKind::Init(_))
+        && access(graph, event).is_some_and(|access| {
+            let first = start(access, values);
+            access.location == location && (first..first + u128::from(access.width_bytes)).contains(&byte)
+        })
 }
 
 /// Base sets and relations from concrete addresses and values.

@@ -95,7 +95,6 @@ impl Unroller<'_> {
         state.live = self.graph.terms.and(guard, passes);
         let position = self.next_position();
         let event = self.emit(state.live, position, EventKind::ClusterWait, site)?;
-        self.n_blocking += 1;
         let (agent, passed) = (self.agent, state.live);
         let wait = ClusterWait { agent, cluster, guard, passed, generation, event, position, span };
         self.barriers.cluster_waits.push(wait);

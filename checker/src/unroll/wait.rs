@@ -1,0 +1,381 @@
+//! Loops that wait: how often they go round without effect does not matter.
+//!
+//! A round is *without effect* if it goes round again, writes nothing but what is already there, and leaves nothing in
+//! registers that a later round reads. However often a thread makes such rounds, one of them, the *try*, stands for all,
+//! and it is there only for what it may itself do wrong. The rounds that leave the loop, change memory or end in the middle
+//! are the others. So a loop that only reads has one round besides its try, and needs no bound.
+//!
+//! Every loop is run as a wait first. If a round reads a register that another has set, it is tried again with the test at
+//! the end of a round, and then with a try whose registers the next round starts with; if that fails, too, everything is
+//! taken back and the loop is unwound.
+//!
+//! Sound: take an execution with any number of rounds without effect, and leave out all but one, or all. No one else read
+//! from them, but where an atomic of theirs wrote back what it had read; who read it from there now reads from where the
+//! atomic did. So no value changes, less is observed and synchronized, and the model, whose axioms forbid pairs of
+//! relations that only shrink, allows what is left. A race, assertion or hang elsewhere is still there, and one of a round
+//! left out is there in the execution that keeps that round. As no round reads what another left, the one that is kept and
+//! the one after it are what they were.
+
+use super::expression::Frame;
+use super::loops::{Keeps, Round, Shape};
+use super::{Env, State, UnrollError, Unroller};
+use crate::event::support::Supports;
+use crate::event::{
+    Because, Constraint, Event, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind,
+};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{
+    InstructionKind, MbarrierOp, Program, RegisterId, Statement, StatementKind,
+};
+use std::collections::BTreeSet;
+
+/// How a loop is taken for a wait.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The first test is made before, so that a round can set what the next test looks at.
+    tests_last: bool,
+    /// A round starts with what the try before it left in registers.
+    keeps_try: bool,
+}
+
+/// What came of running a loop as a wait.
+pub enum Waited {
+    /// The paths that left it.
+    Yes(State),
+    /// It is none.
+    No(Because),
+}
+
+/// A round without effect.
+struct Try {
+    /// Registers at the start of the round after it.
+    env: Env,
+    /// Registers that it changes.
+    changed: Vec<RegisterId>,
+}
+
+impl Unroller<'_> {
+    /// Runs a loop as a wait, in the first way in which it is one; if it is none, it has not been run.
+    pub(super) fn wait(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+    ) -> Result<Waited, UnrollError> {
+        if let Some(span) = meets(self.program, shape.prelude).or_else(|| meets(self.program, shape.body)) {
+            return Ok(Waited::No(Because::Meets(span)));
+        }
+        let mut why = Because::TripCount;
+        for (keeps_try, tests_last) in [(false, false), (false, true), (true, false), (true, true)] {
+            // A loop without a test of its own has none to make before.
+            if tests_last && (shape.is_unconditional() || shape.body.is_empty()) {
+                continue;
+            }
+            let checkpoint = self.checkpoint();
+            let way = Way { tests_last, keeps_try };
+            match self.wait_in(way, state.clone(), frame, shape)? {
+                Waited::Yes(after) => return Ok(Waited::Yes(after)),
+                Waited::No(because) => {
+                    self.take_back(&checkpoint);
+                    why = because;
+                }
+            }
+            if !matches!(why, Because::Carries { .. }) {
+                break;
+            }
+        }
+        Ok(Waited::No(why))
+    }
+
+    fn wait_in(
+        &mut self,
+        way: Way,
+        mut head: State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+    ) -> Result<Waited, UnrollError> {
+        let mut left = Vec::new();
+        let shape = &Shape { tests_last: way.tests_last, ..*shape };
+        let entry = head.env.clone();
+        if way.tests_last {
+            self.run(&mut head, frame, shape.prelude)?;
+            if head.live != TermPool::FALSE {
+                self.test(&mut head, frame, shape, &mut left)?;
+            }
+            head.env.restrict_to(&entry);
+        }
+        // The try is an iteration, too, and so is each round that goes round again.
+        let n_rounds = self.options.bound.saturating_sub(1).max(1);
+        for n_before in 0..n_rounds {
+            let first = self.graph.events.next_id();
+            let tried = match self.try_round(way, &head, frame, shape)? {
+                Ok(tried) => tried,
+                Err(because) => return Ok(Waited::No(because)),
+            };
+            let (_, goes) = self.graph.terms.fresh(1, UnknownKind::Passes);
+            if self.looks_for_hangs() {
+                let waits = self.graph.terms.not(goes);
+                let standing = State { live: self.graph.terms.and(head.live, waits), env: head.env.clone() };
+                self.stand(&standing, frame, shape, Keeps::Nothing)?;
+            }
+            let going = State { live: self.graph.terms.and(head.live, goes), env: tried.env };
+            let (mut round, missing) = self.deciding_round(going, frame, shape, first, &tried.changed)?;
+            if let Some(register) = missing {
+                return Ok(Waited::No(carries(frame, register)));
+            }
+            round.again.env.restrict_to(&entry);
+            left.append(&mut round.leaves);
+            let again = round.again.live;
+            let (silent, culprit) = self.silence(first, again);
+            // A round without effect is a try, and is not made as another.
+            let both = self.graph.terms.and(again, silent);
+            let not = self.graph.terms.not(both);
+            self.graph.constraints.push(Constraint { term: not });
+            let loud = self.graph.terms.not(silent);
+            if self.graph.terms.and(again, loud) == TermPool::FALSE {
+                break;
+            }
+            if n_before + 1 == n_rounds {
+                self.cut(shape.id, again, &culprit.map_or(Because::TripCount, Because::Writes));
+            }
+            head = round.again;
+        }
+        Ok(Waited::Yes(self.join_all(left)))
+    }
+
+    /// Runs a round without effect, which may be in the execution before the next; or says why there is none.
+    ///
+    /// It goes round again, so it does not stop in the middle. What could go wrong in one that does is found in the next
+    /// round.
+    fn try_round(
+        &mut self,
+        way: Way,
+        head: &State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+    ) -> Result<Result<Try, Because>, UnrollError> {
+        let mut env = head.env.clone();
+        if way.keeps_try {
+            let checkpoint = self.checkpoint();
+            let (_, again) = self.complete_round(head.clone(), frame, shape, Role::Await)?;
+            self.take_back(&checkpoint);
+            for register in head.env.changed(&again.env) {
+                env.remove(register);
+            }
+        }
+        let missing_before = self.missing_register.take();
+        let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
+        let live = self.graph.terms.and(head.live, happens);
+        let role = if way.keeps_try { Role::Await } else { Role::Spin(choice) };
+        let (first, mut again) = self.complete_round(State { live, env }, frame, shape, role)?;
+        let missing = std::mem::replace(&mut self.missing_register, missing_before);
+        if let (true, Some(register)) = (way.keeps_try, missing) {
+            return Ok(Err(carries(frame, register)));
+        }
+        self.missing_register = self.missing_register.or(missing);
+        if again.live == TermPool::FALSE {
+            return Ok(Err(Because::TripCount));
+        }
+        let (silent, culprit) = self.silence(first, again.live);
+        let silent = self.graph.terms.and(again.live, silent);
+        if silent == TermPool::FALSE {
+            return Ok(Err(culprit.map_or(Because::TripCount, Because::Writes)));
+        }
+        let tries = self.graph.terms.implies(live, silent);
+        self.graph.constraints.push(Constraint { term: tries });
+        again.env.restrict_to(&head.env);
+        let changed = head.env.changed(&again.env);
+        let mut env = head.env.clone();
+        for &register in &changed {
+            let kept = if way.keeps_try { again.env.get(register) } else { None };
+            match (kept, head.env.get(register)) {
+                (Some(after), Some(before)) => {
+                    let value = self.graph.terms.if_then_else(happens, after, before);
+                    env.set(register, value);
+                }
+                _ => env.remove(register),
+            }
+        }
+        Ok(Ok(Try { env, changed }))
+    }
+
+    /// Runs a round of which only the paths that go round again are looked at; its first event, and those paths.
+    fn complete_round(
+        &mut self,
+        state: State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+        role: Role,
+    ) -> Result<(EventId, State), UnrollError> {
+        let start = self.checkpoint();
+        let first = self.graph.events.next_id();
+        let outer = (self.role, self.completes, self.is_pure_wait);
+        // What is part of a try that may be left out is so whatever it is besides.
+        if !matches!((outer.0, role), (Role::Spin(_), Role::Await)) {
+            self.role = role;
+        }
+        self.completes = true;
+        self.is_pure_wait = is_pure_wait(shape);
+        let round = self.round(state, frame, shape, None);
+        (self.role, self.completes, self.is_pure_wait) = outer;
+        self.exits.truncate(start.n_exits);
+        self.graph.cuts.truncate(start.n_cuts);
+        // A rule that ends the path where it is broken is not broken on a path that goes round again.
+        let added = self.graph.obligations.split_off(start.n_obligations);
+        let kept = added.into_iter().filter(|obligation| obligation.kind == ObligationKind::Assertion);
+        self.graph.obligations.extend(kept);
+        Ok((first, round?.again))
+    }
+
+    /// Runs a round that may leave; also a register that it reads, or leaves with, although some other round has set it.
+    ///
+    /// `first` is the first event of the loop that decides what it does.
+    fn deciding_round(
+        &mut self,
+        state: State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+        first: EventId,
+        changed: &[RegisterId],
+    ) -> Result<(Round, Option<RegisterId>), UnrollError> {
+        let missing_before = self.missing_register.take();
+        let outer_role = self.role;
+        if outer_role == Role::Plain {
+            self.role = Role::Await;
+        }
+        let n_exits = self.exits.len();
+        let round = self.round(state, frame, shape, None);
+        self.role = outer_role;
+        let round = round?;
+        let lost = |left: &State| changed.iter().copied().find(|&it| left.env.get(it).is_none());
+        let missing = self.missing_register.or_else(|| round.leaves.iter().find_map(lost));
+        self.missing_register = missing_before;
+        self.deciding.extend(round.leaves.iter().map(|left| left.live));
+        self.deciding.extend(&self.exits[n_exits..]);
+        if outer_role == Role::Plain {
+            self.mark_awaited(first);
+        }
+        Ok((round, missing))
+    }
+
+    /// Only reads that decide whether the thread gets out of a loop are awaited.
+    fn mark_awaited(&mut self, first: EventId) {
+        let deciding = std::mem::take(&mut self.deciding);
+        let is_read = |event: &&Event| matches!(event.kind, EventKind::Read(_));
+        if self.graph.events.iter().skip(first.0 as usize).filter(is_read).count() < 2 {
+            return;
+        }
+        let mut supports = Supports::default();
+        let mut awaited = BTreeSet::new();
+        for &term in &deciding {
+            awaited.extend(supports.reads(&self.graph.terms, term).iter().copied());
+        }
+        for id in (first.0..self.graph.events.next_id().0).map(EventId) {
+            let event = &mut self.graph.events[id];
+            if event.role == Role::Await && !awaited.contains(&id) {
+                event.role = Role::Plain;
+            }
+        }
+    }
+
+    /// Whether what has been written since event `first` was already there, on a path; and a write that was not.
+    fn silence(&mut self, first: EventId, path: TermRef) -> (TermRef, Option<Span>) {
+        let mut silent = TermPool::TRUE;
+        let mut culprit = None;
+        for id in (first.0..self.graph.events.next_id().0).map(EventId) {
+            let event = &self.graph.events[id];
+            let EventKind::Write(access) = &event.kind else { continue };
+            let (guard, written, site) = (event.guard, access.value, event.site);
+            let both = self.graph.terms.and(guard, path);
+            if both == TermPool::FALSE {
+                continue;
+            }
+            let read = self.graph.rmw.iter().rev().find(|&&(_, write)| write == id).map(|&(read, _)| read);
+            let before = read.and_then(|read| self.graph.events[read].kind.access()).map(|read| read.value);
+            let terms = &mut self.graph.terms;
+            let same = before.map_or(TermPool::FALSE, |before| terms.equal(before, written));
+            let same = terms.implies(both, same);
+            if same != TermPool::TRUE && culprit.is_none() {
+                culprit = site.map(|site| self.graph.sites[site].span);
+            }
+            silent = self.graph.terms.and(silent, same);
+        }
+        (silent, culprit)
+    }
+
+    /// Whether a place at which the current thread may stand for ever is worth a note.
+    pub(super) fn looks_for_hangs(&self) -> bool {
+        self.options.hangs && !self.completes
+    }
+}
+
+fn carries(frame: &Frame<'_>, register: RegisterId) -> Because {
+    let name = &frame.registers[register].name;
+    Because::Carries { register: (!name.starts_with('%')).then(|| name.clone()) }
+}
+
+/// A statement that is met anew in every round: barriers, signals, and what starts or waits for asynchronous operations.
+fn meets(program: &Program, statements: &[Statement]) -> Option<Span> {
+    statements.iter().find_map(|statement| match &statement.kind {
+        StatementKind::Host(_) => Some(statement.span),
+        StatementKind::Instruction(instruction) => {
+            let meets = match &instruction.kind {
+                InstructionKind::Mbarrier(operation) => !matches!(operation, MbarrierOp::Wait(_)),
+                InstructionKind::Barrier { .. }
+                | InstructionKind::WarpSync { .. }
+                | InstructionKind::ClusterArrive { .. }
+                | InstructionKind::ClusterWait { .. }
+                | InstructionKind::Async(_)
+                | InstructionKind::TensormapCopyFence { .. }
+                | InstructionKind::GridDependency(_)
+                | InstructionKind::SetMaxRegisters { .. }
+                | InstructionKind::ElectSync { .. } => true,
+                InstructionKind::Load { .. }
+                | InstructionKind::Store { .. }
+                | InstructionKind::Atomic { .. }
+                | InstructionKind::Reduction { .. }
+                | InstructionKind::Multimem(_)
+                | InstructionKind::Fence { .. }
+                | InstructionKind::MbarrierInitFence
+                | InstructionKind::AliasFence
+                | InstructionKind::ProxyFence(_)
+                | InstructionKind::GetCtaRank { .. }
+                | InstructionKind::Spa(_) => false,
+            };
+            meets.then_some(statement.span)
+        }
+        StatementKind::If { then, otherwise, .. } => {
+            meets(program, then).or_else(|| meets(program, otherwise))
+        }
+        StatementKind::For { body, .. } => meets(program, body),
+        StatementKind::While { prelude, body, .. } => {
+            meets(program, prelude).or_else(|| meets(program, body))
+        }
+        StatementKind::Await { prelude, .. } => meets(program, prelude),
+        StatementKind::Call { function, .. } => {
+            meets(program, &program.functions[*function].body).map(|_| statement.span)
+        }
+        StatementKind::Assert(_)
+        | StatementKind::Assume(_)
+        | StatementKind::Reachable(_)
+        | StatementKind::Assign { .. }
+        | StatementKind::Break
+        | StatementKind::Exit => None,
+    })
+}
+
+/// Whether the loop is one mbarrier wait, repeated until it returns true.
+fn is_pure_wait(shape: &Shape<'_>) -> bool {
+    let is_wait = |statement: &Statement| match &statement.kind {
+        StatementKind::Instruction(instruction) => {
+            matches!(instruction.kind, InstructionKind::Mbarrier(MbarrierOp::Wait(_)))
+        }
+        _ => false,
+    };
+    let waits = shape.prelude.iter().filter(|statement| is_wait(statement)).count();
+    let others = shape
+        .prelude
+        .iter()
+        .any(|statement| !is_wait(statement) && !matches!(statement.kind, StatementKind::Assign { .. }));
+    waits == 1 && !others && shape.body.is_empty() && !shape.stays_if
+}
