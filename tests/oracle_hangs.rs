@@ -8,6 +8,7 @@ use fencepost::encode::Treatment;
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::hangs::{EFFORT, FEATURES, PLAN, RESULTS, ask_twin, compare_random, summary};
 use fencepost_tests::random::agreed;
+use fencepost_tests::reference::Effort;
 use fencepost_tests::reference::edition::Edition;
 
 /// Of the programs compared, one in so many at least has each thing the census looks for.
@@ -41,7 +42,8 @@ enum Says {
 fn shape(body: &str, says: Says, races: bool) {
     let (functions, body) = body.split_once("----").unwrap_or(("", body));
     let text = format!("{functions}kernel k {{\n    launch {{ warps: 2 }}\n{body}\n}}\n");
-    let twin = ask_twin(Edition::PTX, &text, EFFORT).unwrap_or_else(|_| panic!("too large:\n{text}"));
+    let effort = Effort { candidates_max: 500_000, ..EFFORT };
+    let twin = ask_twin(Edition::PTX, &text, effort).unwrap_or_else(|_| panic!("too large:\n{text}"));
     let found = match (twin.deadlocks, twin.endless, twin.cut) {
         (true, ..) => Says::Hang,
         (_, true, _) => Says::Endless,

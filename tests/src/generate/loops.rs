@@ -145,7 +145,7 @@ impl LoopSketch {
         }
         let n_threads = self.threads.len();
         let _ = writeln!(text, "kernel k {{\n    launch {{ warps: {n_threads} }}\n    global x: u32 = 0;");
-        for (mark, declaration) in [("[a[", "global a[2]: u32 = 0;"), ("[l]", "global l: u32 = 0;")] {
+        for (mark, declaration) in [("a[", "global a[2]: u32 = 0;"), ("[l]", "global l: u32 = 0;")] {
             if body.contains(mark) {
                 let _ = writeln!(text, "    {declaration}");
             }
@@ -382,13 +382,18 @@ fn seldom(n: u32) -> impl Strategy<Value = bool> + Clone {
     prop_oneof![n => Just(false), 1 => Just(true)]
 }
 
+fn store() -> BoxedStrategy<LoopStep> {
+    let sem = prop_oneof![2 => Just(0usize), 4 => Just(1), 5 => Just(2), 1 => Just(3)];
+    (word(), sem, value()).prop_map(|(word, sem, value)| LoopStep::Store { word, sem, value }).boxed()
+}
+
 /// What needs no loop.
 fn plain() -> BoxedStrategy<LoopStep> {
     let then = prop_oneof![
         3 => Just(Use::Nothing), 2 => Just(Use::Stored), 1 => (0u8..2).prop_map(Use::Asserted)
     ];
     prop_oneof![
-        8 => (word(), strong(), value()).prop_map(|(word, sem, value)| LoopStep::Store { word, sem, value }),
+        8 => store(),
         3 => (word(), 0usize..3, then).prop_map(|(word, sem, then)| LoopStep::Load { word, sem, then }),
         1 => (word(), value()).prop_map(|(word, value)| LoopStep::Exchange { word, value }),
         1 => word().prop_map(|word| LoopStep::Add { word }),
@@ -440,7 +445,7 @@ fn wait(body: BoxedStrategy<LoopStep>) -> BoxedStrategy<LoopStep> {
 pub fn loop_sketches(size_max: usize) -> impl Strategy<Value = LoopSketch> {
     let inner = wait(plain());
     let body = prop_oneof![
-        3 => (word(), 0usize..2).prop_map(|(word, sem)| LoopStep::Load { word, sem, then: Use::Nothing }),
+        4 => (word(), 0usize..2).prop_map(|(word, sem)| LoopStep::Load { word, sem, then: Use::Nothing }),
         3 => plain(),
         4 => inner,
         3 => branch(vec(prop_oneof![2 => wait(plain()), 1 => plain()], 0..=1)),
@@ -452,9 +457,9 @@ pub fn loop_sketches(size_max: usize) -> impl Strategy<Value = LoopSketch> {
         1 => branch(vec(prop_oneof![1 => wait(plain()), 1 => plain()], 1)),
     ]
     .boxed();
-    let stores = vec(prop_oneof![5 => plain(), 1 => step.clone()], 1..=4);
+    let stores = vec(prop_oneof![3 => store(), 3 => plain(), 1 => step.clone()], 2..=4);
     let threads = prop_oneof![
-        3 => (stores, vec(step.clone(), 1..=2)).prop_map(|(one, other)| vec![one, other]),
+        5 => (stores, vec(step.clone(), 1..=2)).prop_map(|(one, other)| vec![one, other]),
         2 => vec(vec(step.clone(), 1..=3), 2),
         1 => vec(vec(step, 1..=2), 3),
     ];

@@ -61,7 +61,7 @@ pub const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 12, n_memory
 
 /// What is enumerated: few enough combinations that a program takes a moment.
 pub const EFFORT: Effort =
-    Effort { runs_max: 1_000, combinations_max: 60_000, candidates_max: 20_000, rounds_max: 3 };
+    Effort { runs_max: 3_000, combinations_max: 300_000, candidates_max: 20_000, rounds_max: 3 };
 
 /// What the twin says of a text with closing brace.
 ///
