@@ -38,7 +38,6 @@ pub enum Comparison {
 
 /// What both say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent answers")]
 pub struct Agreed {
     /// Some execution hangs.
     pub hangs: bool,
@@ -57,11 +56,11 @@ pub struct Agreed {
 }
 
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 12, n_memory_max: 16 };
+pub const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 12, n_memory_max: 15 };
 
 /// What is enumerated: few enough combinations that a program takes a moment.
 pub const EFFORT: Effort =
-    Effort { runs_max: 3_000, combinations_max: 300_000, candidates_max: 20_000, rounds_max: 3 };
+    Effort { runs_max: 3_000, combinations_max: 200_000, candidates_max: 15_000, rounds_max: 3 };
 
 /// What the twin says of a text with closing brace.
 ///
@@ -152,7 +151,12 @@ impl Sides<'_> {
         let mut complain = |what: &str| writeln!(complaints, "{what}").expect("a string takes everything");
         self.compare("a hang", Property::Deadlock, |twin| twin.deadlocks, &mut complain);
         self.compare("a race", Property::Race, |twin| twin.races, &mut complain);
-        self.compare("a failing assertion", Property::Assert, |twin| !twin.failed_assertions.is_empty(), &mut complain);
+        self.compare(
+            "a failing assertion",
+            Property::Assert,
+            |twin| !twin.failed_assertions.is_empty(),
+            &mut complain,
+        );
         if self.verdict(Property::Deadlock) == Verdict::Proved {
             if self.twin.endless {
                 complain("proved to end, but threads may go round a loop for ever");
@@ -205,7 +209,9 @@ impl Sides<'_> {
     /// Whether the twin may not have looked far enough.
     fn may_have_missed(&self, of: impl Fn(&Reference) -> bool) -> bool {
         (self.twin.cut || self.twin.endless)
-            && self.with_rounds(2 * EFFORT.rounds_max).is_none_or(|twin| of(&twin) || twin.cut || twin.endless)
+            && self
+                .with_rounds(2 * EFFORT.rounds_max)
+                .is_none_or(|twin| of(&twin) || twin.cut || twin.endless)
     }
 
     /// Each race by the statements it is between.

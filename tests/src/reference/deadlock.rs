@@ -58,7 +58,12 @@ pub enum Standstill {
 }
 
 /// Whether somebody has not finished, and all who have not never will.
-pub fn standstill(threads: &[Thread], combination: &Combination, rf: &ReadsFrom, co: &Relation) -> Standstill {
+pub fn standstill(
+    threads: &[Thread],
+    combination: &Combination,
+    rf: &ReadsFrom,
+    co: &Relation,
+) -> Standstill {
     if combination.is_complete() {
         return Standstill::None;
     }
@@ -69,11 +74,15 @@ pub fn standstill(threads: &[Thread], combination: &Combination, rf: &ReadsFrom,
         {
             Standstill::Hang
         }
-        End::AtAwait { tried: true } | End::Round { is_still: true } if repeats(thread, combination, rf, co) => {
+        End::AtAwait { tried: true } | End::Round { is_still: true }
+            if repeats(thread, combination, rf, co) =>
+        {
             Standstill::Hang
         }
         End::Round { is_still: false } if repeats(thread, combination, rf, co) => Standstill::Moving,
-        End::AtBarrier(..) | End::AtAwait { .. } | End::Round { .. } | End::Cut | End::Broken(_) => Standstill::None,
+        End::AtBarrier(..) | End::AtAwait { .. } | End::Round { .. } | End::Cut | End::Broken(_) => {
+            Standstill::None
+        }
     };
     combination.ends.iter().enumerate().map(of_thread).min().unwrap_or(Standstill::None)
 }
@@ -84,7 +93,8 @@ fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relati
     // What is written again and again comes after everything, so it has to be what is there.
     let once = |write: &usize| events[*write].is_write() && !events[*write].is_repeated;
     let is_last = |write: usize, granule: usize| {
-        let overwrites = |later: &usize| events[*later].granules.contains(&granule) && co.contains(write, *later);
+        let overwrites =
+            |later: &usize| events[*later].granules.contains(&granule) && co.contains(write, *later);
         !(0..events.len()).filter(once).any(|later| overwrites(&later))
     };
     let leaves_as_is = |event: &Event| {
@@ -104,9 +114,9 @@ fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relati
             Kind::Read if event.strong => {
                 let sources = event.granules.iter().zip(&rf[&position]);
                 leaves_as_is(event)
-                    && sources.into_iter().all(|(&granule, &source)| {
-                        events[source].is_repeated || is_last(source, granule)
-                    })
+                    && sources
+                        .into_iter()
+                        .all(|(&granule, &source)| events[source].is_repeated || is_last(source, granule))
             }
             Kind::Mbarrier(operation) => combination.phases.answers_for_ever(operation),
             _ => true,

@@ -1,5 +1,6 @@
 //! Candidate executions: one run per thread, then every reads-from, Fence-SC order and coherence order.
 
+use super::deadlock::{self, Standstill};
 use super::edition::Edition;
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::interpreter::{End, Run, Thread};
@@ -7,7 +8,6 @@ use super::mbarrier::{self, Phases};
 use super::memory::Memory;
 use super::model::{Causality, Model};
 use super::relation::Relation;
-use super::deadlock::{self, Standstill};
 use super::{Effort, Reference, TooLarge, race};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{ElementKind, Kernel, Object};

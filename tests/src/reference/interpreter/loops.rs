@@ -171,12 +171,16 @@ impl Interpreter<'_> {
         let source = self.source;
         let function = &source.functions[function];
         let values = values.iter().map(|value| evaluate(value, &self.registers, self.thread));
-        let registers: Registers = function.values.iter().map(|register| register.index()).zip(values).collect();
+        let registers: Registers =
+            function.values.iter().map(|register| register.index()).zip(values).collect();
         let references = references.iter().map(|address| self.target(address)).collect();
         let caller = (
             std::mem::replace(&mut self.registers, registers),
             std::mem::replace(&mut self.references, references),
-            std::mem::replace(&mut self.read_in, source::registers_read(&function.body, function.result.as_ref())),
+            std::mem::replace(
+                &mut self.read_in,
+                source::registers_read(&function.body, function.result.as_ref()),
+            ),
         );
         self.statements(&function.body)?;
         let value = function.result.as_ref().map(|value| evaluate(value, &self.registers, self.thread));
