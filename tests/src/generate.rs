@@ -4,6 +4,7 @@
 //! that was seen. Proptest shrinks the description, hence failures come out minimal.
 
 pub mod asynchronous;
+pub mod loops;
 pub mod multimem;
 pub mod synchronization;
 pub mod tensor_memory;

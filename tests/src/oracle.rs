@@ -4,6 +4,7 @@
 //! `assert` says that there is no other. After a mixed-size race (MM-20) only the race itself is compared.
 
 pub mod asynchronous;
+pub mod hangs;
 pub mod multimem;
 pub mod programs;
 pub mod shapes;

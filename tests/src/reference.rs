@@ -4,7 +4,9 @@
 //! program from the front end, and spells PTX's memory model out as nested loops over a list of events, rule by rule
 //! (the ids in comments are those of the specification's §1). Nothing here is meant to be fast.
 //!
-//! What it cannot do: loops other than `await`, calls, `wgmma`, copies of tensors of several dimensions, strong bulk copies,
+//! Loops are gone round a few times, and what would go on longer is cut off, which it says ([`Reference::cut`]).
+//!
+//! What it cannot do: `wgmma`, copies of tensors of several dimensions, strong bulk copies,
 //! vectors, barriers for part of a CTA (`bar.arrive`, `bar.red` and thread counts), restricted fences of the generic proxy,
 //! symbolic parameters and memory without initialiser. It panics on them. Of `barrier.cluster` and `tcgen05` it takes each
 //! thread for a warp of its own. Programs that are too large to enumerate are an error.
@@ -20,16 +22,19 @@ mod memory;
 mod model;
 mod race;
 mod relation;
+mod source;
 pub mod spa;
 
 use edition::Edition;
 use event::Event;
 pub use event::Misuse;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Kernel, Launch};
+use fencepost_dsl::index::IndexVec;
+use fencepost_dsl::kernel::program::{Function, FunctionId, Kernel, Launch};
 use interpreter::{Control, Run, Thread};
 pub use memory::ANYTHING;
 use memory::Memory;
+use source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything the twin finds out about one kernel and launch.
@@ -45,8 +50,14 @@ pub struct Reference {
     pub racing_statements: BTreeSet<[Span; 2]>,
     /// Whether some race is between accesses that overlap partially, so that outcomes mean nothing (MM-20).
     pub mixed_size_races: bool,
-    /// Whether in some execution threads wait for ever (design §7).
+    /// Whether in some execution threads wait for ever, or go round a loop for ever without changing anything (design §7).
     pub deadlocks: bool,
+    /// Whether in some execution they go round a loop for ever and change nothing but registers.
+    pub endless: bool,
+    /// Whether in some execution a thread goes round a loop more often than is enumerated.
+    pub cut: bool,
+    /// Assertions that do not hold in some execution, prefixes included.
+    pub failed_assertions: BTreeSet<Span>,
     /// The rules about barriers and mbarriers that some execution breaks.
     pub misuses: BTreeSet<Misuse>,
     /// Executions the axioms allow.
@@ -66,11 +77,13 @@ pub struct Effort {
     pub combinations_max: usize,
     /// Candidate executions.
     pub candidates_max: usize,
+    /// Rounds of a loop that each change something, without the one that leaves it.
+    pub rounds_max: usize,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { runs_max: 1_500, combinations_max: 2_000_000, candidates_max: 100_000 }
+        Self { runs_max: 1_500, combinations_max: 2_000_000, candidates_max: 100_000, rounds_max: 3 }
     }
 }
 
@@ -98,10 +111,26 @@ pub fn decide_under(
     launch: &Launch,
     effort: Effort,
 ) -> Result<Reference, TooLarge> {
+    decide_with(edition, (kernel, &IndexVec::default()), launch, effort)
+}
+
+/// The same for a kernel that may call functions.
+///
+/// # Errors
+/// If there are too many.
+///
+/// # Panics
+/// On programs that use more of the language than the twin knows.
+pub fn decide_with(
+    edition: Edition,
+    (kernel, functions): (&Kernel, &IndexVec<FunctionId, Function>),
+    launch: &Launch,
+    effort: Effort,
+) -> Result<Reference, TooLarge> {
     assert!(kernel.parameters.is_empty(), "symbolic parameters are unsupported by the twin");
     let threads = interpreter::threads(launch);
     let memory = Memory::new(kernel, launch);
-    let runs = all_runs(kernel, &threads, &memory, effort)?;
+    let runs = all_runs(Source { kernel, functions }, &threads, &memory, effort)?;
     execution::enumerate(kernel, &memory, &threads, &runs, (edition, effort))
 }
 
@@ -110,19 +139,28 @@ pub fn decide_under(
 /// A written value is either a constant or computed from reads. How often it was computed on is its depth; as no chain of
 /// values goes in a circle (AX-4), no depth exceeds the number of computed writes in a run of every thread.
 fn all_runs(
-    kernel: &Kernel,
+    source: Source<'_>,
     threads: &[Thread],
     memory: &Memory,
     effort: Effort,
 ) -> Result<Vec<Vec<Run>>, TooLarge> {
     let mut depths: Vec<BTreeMap<u64, usize>> =
         memory.initial.iter().map(|&value| BTreeMap::from([(value, 0)])).collect();
+    let has_loops = source.has_loops();
+    if has_loops {
+        // A branch that is taken both ways again and again is too much; what values there may be says the text.
+        for (values, constants) in depths.iter_mut().zip(source.constants(memory)) {
+            for constant in constants {
+                values.entry(constant).or_insert(0);
+            }
+        }
+    }
     loop {
         let of_all = |control| -> Result<Vec<Vec<Run>>, TooLarge> {
-            let of_one = |t| interpreter::runs(kernel, t, memory, &depths, control, effort.runs_max);
+            let of_one = |t| interpreter::runs(source, t, memory, &depths, control, effort);
             threads.iter().map(of_one).collect()
         };
-        let runs = of_all(Control::Ignored)?;
+        let runs = of_all(if has_loops { Control::Obeyed } else { Control::Ignored })?;
         let longest = |runs: &Vec<Run>| runs.iter().map(Run::n_computed_writes).max().unwrap_or(0);
         let depth_max: usize = runs.iter().map(longest).sum();
         let mut grown = depths.clone();

@@ -1,8 +1,9 @@
 //! Barriers at the end of an execution: who waits for ever (design §7), and which rules were broken on the way.
 //!
 //! A thread that has not finished hangs if what it stands at will never let it go on: a barrier at which somebody is still
-//! missing, or an `await` whose last try fails with memory and mbarriers as they are in the end. A strong read of that try
-//! sees a coherence-last write (LT-8), a weak one whatever the model lets it see (LT-7).
+//! missing, or an `await` or loop whose last round can be repeated for ever: it changes no register, writes only what is
+//! there in the end, and its waits find mbarriers as they are in the end. A strong read of that round sees a coherence-last
+//! write (LT-8), a weak one whatever the model lets it see (LT-7), after what the round has acquired.
 
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::execution::{Combination, ReadsFrom};
@@ -45,40 +46,79 @@ pub fn released_by(
     Some(releasing)
 }
 
-/// Whether somebody has not finished, and all who have not never will.
-pub fn is_deadlock(threads: &[Thread], combination: &Combination, rf: &ReadsFrom, co: &Relation) -> bool {
-    !combination.is_complete()
-        && combination.ends.iter().enumerate().all(|(thread, end)| match *end {
-            End::Finished => true,
-            End::AtBarrier(key, generation) => {
-                released_by(threads, &combination.events, key, generation).is_none()
-            }
-            End::AtAwait { tried } => tried && last_try_is_final(thread, combination, rf, co),
-            End::Broken(_) => false,
-        })
+/// Whether threads are left over for ever.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Standstill {
+    /// Somebody can go on, or all have finished.
+    None,
+    /// All that have not finished go on for ever, but not all of them stand still while they do.
+    Moving,
+    /// All that have not finished stand still.
+    Hang,
 }
 
-fn last_try_is_final(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relation) -> bool {
-    combination.events.iter().enumerate().all(|(position, event)| {
-        if event.thread != Some(thread) || !event.last_try {
+/// Whether somebody has not finished, and all who have not never will.
+pub fn standstill(
+    threads: &[Thread],
+    combination: &Combination,
+    rf: &ReadsFrom,
+    co: &Relation,
+) -> Standstill {
+    if combination.is_complete() {
+        return Standstill::None;
+    }
+    let of_thread = |(thread, end): (usize, &End)| match *end {
+        End::Finished => Standstill::Hang,
+        End::AtBarrier(key, generation)
+            if released_by(threads, &combination.events, key, generation).is_none() =>
+        {
+            Standstill::Hang
+        }
+        End::AtAwait { tried: true } | End::Round { is_still: true }
+            if repeats(thread, combination, rf, co) =>
+        {
+            Standstill::Hang
+        }
+        End::Round { is_still: false } if repeats(thread, combination, rf, co) => Standstill::Moving,
+        End::AtBarrier(..) | End::AtAwait { .. } | End::Round { .. } | End::Cut | End::Broken(_) => {
+            Standstill::None
+        }
+    };
+    combination.ends.iter().enumerate().map(of_thread).min().unwrap_or(Standstill::None)
+}
+
+/// Whether what the thread did last can go on for ever with memory and mbarriers as they are in the end.
+fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relation) -> bool {
+    let events = &combination.events;
+    // What is written again and again comes after everything, so it has to be what is there.
+    let once = |write: &usize| events[*write].is_write() && !events[*write].is_repeated;
+    let is_last = |write: usize, granule: usize| {
+        let overwrites =
+            |later: &usize| events[*later].granules.contains(&granule) && co.contains(write, *later);
+        !(0..events.len()).filter(once).any(|later| overwrites(&later))
+    };
+    let leaves_as_is = |event: &Event| {
+        event.granules.iter().zip(&event.values).all(|(&granule, &value)| {
+            (0..events.len()).filter(once).any(|write| {
+                let at = events[write].granules.iter().position(|&g| g == granule);
+                at.is_some_and(|at| events[write].values[at] == value) && is_last(write, granule)
+            })
+        })
+    };
+    events.iter().enumerate().all(|(position, event)| {
+        if event.thread != Some(thread) || !event.is_repeated {
             return true;
         }
         match event.kind {
+            Kind::Write => leaves_as_is(event),
             Kind::Read if event.strong => {
-                // Nothing comes after what it was read from, byte by byte.
-                let events = &combination.events;
-                event.granules.iter().zip(&rf[&position]).all(|(granule, &source)| {
-                    let overwrites = |later: usize| {
-                        events[later].is_write()
-                            && events[later].granules.contains(granule)
-                            && co.contains(source, later)
-                    };
-                    !(0..events.len()).any(overwrites)
-                })
+                let sources = event.granules.iter().zip(&rf[&position]);
+                leaves_as_is(event)
+                    && sources
+                        .into_iter()
+                        .all(|(&granule, &source)| events[source].is_repeated || is_last(source, granule))
             }
-            Kind::Mbarrier(operation) if operation.action.fails() => {
-                combination.phases.fails_for_ever(operation)
-            }
+            Kind::Mbarrier(operation) => combination.phases.answers_for_ever(operation),
             _ => true,
         }
     })

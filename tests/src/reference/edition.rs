@@ -62,6 +62,9 @@ pub struct Edition {
     /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
     /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
     pub phases_follow_justification: bool,
+    /// What was read in the round that left a loop has happened, as for an `await`; otherwise only the reads of an `await`
+    /// justify nothing in a circle.
+    pub loops_justify: bool,
     /// what a `tcgen05` operation has read in shared memory is in order also with what came before it there.
     pub operands_carry: bool,
 }
@@ -84,6 +87,7 @@ impl Edition {
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
         phases_follow_justification: false,
+        loops_justify: true,
         operands_carry: true,
     };
     /// The published formal model of PTX ISA 7.5.
@@ -103,6 +107,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
         phases_follow_justification: false,
+        loops_justify: true,
         operands_carry: true,
     };
     /// The published formal model of PTX ISA 6.0.
@@ -122,6 +127,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
         phases_follow_justification: false,
+        loops_justify: true,
         operands_carry: true,
     };
     /// All of them, the default first.

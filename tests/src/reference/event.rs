@@ -232,8 +232,10 @@ pub struct Event {
     pub control: BTreeSet<usize>,
     /// The read of the try at which an `await` got through.
     pub unblocks: bool,
-    /// Part of the last try of an `await`, at which the thread stands.
-    pub last_try: bool,
+    /// A read in the round that leaves a loop other than an `await`.
+    pub leaves: bool,
+    /// Part of what the thread may go on to repeat for ever: of the last try of an `await`, or of the last round of a loop.
+    pub is_repeated: bool,
     /// A read whose value decided whether the thread came to a barrier, or to its end.
     pub decides: bool,
 }
@@ -267,7 +269,8 @@ impl Event {
             dependencies: BTreeSet::new(),
             control: BTreeSet::new(),
             unblocks: false,
-            last_try: false,
+            leaves: false,
+            is_repeated: false,
             decides: false,
         }
     }

@@ -1,5 +1,6 @@
 //! Candidate executions: one run per thread, then every reads-from, Fence-SC order and coherence order.
 
+use super::deadlock::{self, Standstill};
 use super::edition::Edition;
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::interpreter::{End, Run, Thread};
@@ -7,7 +8,8 @@ use super::mbarrier::{self, Phases};
 use super::memory::Memory;
 use super::model::{Causality, Model};
 use super::relation::Relation;
-use super::{Effort, Reference, TooLarge, deadlock, race};
+use super::{Effort, Reference, TooLarge, race};
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{ElementKind, Kernel, Object};
 use fencepost_dsl::vocabulary::{Scope, Space};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +35,8 @@ pub struct Combination {
     pub async_signals: Relation,
     /// How operations on mbarriers find them.
     pub phases: Phases,
+    /// Assertions that do not hold.
+    pub failed: BTreeSet<Span>,
 }
 
 impl Combination {
@@ -111,7 +115,19 @@ impl Combination {
         let Barriers { releases_wait, barrier_sw, signals } = Barriers::new(threads, &events)?;
         let phases = Phases::default();
         let async_signals = Relation::new(n);
-        Some(Self { events, n_initial, po, ends, releases_wait, barrier_sw, signals, async_signals, phases })
+        let failed = runs.iter().flat_map(|run| &run.failed).copied().collect();
+        Some(Self {
+            events,
+            n_initial,
+            po,
+            ends,
+            releases_wait,
+            barrier_sw,
+            signals,
+            async_signals,
+            phases,
+            failed,
+        })
     }
 }
 
@@ -159,8 +175,56 @@ pub fn enumerate(
     }
     let budget = effort.candidates_max;
     let mut search = Search { kernel, memory, threads, edition, budget, reference: Reference::default() };
-    search.combine(runs, &mut Vec::new())?;
+    let values = Values::new(memory, runs).ok_or(TooLarge)?;
+    search.combine(runs, &values, &mut Vec::new())?;
     Ok(search.reference)
+}
+
+/// Which values the runs read and write, as sets of a granule and a value each, by thread and run.
+struct Values {
+    read: Vec<Vec<u128>>,
+    written: Vec<Vec<u128>>,
+    /// By thread: what it and the threads after it write in some run.
+    written_from: Vec<u128>,
+}
+
+impl Values {
+    /// Nothing if there are too many values.
+    fn new(memory: &Memory, runs: &[Vec<Run>]) -> Option<Self> {
+        let mut numbers = BTreeMap::new();
+        let mut set = |run: &Run, is_wanted: fn(&Event) -> bool| {
+            let mut set = 0u128;
+            for event in run.events.iter().filter(|event| is_wanted(event)) {
+                for (&granule, &value) in event.granules.iter().zip(&event.values) {
+                    let next = numbers.len();
+                    let number = *numbers.entry((granule, value)).or_insert(next);
+                    let is_there = memory.initial[granule] == value;
+                    set |= if is_there { 0 } else { 1u128.checked_shl(number as u32)? };
+                }
+            }
+            Some(set)
+        };
+        let mut of_all = |is_wanted| -> Option<Vec<Vec<u128>>> {
+            runs.iter().map(|runs| runs.iter().map(|run| set(run, is_wanted)).collect()).collect()
+        };
+        let (read, written) = (of_all(Event::is_read)?, of_all(Event::is_write)?);
+        let of_thread = |runs: &Vec<u128>| runs.iter().fold(0, |all, set| all | set);
+        let mut written_from: Vec<u128> = written.iter().map(of_thread).collect();
+        for thread in (1..written_from.len()).rev() {
+            written_from[thread - 1] |= written_from[thread];
+        }
+        written_from.push(0);
+        Some(Self { read, written, written_from })
+    }
+
+    /// Whether each value that these runs of the first threads read is initial, or written by one of them or in some run
+    /// of another thread.
+    fn may_all_be_written(&self, chosen: &[(usize, &Run)]) -> bool {
+        let of_chosen = |sets: &[Vec<u128>]| {
+            chosen.iter().enumerate().fold(0, |all, (thread, &(run, _))| all | sets[thread][run])
+        };
+        of_chosen(&self.read) & !(of_chosen(&self.written) | self.written_from[chosen.len()]) == 0
+    }
 }
 
 struct Search<'a> {
@@ -173,44 +237,34 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn combine<'r>(&mut self, runs: &'r [Vec<Run>], chosen: &mut Vec<&'r Run>) -> Result<(), TooLarge> {
+    fn combine<'r>(
+        &mut self,
+        runs: &'r [Vec<Run>],
+        values: &Values,
+        chosen: &mut Vec<(usize, &'r Run)>,
+    ) -> Result<(), TooLarge> {
+        if !values.may_all_be_written(chosen) {
+            return Ok(());
+        }
         if chosen.len() < runs.len() {
-            for run in &runs[chosen.len()] {
+            for run in runs[chosen.len()].iter().enumerate() {
                 chosen.push(run);
-                self.combine(runs, chosen)?;
+                self.combine(runs, values, chosen)?;
                 chosen.pop();
             }
             return Ok(());
         }
-        if !self.every_value_is_written(chosen) {
-            return Ok(());
-        }
+        let chosen: Vec<&Run> = chosen.iter().map(|&(_, run)| run).collect();
         if chosen.iter().map(|run| run.events.len()).sum::<usize>() + self.memory.initial.len() > 64 {
             return Err(TooLarge);
         }
-        let Some(combination) = Combination::new(self.memory, self.threads, chosen) else { return Ok(()) };
+        let Some(combination) = Combination::new(self.memory, self.threads, &chosen) else { return Ok(()) };
         for phases in mbarrier::choices(&combination.events, &combination.happening().closure()) {
             let combination = combination.with_phases(phases);
             let model = Model::new(&combination, self.threads, self.edition);
             self.choose_reads_from(&model, &mut ReadsFrom::new())?;
         }
         Ok(())
-    }
-
-    /// Whether each value that is read is initial or written by somebody.
-    fn every_value_is_written(&self, runs: &[&Run]) -> bool {
-        let parts = |event: &Event, granule: usize, value: u64| {
-            event.granules.iter().zip(&event.values).any(|(&g, &v)| g == granule && v == value)
-        };
-        runs.iter().flat_map(|run| &run.events).filter(|event| event.is_read()).all(|read| {
-            read.granules.iter().zip(&read.values).all(|(&granule, &value)| {
-                self.memory.initial[granule] == value
-                    || runs
-                        .iter()
-                        .flat_map(|run| &run.events)
-                        .any(|event| event.is_write() && parts(event, granule, value))
-            })
-        })
     }
 
     fn choose_reads_from(&mut self, model: &Model<'_>, rf: &mut ReadsFrom) -> Result<(), TooLarge> {
@@ -294,7 +348,13 @@ impl Search<'_> {
         if combination.phases.has_stale_state(&combination.events) {
             self.reference.misuses.insert(Misuse::StaleState);
         }
-        self.reference.deadlocks |= deadlock::is_deadlock(self.threads, combination, rf, co);
+        match deadlock::standstill(self.threads, combination, rf, co) {
+            Standstill::None => {}
+            Standstill::Moving => self.reference.endless = true,
+            Standstill::Hang => self.reference.deadlocks = true,
+        }
+        self.reference.cut |= combination.ends.contains(&End::Cut);
+        self.reference.failed_assertions.extend(&combination.failed);
         let races = race::races(model, &causality.cause);
         self.reference.races |= !races.is_empty();
         self.reference.racing_places.extend(races.iter().filter_map(|&(a, b)| {

@@ -1,19 +1,21 @@
 //! All runs of one thread, by replay: run the body with a script of choices, and where the script ends, try every option.
 
 mod asynchronous;
+mod loops;
 mod multimem;
 mod synchronization;
 
-use super::TooLarge;
 use super::event::{BarrierKey, Event, Kind, Location, Misuse};
 use super::expression::{Datum, Registers, evaluate, is_known, truncate};
 use super::memory::Memory;
+use super::source::{self, Source};
+use super::{Effort, TooLarge};
 use asynchronous::Groups;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, Object,
-    ProxyFenceKind, Statement, StatementKind,
+    ObjectId, ProxyFenceKind, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Replication, Scope, Sem, Space};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,8 @@ pub struct Run {
     pub events: Vec<Event>,
     /// How it ends.
     pub end: End,
+    /// Assertions that do not hold where the run comes to them.
+    pub failed: BTreeSet<Span>,
 }
 
 /// How a run of a thread ends.
@@ -39,6 +43,15 @@ pub enum End {
         /// Whether it has.
         tried: bool,
     },
+    /// It has gone round a loop without changing anything, and may go on to do so. The events of the part that would be
+    /// repeated are marked ([`Event::is_repeated`]).
+    Round {
+        /// Whether that part is one round that leaves all registers as they were. Otherwise it is several rounds, or only
+        /// registers are different that nobody reads: such a thread goes on for ever without standing still.
+        is_still: bool,
+    },
+    /// It has gone round a loop so often that it is not followed any further.
+    Cut,
     /// It did what has no meaning.
     Broken(Misuse),
 }
@@ -122,13 +135,15 @@ pub enum Control {
 
 /// All runs of `thread` in which each granule is read with one of its `values`.
 pub fn runs(
-    kernel: &Kernel,
+    source: Source<'_>,
     thread: &Thread,
     memory: &Memory,
     values: &[BTreeMap<u64, usize>],
     control: Control,
-    runs_max: usize,
+    effort: Effort,
 ) -> Result<Vec<Run>, TooLarge> {
+    let Effort { runs_max, rounds_max, .. } = effort;
+    let read_in = source::registers_read(&source.kernel.body, None);
     let mut scripts: Vec<Vec<usize>> = vec![Vec::new()];
     let mut runs = Vec::new();
     let mut n_replays = 0;
@@ -138,15 +153,21 @@ pub fn runs(
             return Err(TooLarge);
         }
         let mut interpreter = Interpreter {
-            kernel,
+            source,
+            kernel: source.kernel,
             thread,
             memory,
             values,
             control,
+            rounds_max,
             script: &script,
             position: 0,
             registers: Registers::new(),
+            references: Vec::new(),
+            read_in: read_in.clone(),
             events: Vec::new(),
+            failed: BTreeSet::new(),
+            kept: None,
             arrivals: BTreeMap::new(),
             deciding: BTreeSet::new(),
             may_block_later: false,
@@ -156,7 +177,9 @@ pub fn runs(
             multimem: None,
             groups: Groups::default(),
         };
-        match interpreter.statements(&kernel.body) {
+        let result = interpreter.statements(&source.kernel.body);
+        let failed = std::mem::take(&mut interpreter.failed);
+        match result {
             Err(Stop::Need { n_options }) => {
                 for option in 0..n_options {
                     let mut longer = script.clone();
@@ -165,10 +188,11 @@ pub fn runs(
                 }
             }
             Err(Stop::Impossible) => {}
-            Err(Stop::Blocked(end)) => runs.push(Run { events: interpreter.events, end }),
+            Err(Stop::Blocked(end)) => runs.push(Run { events: interpreter.events, end, failed }),
+            Err(Stop::Break) => panic!("`break` outside of a loop"),
             Ok(()) | Err(Stop::Exit) => {
                 interpreter.push(Event::new(Kind::Exit, Some(thread.index)));
-                runs.push(Run { events: interpreter.events, end: End::Finished });
+                runs.push(Run { events: interpreter.events, end: End::Finished, failed });
             }
         }
     }
@@ -192,15 +216,18 @@ fn may_block(statement: &Statement, thread: &Thread) -> bool {
                     | InstructionKind::ClusterWait { .. }
             )
         }
-        StatementKind::Await { .. } => true,
+        StatementKind::Await { .. } | StatementKind::While { .. } | StatementKind::Call { .. } => true,
+        StatementKind::For { body, .. } => body.iter().any(|s| may_block(s, thread)),
         _ => false,
     }
 }
 
+/// Whether the thread may not come to what follows the statement.
 fn may_exit(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::If { then, otherwise, .. } => then.iter().chain(otherwise).any(may_exit),
-        StatementKind::Exit => true,
+        StatementKind::For { body, .. } => body.iter().any(may_exit),
+        StatementKind::Exit | StatementKind::Break => true,
         _ => false,
     }
 }
@@ -215,18 +242,38 @@ enum Stop {
     Blocked(End),
     /// `exit`.
     Exit,
+    /// `break`, up to the loop that it leaves.
+    Break,
+}
+
+/// What a reference parameter stands for.
+#[derive(Clone, Copy)]
+struct Target {
+    object: ObjectId,
+    element: u32,
+    instance: u32,
 }
 
 struct Interpreter<'a> {
+    source: Source<'a>,
     kernel: &'a Kernel,
     thread: &'a Thread,
     memory: &'a Memory,
     values: &'a [BTreeMap<u64, usize>],
     control: Control,
+    /// Rounds of a loop that change something, at most.
+    rounds_max: usize,
     script: &'a [usize],
     position: usize,
+    /// Of the body or function at hand, like the two that follow.
     registers: Registers,
+    references: Vec<Target>,
+    /// The registers whose values matter.
+    read_in: BTreeSet<usize>,
     events: Vec<Event>,
+    failed: BTreeSet<Span>,
+    /// Where rounds that change nothing start that the run has gone through and gone on.
+    kept: Option<usize>,
     arrivals: BTreeMap<BarrierKey, u32>,
     /// Reads whose values decided that the thread is where it is.
     deciding: BTreeSet<usize>,
@@ -310,6 +357,9 @@ impl Interpreter<'_> {
             {
                 self.await_phase(prelude, condition)
             }
+            StatementKind::Await { prelude, condition, .. } if source::writes(prelude) => {
+                self.go_round(&loops::Shape { prelude, condition, stays_if: false, body: &[] })
+            }
             StatementKind::Await { prelude, condition, .. } => {
                 // Stop, get through, fail and stop, fail and get through: more failing tries add nothing but order.
                 let choice = self.choose(4)?;
@@ -325,11 +375,27 @@ impl Interpreter<'_> {
                     }
                     for event in &mut self.events[start..] {
                         event.unblocks = success && event.is_read();
-                        event.last_try = choice == 2;
+                        event.is_repeated = choice == 2;
                     }
                 }
                 if choice % 2 == 1 { Ok(()) } else { Err(Stop::Blocked(End::AtAwait { tried: choice == 2 })) }
             }
+            StatementKind::While { prelude, condition, body, .. } => {
+                self.go_round(&loops::Shape { prelude, condition, stays_if: true, body })
+            }
+            StatementKind::For { register, start, end, body, .. } => {
+                self.count_rounds(*register, (start, end), body)
+            }
+            StatementKind::Call { function, values, references, result } => {
+                self.call(*function, values, references, *result)
+            }
+            StatementKind::Assert(condition) => {
+                if evaluate(condition, &self.registers, self.thread).value != 1 {
+                    self.failed.insert(statement.span);
+                }
+                Ok(())
+            }
+            StatementKind::Break => Err(Stop::Break),
             StatementKind::Exit => Err(Stop::Exit),
             other => panic!("unsupported by the twin: {other:?}"),
         }
@@ -441,10 +507,28 @@ impl Interpreter<'_> {
 
     /// The object an operand names, and where it is.
     fn place(&self, address: &Address) -> (&Object, Location) {
-        let AddressBase::Object(object) = address.base else {
-            panic!("functions are unsupported by the twin")
-        };
+        let Target { object, element, instance } = self.target(address);
         let object = &self.kernel.objects[object];
+        let size = u32::from(object.width) / 8;
+        (object, (object.storage.0, instance, object.offset_bytes + element * size, size))
+    }
+
+    fn target(&self, address: &Address) -> Target {
+        let id = match address.base {
+            AddressBase::Object(object) => object,
+            AddressBase::Reference(reference) => {
+                let target = self.references[reference.index()];
+                let index =
+                    address.indices.iter().map(|i| evaluate(i, &self.registers, self.thread).value).sum();
+                let further: u32 = u64::try_into(index).expect("a small number");
+                assert!(
+                    address.rank.is_none() && address.device.is_none(),
+                    "references to elsewhere are unsupported"
+                );
+                return Target { element: target.element + further, ..target };
+            }
+        };
+        let object = &self.kernel.objects[id];
         let mut element = 0;
         for (index, n) in address.indices.iter().zip(&object.dimensions) {
             let index = evaluate(index, &self.registers, self.thread);
@@ -452,8 +536,6 @@ impl Interpreter<'_> {
             assert!(index.reads.is_empty(), "indices that were read are unsupported by the twin");
             element = element * n + u32::try_from(index.value).expect("below a dimension");
         }
-        let size = u32::from(object.width) / 8;
-        let offset = object.offset_bytes + element * size;
         let instance = match (&address.rank, object.space) {
             (_, Space::Global) if object.replication != Replication::Single => self.device(address),
             (_, Space::Global | Space::Param) => 0,
@@ -468,7 +550,7 @@ impl Interpreter<'_> {
                 self.thread.peer_cta(u32::try_from(rank).expect("below a dimension"))
             }
         };
-        (object, (object.storage.0, instance, offset, size))
+        Target { object: id, element, instance }
     }
 
     /// An access without its values.
@@ -540,10 +622,7 @@ impl Interpreter<'_> {
         sem: (Sem, Scope),
         sink: bool,
     ) -> Result<Datum, Stop> {
-        let AddressBase::Object(object) = address.base else {
-            panic!("functions are unsupported by the twin")
-        };
-        let width = self.kernel.objects[object].width;
+        let width = self.place(address).0.width;
         let old = self.read(address, sem, sink)?;
         let operand = &operands[0];
         let (a, b) = (old.value, operand.value);

@@ -75,7 +75,8 @@ impl Action {
     pub fn fails(self) -> bool {
         matches!(self, Self::FailParity { .. } | Self::FailState { .. })
     }
-    fn passes(self) -> bool {
+    /// A wait that says yes.
+    pub fn passes(self) -> bool {
         matches!(self, Self::PassParity { .. } | Self::PassState { .. })
     }
 }
@@ -201,10 +202,11 @@ impl Phases {
             _ => false,
         })
     }
-    /// Whether a wait that said no would go on to do so.
-    pub fn fails_for_ever(&self, operation: Operation) -> bool {
+    /// Whether a wait would go on to give the answer that it gave; of what is no wait, no.
+    pub fn answers_for_ever(&self, operation: Operation) -> bool {
         let state = self.at_end.get(&operation.object).copied().flatten();
-        state.is_none_or(|state| !state.says_yes(operation.action))
+        let says_yes = state.is_some_and(|state| state.says_yes(operation.action));
+        operation.action.passes() && says_yes || operation.action.fails() && !says_yes
     }
     /// UB-M12: whether before each arrival of a later phase somebody has seen the phase before it complete.
     pub fn are_waited_for(&self, events: &[Event], base_causality: &Relation) -> bool {

@@ -237,7 +237,8 @@ impl<'a> Model<'a> {
         let mut order = self.combination.happening();
         order.add(&self.combination.releases_wait);
         for (&read, sources) in rf {
-            if self.event(read).unblocks {
+            let leaves = self.event(read).leaves && self.edition.loops_justify;
+            if self.event(read).unblocks || leaves {
                 for &write in sources {
                     order.insert(write, read);
                 }

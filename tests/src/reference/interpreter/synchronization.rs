@@ -96,12 +96,13 @@ impl Interpreter<'_> {
         let expects = arrive.expect_tx.as_ref().map_or(0, |tx| self.number(tx));
         let strength = (arrive.sem, arrive.scope);
         // Only a phase that lacks bytes, or fewer arrivals than come at once, can be exceeded.
-        if self.kernel.body.iter().any(may_exceed) && self.choose(2)? == 1 {
+        if self.source.any(&may_exceed) && self.choose(2)? == 1 {
             self.operate(&arrive.address, Action::Exceed { count }, strength);
             return Err(Stop::Blocked(End::Broken(Misuse::TooManyArrivals)));
         }
         let state = match arrive.destination {
-            // Each phase before it needs an arrival of another instruction: there are no loops.
+            // Each phase before it needs an arrival of another instruction: none is in a loop.
+            Some(_) if self.source.has_loops() => panic!("states next to loops are unsupported by the twin"),
             Some(_) => Some(self.choose(sum(&self.kernel.body, &|operation| {
                 usize::from(matches!(operation, MbarrierOp::Arrive(_)))
             }))? as u64),
@@ -154,7 +155,7 @@ impl Interpreter<'_> {
             return Ok(());
         }
         for event in &mut self.events[start..] {
-            event.last_try = true;
+            event.is_repeated = true;
         }
         Err(Stop::Blocked(End::AtAwait { tried: true }))
     }
@@ -226,7 +227,6 @@ pub(super) fn only_asks_mbarriers(prelude: &[Statement]) -> bool {
 
 fn may_exceed(statement: &Statement) -> bool {
     match &statement.kind {
-        StatementKind::If { then, otherwise, .. } => then.iter().chain(otherwise).any(may_exceed),
         StatementKind::Instruction(instruction) => match &instruction.kind {
             InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. }) => true,
             InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
