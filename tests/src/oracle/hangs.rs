@@ -347,7 +347,6 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("acquire", "ld.acquire"),
     ("fence", "fence."),
     ("register inverted", "^= 1"),
-    ("register that counts", "+= 1"),
     ("await in a block in a block", "            await"),
     ("loop in a block in a block", "            loop"),
     ("two threads", "warps: 2"),
