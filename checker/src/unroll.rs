@@ -261,6 +261,8 @@ struct Unroller<'a> {
     breaks: Vec<Vec<State>>,
     /// What decides whether the thread gets out of the loops that it waits in.
     deciding: Vec<TermRef>,
+    /// Where the thread does something that has an effect besides memory and registers.
+    effects: Vec<(TermRef, Span)>,
     /// Whether only paths to the end of what is run are looked at, so that it does not matter where others end.
     completes: bool,
     /// Who writes what, once that is known and matters (see [`spa`]).
@@ -308,6 +310,7 @@ impl<'a> Unroller<'a> {
             breaks: Vec::new(),
             deciding: Vec::new(),
             completes: false,
+            effects: Vec::new(),
             writers: None,
             missing_register: None,
         };
@@ -443,6 +446,7 @@ impl<'a> Unroller<'a> {
         self.role = Role::Plain;
         self.exits.clear();
         self.breaks.clear();
+        self.effects.clear();
         self.barriers.start_thread();
         self.asynchronous.start_thread();
         let frame = Frame::of_kernel(self.kernel);

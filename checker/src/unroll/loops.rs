@@ -145,7 +145,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let entry = state.env.clone();
         let endless = shape.is_unconditional() && !can_leave(shape.body, true);
-        let may_stand = self.looks_for_hangs() && !matches!(because, Because::Meets(_));
+        let may_stand = self.looks_for_hangs();
         let mut left = Vec::new();
         let mut n_uncertain = 0;
         self.iterations.push(0);

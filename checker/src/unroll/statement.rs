@@ -4,6 +4,7 @@ use super::barrier::ElectionResult;
 use super::env::Env;
 use super::expression::Frame;
 use super::loops::Shape;
+use super::wait::has_effect;
 use super::{State, UnrollError, Unroller};
 use crate::event::{Constraint, EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool};
 use fencepost_dsl::Span;
@@ -73,7 +74,12 @@ impl Unroller<'_> {
             StatementKind::Call { function, values, references, result } => {
                 self.call(state, frame, *function, values, references, *result)
             }
-            StatementKind::Host(call) => self.host_call(state, frame, call, span),
+            StatementKind::Host(call) => {
+                if self.take_effect(state, span) {
+                    self.host_call(state, frame, call, span)?;
+                }
+                Ok(())
+            }
             StatementKind::Exit => {
                 self.exits.push(state.live);
                 state.live = TermPool::FALSE;
@@ -128,6 +134,9 @@ impl Unroller<'_> {
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
         self.check_host(instruction, span)?;
+        if has_effect(&instruction.kind) && !self.take_effect(state, span) {
+            return Ok(());
+        }
         let site = self.site(span, instruction, frame);
         match &instruction.kind {
             InstructionKind::Load { .. }

@@ -36,6 +36,9 @@ struct Way {
     tests_last: bool,
     /// A round starts with what the try before it left in registers.
     keeps_try: bool,
+    /// A statement with an effect besides memory and registers. Such effects cannot be taken back, so the loop must be
+    /// known to be a wait before the first round that may have one.
+    effect: Option<Span>,
 }
 
 /// What came of running a loop as a wait.
@@ -62,9 +65,7 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
     ) -> Result<Waited, UnrollError> {
-        if let Some(span) = meets(self.program, shape.prelude).or_else(|| meets(self.program, shape.body)) {
-            return Ok(Waited::No(Because::Meets(span)));
-        }
+        let effect = effect_in(self.program, shape.prelude).or_else(|| effect_in(self.program, shape.body));
         let mut why = Because::TripCount;
         for (keeps_try, tests_last) in [(false, false), (false, true), (true, false), (true, true)] {
             // A loop without a test of its own has none to make before.
@@ -72,8 +73,15 @@ impl Unroller<'_> {
                 continue;
             }
             let checkpoint = self.checkpoint();
-            let way = Way { tests_last, keeps_try };
-            match self.wait_in(way, state.clone(), frame, shape)? {
+            let way = Way { tests_last, keeps_try, effect };
+            if effect.is_some() {
+                self.iterations.push(0);
+            }
+            let waited = self.wait_in(way, state.clone(), frame, shape)?;
+            if effect.is_some() {
+                self.iterations.pop();
+            }
+            match waited {
                 Waited::Yes(after) => return Ok(Waited::Yes(after)),
                 Waited::No(because) => {
                     self.take_back(&checkpoint);
@@ -84,7 +92,11 @@ impl Unroller<'_> {
                 break;
             }
         }
-        Ok(Waited::No(why))
+        // What a round does whatever it reads says more than what it keeps.
+        Ok(Waited::No(match effect {
+            Some(span) if !matches!(why, Because::Writes(_)) => Because::Meets(span),
+            _ => why,
+        }))
     }
 
     fn wait_in(
@@ -104,39 +116,54 @@ impl Unroller<'_> {
             }
             head.env.restrict_to(&entry);
         }
-        // The try is an iteration, too, and so is each round that goes round again.
-        let n_rounds = self.options.bound.saturating_sub(1).max(1);
-        for n_before in 0..n_rounds {
+        for iteration in 0..self.options.bound.max(1) {
+            if way.effect.is_some() {
+                self.set_iteration(iteration);
+            }
             let first = self.graph.events.next_id();
+            let before_try = self.checkpoint();
             let tried = match self.try_round(way, &head, frame, shape)? {
-                Ok(tried) => tried,
-                Err(because) => return Ok(Waited::No(because)),
+                Ok(tried) => Some(tried),
+                Err(because) if iteration == 0 => return Ok(Waited::No(because)),
+                // What held of the first round need not hold of later ones; then each counts.
+                Err(_) => {
+                    self.take_back(&before_try);
+                    None
+                }
             };
             let (_, goes) = self.graph.terms.fresh(1, UnknownKind::Passes);
             if self.looks_for_hangs() {
                 let waits = self.graph.terms.not(goes);
                 let standing = State { live: self.graph.terms.and(head.live, waits), env: head.env.clone() };
-                self.stand(&standing, frame, shape, Keeps::Nothing)?;
+                let keeps = if tried.is_some() { Keeps::Nothing } else { Keeps::Everything };
+                self.stand(&standing, frame, shape, keeps)?;
             }
-            let going = State { live: self.graph.terms.and(head.live, goes), env: tried.env };
-            let (mut round, missing) = self.deciding_round(going, frame, shape, first, &tried.changed)?;
+            let is_wait = tried.is_some();
+            let (env, changed) = tried.map_or((head.env, Vec::new()), |tried| (tried.env, tried.changed));
+            let going = State { live: self.graph.terms.and(head.live, goes), env };
+            let n_effects = self.effects.len();
+            let (mut round, missing) = self.deciding_round(way, going, frame, shape, first, &changed)?;
             if let Some(register) = missing {
                 return Ok(Waited::No(carries(frame, register)));
             }
             round.again.env.restrict_to(&entry);
             left.append(&mut round.leaves);
             let again = round.again.live;
-            let (silent, culprit) = self.silence(first, again);
-            // A round without effect is a try, and is not made as another.
-            let both = self.graph.terms.and(again, silent);
-            let not = self.graph.terms.not(both);
-            self.graph.constraints.push(Constraint { term: not });
+            let (mut silent, culprit) = self.silence(first, n_effects, again);
+            if is_wait {
+                // A round without effect is a try, and is not made as another.
+                let both = self.graph.terms.and(again, silent);
+                let not = self.graph.terms.not(both);
+                self.graph.constraints.push(Constraint { term: not });
+            } else {
+                silent = TermPool::FALSE;
+            }
             let loud = self.graph.terms.not(silent);
             if self.graph.terms.and(again, loud) == TermPool::FALSE {
                 break;
             }
-            if n_before + 1 == n_rounds {
-                self.cut(shape.id, again, &culprit.map_or(Because::TripCount, Because::Writes));
+            if iteration + 1 >= self.options.bound {
+                self.cut(shape.id, again, &culprit.unwrap_or(Because::TripCount));
             }
             head = round.again;
         }
@@ -176,10 +203,10 @@ impl Unroller<'_> {
         if again.live == TermPool::FALSE {
             return Ok(Err(Because::TripCount));
         }
-        let (silent, culprit) = self.silence(first, again.live);
+        let (silent, culprit) = self.silence(first, self.effects.len(), again.live);
         let silent = self.graph.terms.and(again.live, silent);
         if silent == TermPool::FALSE {
-            return Ok(Err(culprit.map_or(Because::TripCount, Because::Writes)));
+            return Ok(Err(culprit.unwrap_or(Because::TripCount)));
         }
         let tries = self.graph.terms.implies(live, silent);
         self.graph.constraints.push(Constraint { term: tries });
@@ -193,6 +220,7 @@ impl Unroller<'_> {
                     let value = self.graph.terms.if_then_else(happens, after, before);
                     env.set(register, value);
                 }
+                _ if way.effect.is_some() => return Ok(Err(carries(frame, register))),
                 _ => env.remove(register),
             }
         }
@@ -232,6 +260,7 @@ impl Unroller<'_> {
     /// `first` is the first event of the loop that decides what it does.
     fn deciding_round(
         &mut self,
+        way: Way,
         state: State,
         frame: &Frame<'_>,
         shape: &Shape<'_>,
@@ -240,7 +269,7 @@ impl Unroller<'_> {
     ) -> Result<(Round, Option<RegisterId>), UnrollError> {
         let missing_before = self.missing_register.take();
         let outer_role = self.role;
-        if outer_role == Role::Plain {
+        if outer_role == Role::Plain && way.effect.is_none() {
             self.role = Role::Await;
         }
         let n_exits = self.exits.len();
@@ -252,7 +281,7 @@ impl Unroller<'_> {
         self.missing_register = missing_before;
         self.deciding.extend(round.leaves.iter().map(|left| left.live));
         self.deciding.extend(&self.exits[n_exits..]);
-        if outer_role == Role::Plain {
+        if outer_role == Role::Plain && way.effect.is_none() {
             self.mark_awaited(first);
         }
         Ok((round, missing))
@@ -278,10 +307,19 @@ impl Unroller<'_> {
         }
     }
 
-    /// Whether what has been written since event `first` was already there, on a path; and a write that was not.
-    fn silence(&mut self, first: EventId, path: TermRef) -> (TermRef, Option<Span>) {
+    /// Whether a round that began with event `first`, and with as many other effects noted, changes nothing on a path; and
+    /// what it may change.
+    fn silence(&mut self, first: EventId, n_effects: usize, path: TermRef) -> (TermRef, Option<Because>) {
         let mut silent = TermPool::TRUE;
         let mut culprit = None;
+        for (guard, span) in self.effects[n_effects..].to_vec() {
+            let both = self.graph.terms.and(guard, path);
+            let not = self.graph.terms.not(both);
+            if not != TermPool::TRUE {
+                culprit.get_or_insert(Because::Meets(span));
+            }
+            silent = self.graph.terms.and(silent, not);
+        }
         for id in (first.0..self.graph.events.next_id().0).map(EventId) {
             let event = &self.graph.events[id];
             let EventKind::Write(access) = &event.kind else { continue };
@@ -296,11 +334,22 @@ impl Unroller<'_> {
             let same = before.map_or(TermPool::FALSE, |before| terms.equal(before, written));
             let same = terms.implies(both, same);
             if same != TermPool::TRUE && culprit.is_none() {
-                culprit = site.map(|site| self.graph.sites[site].span);
+                culprit = site.map(|site| Because::Writes(self.graph.sites[site].span));
             }
             silent = self.graph.terms.and(silent, same);
         }
         (silent, culprit)
+    }
+
+    /// Notes an effect besides memory and registers; whether it happens. Where only rounds without effect are looked at, it
+    /// ends the path.
+    pub(super) fn take_effect(&mut self, state: &mut State, span: Span) -> bool {
+        if self.completes || self.last_try.is_some() {
+            state.live = TermPool::FALSE;
+            return false;
+        }
+        self.effects.push((state.live, span));
+        true
     }
 
     /// Whether a place at which the current thread may stand for ever is worth a note.
@@ -314,46 +363,49 @@ fn carries(frame: &Frame<'_>, register: RegisterId) -> Because {
     Because::Carries { register: (!name.starts_with('%')).then(|| name.clone()) }
 }
 
-/// A statement that is met anew in every round: barriers, signals, and what starts or waits for asynchronous operations.
-fn meets(program: &Program, statements: &[Statement]) -> Option<Span> {
+/// Whether an instruction has an effect besides memory and registers, so that no round with it is without effect: barriers,
+/// signals, and what starts or waits for asynchronous operations.
+pub fn has_effect(kind: &InstructionKind) -> bool {
+    match kind {
+        InstructionKind::Mbarrier(operation) => !matches!(operation, MbarrierOp::Wait(_)),
+        InstructionKind::Barrier { .. }
+        | InstructionKind::WarpSync { .. }
+        | InstructionKind::ClusterArrive { .. }
+        | InstructionKind::ClusterWait { .. }
+        | InstructionKind::Async(_)
+        | InstructionKind::TensormapCopyFence { .. }
+        | InstructionKind::GridDependency(_)
+        | InstructionKind::SetMaxRegisters { .. }
+        | InstructionKind::ElectSync { .. } => true,
+        InstructionKind::Load { .. }
+        | InstructionKind::Store { .. }
+        | InstructionKind::Atomic { .. }
+        | InstructionKind::Reduction { .. }
+        | InstructionKind::Multimem(_)
+        | InstructionKind::Fence { .. }
+        | InstructionKind::MbarrierInitFence
+        | InstructionKind::AliasFence
+        | InstructionKind::ProxyFence(_)
+        | InstructionKind::GetCtaRank { .. }
+        | InstructionKind::Spa(_) => false,
+    }
+}
+
+/// A statement with an effect besides memory and registers.
+fn effect_in(program: &Program, statements: &[Statement]) -> Option<Span> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Host(_) => Some(statement.span),
-        StatementKind::Instruction(instruction) => {
-            let meets = match &instruction.kind {
-                InstructionKind::Mbarrier(operation) => !matches!(operation, MbarrierOp::Wait(_)),
-                InstructionKind::Barrier { .. }
-                | InstructionKind::WarpSync { .. }
-                | InstructionKind::ClusterArrive { .. }
-                | InstructionKind::ClusterWait { .. }
-                | InstructionKind::Async(_)
-                | InstructionKind::TensormapCopyFence { .. }
-                | InstructionKind::GridDependency(_)
-                | InstructionKind::SetMaxRegisters { .. }
-                | InstructionKind::ElectSync { .. } => true,
-                InstructionKind::Load { .. }
-                | InstructionKind::Store { .. }
-                | InstructionKind::Atomic { .. }
-                | InstructionKind::Reduction { .. }
-                | InstructionKind::Multimem(_)
-                | InstructionKind::Fence { .. }
-                | InstructionKind::MbarrierInitFence
-                | InstructionKind::AliasFence
-                | InstructionKind::ProxyFence(_)
-                | InstructionKind::GetCtaRank { .. }
-                | InstructionKind::Spa(_) => false,
-            };
-            meets.then_some(statement.span)
-        }
+        StatementKind::Instruction(instruction) => has_effect(&instruction.kind).then_some(statement.span),
         StatementKind::If { then, otherwise, .. } => {
-            meets(program, then).or_else(|| meets(program, otherwise))
+            effect_in(program, then).or_else(|| effect_in(program, otherwise))
         }
-        StatementKind::For { body, .. } => meets(program, body),
+        StatementKind::For { body, .. } => effect_in(program, body),
         StatementKind::While { prelude, body, .. } => {
-            meets(program, prelude).or_else(|| meets(program, body))
+            effect_in(program, prelude).or_else(|| effect_in(program, body))
         }
-        StatementKind::Await { prelude, .. } => meets(program, prelude),
+        StatementKind::Await { prelude, .. } => effect_in(program, prelude),
         StatementKind::Call { function, .. } => {
-            meets(program, &program.functions[*function].body).map(|_| statement.span)
+            effect_in(program, &program.functions[*function].body).map(|_| statement.span)
         }
         StatementKind::Assert(_)
         | StatementKind::Assume(_)
