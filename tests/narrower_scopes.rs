@@ -30,11 +30,7 @@ const SURVIVORS: &[(&str, &str, &str)] = &[
         "let e = ld.relaxed.gpu.global.u32 [epoch];",
         "block 0 writes the epoch when it has acquired that all have read it",
     ),
-    (
-        "epoch-in-device-memory/block-0-waits.fence",
-        "st.relaxed.gpu.global.u32 [epoch], e + 1;",
-        "the same",
-    ),
+    ("epoch-in-device-memory/block-0-waits.fence", "st.relaxed.gpu.global.u32 [epoch], e + 1;", "the same"),
     (
         "epoch-in-device-memory/epoch-per-block.fence",
         "let e = ld.relaxed.gpu.global.u32 [epoch[ctaid]];",

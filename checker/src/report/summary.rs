@@ -121,8 +121,8 @@ fn head(case: &Case<'_>) -> String {
 /// `grid of 2 CTAs of 1 thread`; of what is no grid, or one of a single CTA, the number of threads.
 fn shape(case: &Case<'_>) -> String {
     let hierarchy = &case.outcome.graph.hierarchy;
-    let (launch, counted) =
-        (&case.outcome.launch, |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" }));
+    let launch = &case.outcome.launch;
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     if hierarchy.host().is_some() {
         return format!("{} and the host", counted(hierarchy.n_threads() - 1, "thread"));
     }

@@ -171,7 +171,7 @@ impl Body<'_> {
         let message = format!("a launch has no `{}` any more", first.text);
         let label = |field: &ast::Name| match field.text.as_str() {
             "clusters" => "`ctas` counts those of the grid, `cluster` those of each cluster",
-            _ => "a cooperative launch is called so",
+            _ => "`cooperative` says so now",
         };
         let mut error = Diagnostic::new("validate::launch-dimension", message, first.place.0, label(first));
         for (field, _) in old.filter(|(field, _)| field.text != first.text) {
