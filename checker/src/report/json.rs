@@ -371,7 +371,6 @@ fn line(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{failed, rejected};
-    use fencepost_dsl::kernel::program::Coordinate;
     use fencepost_dsl::{Diagnostic, SourceMap, Span};
 
     #[test]
