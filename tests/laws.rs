@@ -46,7 +46,7 @@ fn dropping_the_result_of_an_atom_may_add_a_race() {
     let text = |result: &str| {
         format!(
             "kernel k {{
-    launch {{ ctas: 2 }}
+    launch {{ ctas: 2, cluster: 2 }}
     global x: u32 = 0;
     global flag: u32 = 0;
     global out: u32 = 0;

@@ -391,7 +391,7 @@ fn base_names_mean_what_other_tools_mean_by_them() {
 #[test]
 fn a_failed_swap_writes_only_in_the_variant() {
     let text = "kernel k {
-        launch { ctas: 2 }
+        launch { ctas: 2, cluster: 2 }
         global flag: u32 = 7;
         if ctaid == 0 {
             let old = atom.cas.release.gpu [flag], 0, 1;

@@ -27,21 +27,21 @@ fn random_programs_agree() {
 const SHAPES: &[(&str, &str, bool)] = &[
     (
         "st.async.release publishes what came before",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1;
     if ctaid == 0 { st.weak.u64 [g[0]], 2; st.async.release.gpu.global.u64 [x], 1; }
     if ctaid == 1 { await (ld.acquire.gpu.u64 [x]) == 1; let r = ld.weak.u64 [g[0]]; }",
         false,
     ),
     (
         "not what came after",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1;
     if ctaid == 0 { st.async.release.gpu.global.u64 [x], 1; st.weak.u64 [g[0]], 2; }
     if ctaid == 1 { await (ld.acquire.gpu.u64 [x]) == 1; let r = ld.weak.u64 [g[0]]; }",
         true,
     ),
     (
         "a fence before red.async publishes",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
     mbarrier.init.shared::cta.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
     if ctaid == 0 {
         st.weak.u64 [g[0]], 2; fence.acq_rel.cluster;
@@ -52,7 +52,7 @@ const SHAPES: &[(&str, &str, bool)] = &[
     ),
     (
         "red.async without a fence does not",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1; shared s[2]: u64 = 0; shared m: mbarrier;
     mbarrier.init.shared::cta.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
     if ctaid == 0 {
         st.weak.u64 [g[0]], 2;
@@ -63,7 +63,7 @@ const SHAPES: &[(&str, &str, bool)] = &[
     ),
     (
         "halves for a tensor map, wide",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
     if ctaid == 0 {
         tensormap.replace.tile.global_address.global.b1024.b64 [map], g;
         fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u64 [x], 1;
@@ -77,7 +77,7 @@ const SHAPES: &[(&str, &str, bool)] = &[
     ),
     (
         "halves for a tensor map, one of them narrow",
-        "ctas: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
+        "ctas: 2, cluster: 2 } global x: u64 = 0; global g[2]: u64 = 1; global map: tensormap of g[2]; shared s[2]: u64 = 0;
     if ctaid == 0 {
         tensormap.replace.tile.global_address.global.b1024.b64 [map], g;
         fence.proxy.tensormap::generic.release.cta; st.relaxed.gpu.u64 [x], 1;

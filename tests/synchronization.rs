@@ -38,7 +38,7 @@ fn separates(code: &str, broken: &str, fine: &str) {
 fn hand_over(fence: &str, arrive: &str, wait: &str) -> String {
     format!(
         "kernel k {{
-            launch {{ ctas: 2 }}
+            launch {{ ctas: 2, cluster: 2 }}
             shared x: u32;
             shared m: mbarrier;
             if ctaid == 1 {{ mbarrier.init.shared::cta.b64 [m], 1; }}
@@ -161,7 +161,8 @@ fn models_without_mbarriers_refuse_them() {
     for model in ["ptx-7.5", "ptx-6.0"] {
         for text in [
             hand_over("", "release.cluster", ACQUIRING),
-            "kernel k { launch { ctas: 2 } barrier.cluster.arrive; barrier.cluster.wait; }".to_owned(),
+            "kernel k { launch { ctas: 2, cluster: 2 } barrier.cluster.arrive; barrier.cluster.wait; }"
+                .to_owned(),
             "kernel k { fence.release.sync_restrict::shared::cta.cluster; }".to_owned(),
         ] {
             assert_eq!(codes(&text, model), BTreeSet::from(["unsupported::model"]), "{model}: {text}");

@@ -257,7 +257,7 @@ fn a_tracking_arrival_hands_over_its_copies() {
 
 /// Two CTAs of a cluster that both run to its end.
 const CLUSTER: &str = "kernel k {
-    launch { ctas: 2 }
+    launch { ctas: 2, cluster: 2 }
     shared data[4]: u32 = 0;
     shared full: mbarrier;
     global out[4]: u32 = 0;
@@ -373,7 +373,7 @@ fn across_ctas_the_fence_is_on_the_async_side() {
 fn a_response_is_reused_after_both_halves() {
     let frame = "//! target sm_100 ptx 9.4
 kernel k {
-    launch { clusters: 2, ctas: 2 }
+    launch { ctas: 4, cluster: 2 }
     shared response: b128 = 0;
     shared full: mbarrier;
     mbarrier.init.shared::cta.b64 [full], 1;
@@ -423,7 +423,7 @@ kernel k {
 #[test]
 fn the_owner_stays_until_its_memory_was_read() {
     let frame = "kernel k {
-    launch { ctas: 2 }
+    launch { ctas: 2, cluster: 2 }
     shared data: u32 = 3;
     barrier.cluster.arrive;
     barrier.cluster.wait;

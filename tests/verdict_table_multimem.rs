@@ -250,7 +250,7 @@ const ROWS: &[Row] = &[
 
 /// The verdict of a kernel in which device `i` runs the `i`-th text.
 fn found(row: &Row, model: &MemoryModel, treatment: Treatment) -> Verdict {
-    let mut text = "//! target sm_100 ptx 9.4\nkernel k {\n  launch { gpus: 2, resident: true }\n  symmetric c: u32 = 0;\n  \
+    let mut text = "//! target sm_100 ptx 9.4\nkernel k {\n  launch { gpus: 2, cooperative: true }\n  symmetric c: u32 = 0;\n  \
         multimem mc: u32 alias c;\n  global data: u32 = 0;\n  global flag: u32 = 0;\n"
         .to_owned();
     for (index, thread) in row.threads.iter().enumerate() {

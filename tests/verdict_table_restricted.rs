@@ -45,7 +45,7 @@ fn expect(name: &str, launch: &str, property: Property, threads: &[&str], wanted
 fn passes(name: &str, store: &str, release: &str, acquire: &str, load: &str, wanted: Verdict) {
     let first = format!("{store} {release} {SIGNAL}");
     let second = format!("{WAIT} {acquire} {load}");
-    expect(name, "ctas: 2", Property::Race, &[&first, &second], wanted);
+    expect(name, "ctas: 2, cluster: 2", Property::Race, &[&first, &second], wanted);
 }
 
 const OWN: [&str; 2] = ["st [own], 1;", "let v = ld.shared::cluster.u32 [mapa(own, 0)];"];
@@ -79,10 +79,22 @@ fn each_side_covers_its_own_space() {
 fn the_order_of_fence_and_signal_counts() {
     let late = format!("st [own], 1; {SIGNAL} {RELEASE}");
     let reads = format!("{WAIT} {ACQUIRE} {}", OWN[1]);
-    expect("release after the signal", "ctas: 2", Property::Race, &[&late, &reads], Verdict::Violated);
+    expect(
+        "release after the signal",
+        "ctas: 2, cluster: 2",
+        Property::Race,
+        &[&late, &reads],
+        Verdict::Violated,
+    );
     let early = format!("{ACQUIRE} {WAIT} {}", OWN[1]);
     let writes = format!("st [own], 1; {RELEASE} {SIGNAL}");
-    expect("acquire before the wait", "ctas: 2", Property::Race, &[&writes, &early], Verdict::Violated);
+    expect(
+        "acquire before the wait",
+        "ctas: 2, cluster: 2",
+        Property::Race,
+        &[&writes, &early],
+        Verdict::Violated,
+    );
 }
 
 #[test]
@@ -92,7 +104,7 @@ fn the_scope_is_the_cluster() {
     let second = "await ld.relaxed.gpu [f] == 1; fence.acq_rel.gpu; let v = ld [far];";
     expect(
         "another cluster",
-        "clusters: 2, resident: true",
+        "ctas: 2, cooperative: true",
         Property::Race,
         &[first, second],
         Verdict::Violated,
@@ -107,10 +119,22 @@ fn restricted_fences_are_cumulative() {
     let third = format!(
         "await ld.relaxed.cluster [g] == 1; {ACQUIRE} let v = ld.shared::cluster.u32 [mapa(own, 0)];"
     );
-    expect("passed on by the owner", "ctas: 3", Property::Race, &[&first, &second, &third], Verdict::Proved);
+    expect(
+        "passed on by the owner",
+        "ctas: 3, cluster: 3",
+        Property::Race,
+        &[&first, &second, &third],
+        Verdict::Proved,
+    );
     // Two releases of different CTAs on one way: nothing is in the windows of both.
     let restricted = format!("st.shared::cluster.u32 [mapa(own, 0)], 1; {RELEASE} {SIGNAL}");
-    expect("two windows", "ctas: 3", Property::Race, &[&first, &restricted, &third], Verdict::Violated);
+    expect(
+        "two windows",
+        "ctas: 3, cluster: 3",
+        Property::Race,
+        &[&first, &restricted, &third],
+        Verdict::Violated,
+    );
 }
 
 #[test]
@@ -125,7 +149,7 @@ fn the_init_fence_is_about_the_own_initialisations() {
         ("no fence", "", Verdict::Violated),
     ] {
         let first = format!("mbarrier.init [bar], 1; {fence} {SIGNAL} {waits}");
-        expect(name, "ctas: 2", Property::Barrier, &[&first, &seen], wanted);
+        expect(name, "ctas: 2, cluster: 2", Property::Barrier, &[&first, &seen], wanted);
     }
     // One lane initialises, the other has the fence: not its own initialisation.
     let first = format!(
@@ -134,7 +158,13 @@ fn the_init_fence_is_about_the_own_initialisations() {
     let second = format!("{WAIT} {FULL} if laneid == 0 {{ {operation} }}");
     for (fence, wanted) in [(INIT, Verdict::Violated), (RELEASE, Verdict::Proved), (FULL, Verdict::Proved)] {
         let first = first.replace('@', fence);
-        expect("another lane's", "ctas: 2, lanes: 2", Property::Barrier, &[&first, &second], wanted);
+        expect(
+            "another lane's",
+            "ctas: 2, cluster: 2, lanes: 2",
+            Property::Barrier,
+            &[&first, &second],
+            wanted,
+        );
     }
 }
 
@@ -147,9 +177,15 @@ fn alias_halves_order_other_addresses_only() {
     passes("no release half", other[0], FULL, acquire, other[1], Verdict::Violated);
     passes("one address", FAR[0], release, acquire, FAR[1], Verdict::Violated);
     let alone = format!("st [far], 1; {release} {acquire} st [far2], 2;");
-    expect("one thread", "ctas: 2", Property::Race, &[&alone, ""], Verdict::Proved);
+    expect("one thread", "ctas: 2, cluster: 2", Property::Race, &[&alone, ""], Verdict::Proved);
     let reversed = format!("st [far], 1; {acquire} {release} st [far2], 2;");
-    expect("one thread, acquire first", "ctas: 2", Property::Race, &[&reversed, ""], Verdict::Violated);
+    expect(
+        "one thread, acquire first",
+        "ctas: 2, cluster: 2",
+        Property::Race,
+        &[&reversed, ""],
+        Verdict::Violated,
+    );
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn tensor_memory_is_given_back() {
 #[test]
 fn a_commit_signals_every_cta_of_its_mask() {
     let frame = "kernel k {
-    launch { ctas: 2 }
+    launch { ctas: 2, cluster: 2 }
     shared a: u32 = 3;
     shared b: u32 = 1;
     tmem acc: u32;

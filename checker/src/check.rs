@@ -125,7 +125,7 @@ pub fn check(
         };
         let start = (config.clock)();
         let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
-            if launch.resident || !options.hangs || !waits_for_other_clusters(&graph) {
+            if launch.is_co_resident() || !options.hangs || !waits_for_other_clusters(&graph) {
                 return Ok(graph);
             }
             unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })

@@ -154,7 +154,7 @@ pub fn unroll(
 fn n_threads(launch: &Launch) -> u64 {
     match &launch.placement {
         Some(placement) => placement.len() as u64,
-        None => [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes]
+        None => [launch.gpus, launch.ctas, launch.warps, launch.lanes]
             .iter()
             .fold(1u64, |product, &n| product.saturating_mul(u64::from(n))),
     }
@@ -182,7 +182,7 @@ fn run<'a>(
     unroller.writers = known.writers;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
-        .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.resident);
+        .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.is_co_resident());
     if options.starts || may_cancel {
         unroller.declare_starts();
     }

@@ -79,7 +79,7 @@ const MEET_RELAXED: &str = "barrier.cluster.arrive.relaxed; barrier.cluster.wait
 fn reach(before: &str, access: &str, after: &str) -> String {
     format!(
         "kernel reach {{
-    launch {{ ctas: 2 }}
+    launch {{ ctas: 2, cluster: 2 }}
     shared x: u32 = 0;
     global flag: u32 = 0;
     {before}
@@ -149,7 +149,7 @@ fn one_thread_of_the_owner_is_enough() {
     let text = |wait: &str| {
         format!(
             "kernel last {{
-    launch {{ ctas: 2, warps: 2 }}
+    launch {{ ctas: 2, cluster: 2, warps: 2 }}
     shared x: u32 = 0;
     global flag: u32 = 0;
     {MEET}
@@ -171,7 +171,7 @@ fn who_exits_before_the_last_barrier_keeps_nothing_alive() {
     let leave = |who: &str| {
         format!(
             "kernel leave {{
-    launch {{ ctas: 2, warps: 2 }}
+    launch {{ ctas: 2, cluster: 2, warps: 2 }}
     shared x: u32 = 0;
     {MEET}
     if cluster_ctarank == 0 && {who} {{ exit; }}
@@ -190,7 +190,7 @@ fn an_arrival_at_a_peers_mbarrier_is_an_access_of_its_memory() {
     let text = |wait: &str| {
         format!(
             "kernel remote {{
-    launch {{ ctas: 2 }}
+    launch {{ ctas: 2, cluster: 2 }}
     shared full: mbarrier;
     if cluster_ctarank == 0 {{ mbarrier.init.shared::cta.b64 [full], 1; }}
     {MEET}
@@ -210,7 +210,7 @@ fn an_arrival_at_a_peers_mbarrier_is_an_access_of_its_memory() {
 #[test]
 fn the_own_rank_is_no_peer() {
     let text = "kernel own {
-    launch { ctas: 2 }
+    launch { ctas: 2, cluster: 2 }
     shared x: u32 = 0;
     st.relaxed.cluster [mapa(x, cluster_ctarank)], 1;
 }
@@ -248,17 +248,17 @@ fn grid_barrier(launch: &str) -> String {
 
 #[test]
 fn a_grid_barrier_needs_every_cluster() {
-    expect(&grid_barrier("clusters: 2"), &[NOT_CO_RESIDENT]);
+    expect(&grid_barrier("ctas: 2"), &[NOT_CO_RESIDENT]);
     expect(&grid_barrier("gpus: 2"), &[NOT_CO_RESIDENT]);
-    expect(&grid_barrier("clusters: 2, resident: true"), &[]);
-    expect(&grid_barrier("ctas: 2"), &[]);
+    expect(&grid_barrier("ctas: 2, cooperative: true"), &[]);
+    expect(&grid_barrier("ctas: 2, cluster: 2"), &[]);
     expect(&grid_barrier("warps: 2"), &[]);
 }
 
 #[test]
 fn a_lock_is_held_by_one_who_has_started() {
     let text = "kernel lock {
-    launch { clusters: 2 }
+    launch { ctas: 2 }
     global lock: u32 = 0;
     await (atom.acquire.gpu.cas.b32 [lock], 0, 1) == 0;
     st.release.gpu [lock], 0;
@@ -273,7 +273,7 @@ fn tiles_are_numbered_as_they_start() {
     let text = |number: &str| {
         format!(
             "kernel chain {{
-    launch {{ clusters: 2 }}
+    launch {{ ctas: 2 }}
     global next: u32 = 0;
     global done[2]: u32 = 0;
     let tile = {number};
@@ -290,7 +290,7 @@ fn tiles_are_numbered_as_they_start() {
 #[test]
 fn a_hang_with_every_cluster_running_is_no_matter_of_residency() {
     let text = "kernel stuck {
-    launch { clusters: 2 }
+    launch { ctas: 2 }
     global flag: u32 = 0;
     if ctaid == 0 { st.release.gpu [flag], 1; }
     else          { await ld.acquire.gpu [flag] == 2; }
@@ -303,7 +303,7 @@ fn a_hang_with_every_cluster_running_is_no_matter_of_residency() {
 fn waits_inside_a_cluster_cost_nothing() {
     let text = format!(
         "kernel inside {{
-    launch {{ clusters: 2, ctas: 2, warps: 2 }}
+    launch {{ ctas: 4, cluster: 2, warps: 2 }}
     global total: u32 = 0;
     {MEET}
     bar.sync 0;
@@ -320,7 +320,7 @@ fn waits_inside_a_cluster_cost_nothing() {
 #[test]
 fn who_waits_for_the_waiting_is_told_of() {
     let text = "kernel pair {
-    launch { clusters: 2, ctas: 2, warps: 2 }
+    launch { ctas: 4, cluster: 2, warps: 2 }
     global flag: u32 = 0;
     if clusterid == 1 {
         if tid == 0 && cluster_ctarank == 0 { st.release.gpu [flag], 1; }
@@ -336,9 +336,13 @@ fn who_waits_for_the_waiting_is_told_of() {
 
 #[test]
 fn residency_report() {
-    let found = reports(&grid_barrier("clusters: 2"));
+    let found = reports(&grid_barrier("ctas: 2"));
     insta::assert_snapshot!("not_co_resident", found.pretty);
-    assert!(found.json.contains("\"help\":\"if the kernel is launched cooperatively"), "{}", found.json);
+    assert!(
+        found.json.contains("\"help\":\"if the grid is launched with `cudaLaunchCooperativeKernel`"),
+        "{}",
+        found.json
+    );
 }
 
 /// Lanes of a warp that elect one of them.
@@ -399,7 +403,7 @@ fn an_election_orders_no_memory() {
 #[test]
 fn the_rank_of_an_address_is_that_of_its_cta() {
     let text = "kernel rank {
-    launch { clusters: 2, ctas: 2 }
+    launch { ctas: 4, cluster: 2 }
     shared x: u32 = 0;
     let own = getctarank.shared::cluster.u32 [x];
     let peer = getctarank.shared::cluster.u32 [mapa(x, 1 - cluster_ctarank)];

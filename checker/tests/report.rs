@@ -81,7 +81,7 @@ fn reports(text: &str) -> Reports {
 fn message(store: &str, load: &str) -> String {
     format!(
         "kernel message {{
-    launch {{ ctas: 2 }}
+    launch {{ ctas: 2, cooperative: true }}
     global data: u32 = 0;
     global flag: u32 = 0;
     if ctaid == 0 {{
@@ -102,6 +102,40 @@ const RELEASE: &str = "st.release.gpu [flag], 1;";
 #[test]
 fn proved() {
     insta::assert_snapshot!(reports(&message(RELEASE, ACQUIRE)).pretty);
+}
+
+#[test]
+fn the_summary_says_the_shape() {
+    for (launch, shape) in [
+        ("", "1 thread"),
+        ("warps: 2, lanes: 4", "8 threads"),
+        ("ctas: 2", "grid of 2 CTAs of 1 thread"),
+        ("ctas: 2, cluster: 2", "grid of 2 CTAs in one cluster, of 1 thread"),
+        ("ctas: 4, cluster: 2, warps: 2, lanes: 32", "grid of 4 CTAs in clusters of 2, of 64 threads"),
+        ("ctas: 3, cooperative: true", "cooperative grid of 3 CTAs of 1 thread"),
+        ("ctas: 1, cooperative: true", "1 thread"),
+        ("gpus: 2, warps: 2", "grid of 1 CTA of 2 threads on each of 2 GPUs"),
+        ("gpus: 2, ctas: 2, cooperative: true", "cooperative grid of 2 CTAs of 1 thread on each of 2 GPUs"),
+    ] {
+        let found = reports(&format!("kernel k {{ launch {{ {launch} }} }}"));
+        assert!(found.pretty.contains(&format!("k ({shape}): ")), "{launch}: {}", found.pretty);
+    }
+}
+
+#[test]
+fn help_for_grids_of_one_launch_speaks_of_no_stream() {
+    let kernel = "kernel meet { launch { gpus: 2 } global n: u32 = 0;
+        red.release.sys.add [n], 1; await ld.acquire.sys [n] == 2; }";
+    let program = format!("{kernel}\nprogram p {{ stream a; launch meet on a; }}");
+    for text in [kernel, &program] {
+        let found = reports(text);
+        let help = found.flat();
+        let help = help.split("help: ").nth(1).unwrap_or_default();
+        assert!(help.contains("cudaLaunchCooperativeKernelMultiDevice"), "{}", found.pretty);
+        assert!(!help.contains("stream"), "{}", found.pretty);
+        let together = text.replace("gpus: 2", "gpus: 2, cooperative: true");
+        assert!(reports(&together).pretty.contains("proved"), "{together}");
+    }
 }
 
 #[test]
@@ -146,7 +180,7 @@ fn narrow_fence() {
 #[test]
 fn fence_of_another_thread() {
     let text = "kernel publish {
-    launch { ctas: 2, warps: 2 }
+    launch { ctas: 2, warps: 2, cooperative: true }
     global data: u32 = 0;
     global flag: u32 = 0;
     if ctaid == 0 {
@@ -169,7 +203,7 @@ fn fence_of_another_thread() {
 #[test]
 fn counter_without_acquire() {
     let text = "kernel arrive {
-    launch { ctas: 2 }
+    launch { ctas: 2, cooperative: true }
     global data: u32 = 0;
     global count: u32 = 0;
     if ctaid == 0 {
@@ -192,7 +226,7 @@ fn counter_without_acquire() {
 #[test]
 fn same_place_in_two_threads() {
     let text = "kernel lost {
-    launch { ctas: 2 }
+    launch { ctas: 2, cooperative: true }
     global n: u32 = 0;
     let old = ld.weak [n];
     st.weak [n], old + 1;
@@ -250,7 +284,7 @@ fn proxy_fence_missing_or_misplaced() {
         format!(
             "//! target formal
 kernel image {{
-    launch {{ ctas: 2 }}
+    launch {{ ctas: 2, cooperative: true }}
     global x: u32 = 0;
     global flag: u32 = 0;
     texture t: u32 alias x;

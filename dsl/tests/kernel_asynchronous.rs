@@ -21,7 +21,7 @@ const OBJECTS: &str = "global g[4][8]: u32; global h[8]: u64; global cells[4]: b
 const N_READS: usize = 3;
 
 fn source(body: &str) -> String {
-    format!("kernel k {{ launch {{ ctas: 2 }} global one: u32; {OBJECTS}\n {body}\n}}")
+    format!("kernel k {{ launch {{ ctas: 2, cluster: 2 }} global one: u32; {OBJECTS}\n {body}\n}}")
 }
 
 /// At the newest target, which has everything.
@@ -455,7 +455,7 @@ kernel k { global h[8]: u64; global m: tensormap of h[2]; put(m, h); }",
         "fn f(m: &u64) { } kernel k { global h[8]: u64; param m: tensormap of h[2]; f(m); }",
         "fn f(m: tensormap) { } kernel k { }",
         "fn f(m: &tensormap) { st [m], 1; } kernel k { }",
-        "fn f(b: &mbarrier) { cp.async.mbarrier.arrive.b64 [b]; } kernel k { launch { ctas: 2 } shared b: mbarrier; f(mapa(b, 1)); }",
+        "fn f(b: &mbarrier) { cp.async.mbarrier.arrive.b64 [b]; } kernel k { launch { ctas: 2, cluster: 2 } shared b: mbarrier; f(mapa(b, 1)); }",
     ] {
         let errors = try_load(text).err().unwrap_or_default();
         let _ = writeln!(all, "{text}");
@@ -473,7 +473,7 @@ fn functions_take_maps_and_memory() {
  cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [t], [m, {x}], [b]; }
 fn write(m: &tensormap) { tensormap.replace.tile.swizzle_mode.global.b1024.b32 [m], 0; fence.proxy.tensormap::generic.acquire.gpu [m], 128; }
 fn push(t: &u64, b: &mbarrier) { st.async.v2 [t], {1, 2}, [b]; cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [t], [t[2]], 16, [b]; }
-kernel k { launch { ctas: 2 } global h[8]: u64; global m[2]: tensormap of h[2]; shared t[4]: u32; shared d[4]: u64; shared b: mbarrier;
+kernel k { launch { ctas: 2, cluster: 2 } global h[8]: u64; global m[2]: tensormap of h[2]; shared t[4]: u32; shared d[4]: u64; shared b: mbarrier;
  load(m[1], t, b, 2); load(&m[0], mapa(t, 1), mapa(b, 1), tid); write(m); push(d, b); }";
     let errors = try_load(text).err().unwrap_or_default();
     let codes: Vec<_> = errors.iter().map(|error| error.code).collect();

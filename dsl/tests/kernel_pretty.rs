@@ -31,7 +31,7 @@ await (atom.cas.acquire.gpu.b32 [l],0,1)==0; // trailing
 // own line
 return n; }
 kernel k( T in 0..=3 ,M in 1..N ){
-launch{ctas:2,warps:2} launch big { }
+launch{ctas:2,cluster:2,warps:2} launch big { }
 global a[2][3]:u32={ {1,2,3},{4,5,6} }; global y:u32 alias x; texture  t[2][3]:u32 alias a; surface s:u32 alias x; constant c:u32 alias x; view v[2]:u16 of x+4;
 let {p,_}=ld.v2.u32 [a[0][1]]; st.v2.u32 [a[0][0]],{p,1}; atom.add.gpu.u32 _,[x],1;
 let z=(1+2)*3-(4-(5-6)) ; var q:u32=-~!c?a:b?1:2; q<<=z as u64 as u8;
@@ -56,7 +56,7 @@ fn lock(l: &u32, n: u32) -> u32 {  // head
     return n;
 }
 kernel k(T in 0..=3, M in 1..N) {
-    launch { ctas: 2, warps: 2 }
+    launch { ctas: 2, cluster: 2, warps: 2 }
     launch big {}
     global a[2][3]: u32 = { { 1, 2, 3 }, { 4, 5, 6 } };
     global y: u32 alias x;
@@ -121,7 +121,7 @@ fn expressions_keep_their_shape() {
 #[test]
 fn a_trailing_comment_stays_with_its_statement() {
     let text = "kernel k {
-    launch { ctas: 2 }
+    launch { ctas: 2, cluster: 2 }
     global x: u32 = 0;  // the counter
 
     st [x], 1;

@@ -16,8 +16,8 @@ const LOCK: &str = "const N = 2;
 fn lock(l: &u32) { await (atom.cas.acquire.gpu.b32 [l], 0, 1) == 0; }
 fn unlock(l: &u32) { st.release.gpu.u32 [l], 0; }
 kernel k(TILES in 0..=3) {
-    launch { ctas: 2, warps: 2, lanes: 1 }
-    launch big { clusters: 2, ctas: 2, warps: 1, lanes: 2 }
+    launch { ctas: 2, cluster: 2, warps: 2, lanes: 1 }
+    launch big { ctas: 4, cluster: 2, warps: 1, lanes: 2 }
     global lk: u32 = 0;  global x: u32 = 0;  shared s[N]: u32;
     if tid == 0 { lock(&lk); let v = ld.weak.global.u32 [x]; st [x], v + 1; unlock(&lk); }
     bar.sync 0;
@@ -40,8 +40,8 @@ fn unlock(l: &32)
   st.release.gpu.u32 [l] <- 0:32
 kernel k
   parameter TILES in 0..=3
-  launch default gpus 1 clusters 1 ctas 2 warps 2 lanes 1
-  launch big gpus 1 clusters 2 ctas 2 warps 1 lanes 2
+  launch default gpus 1 ctas 2 cluster 2 warps 2 lanes 1
+  launch big gpus 1 ctas 4 cluster 2 warps 1 lanes 2
   global lk: 32 storage 0 byte 0 mapping 0
   global x: 32 storage 1 byte 0 mapping 0
   shared s[2]: 32 storage 2 byte 0 mapping 0

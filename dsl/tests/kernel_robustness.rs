@@ -123,7 +123,8 @@ fn random_texts_never_panic() {
         "tensormap",
         "param",
         "mapa",
-        "resident",
+        "cooperative",
+        "cluster",
         "true",
         "_",
         "&",
@@ -191,11 +192,11 @@ fn random_texts_never_panic() {
 fn damaged_programs_never_panic() {
     let text =
         "const N = 2; fn lock(l: &u32) -> u32 { await (atom.cas.acquire.gpu.b32 [l], 0, 1) == 0; return 1; }
-kernel k(T in 0..=3) { launch { ctas: 2 } global x: u32 = 0; shared s[N]: u32; view v[2]: u16 of x;
+kernel k(T in 0..=3) { launch { ctas: 2, cluster: 2 } global x: u32 = 0; shared s[N]: u32; view v[2]: u16 of x;
 if tid == 0 { let q = lock(&x); let w = ld.weak.global.u32 [x]; st [x], w + 1; } else { exit; }
 for i in 0..T { st.shared [s[i % N]], i; bar.sync 0; } final { assert [x] == 2; } }
 fn wait(b: &mbarrier, p: u32) { await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [b], p; }
-kernel c { launch { ctas: 2, resident: true } shared m[2]: mbarrier; shared s: u32; let {l, e} = elect.sync 1;
+kernel c { launch { ctas: 2, cluster: 2, cooperative: true } shared m[2]: mbarrier; shared s: u32; let {l, e} = elect.sync 1;
 if e { mbarrier.init [m[0]], 1; fence.mbarrier_init.release.cluster; } barrier.cluster.arrive.relaxed; barrier.cluster.wait;
 let t = mbarrier.arrive [m[1]], 2; mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [mapa(m[0], 1)], 16;
 let n = mbarrier.pending_count t; wait(m[0], n & 1); let v = ld [mapa(s, (getctarank.u32 s))]; fence.proxy.async.shared::cta; }

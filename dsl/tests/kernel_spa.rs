@@ -133,7 +133,7 @@ fn what_cannot_be_said_is_refused() {
         (spa("", "CCTL.IV [t];"), "validate::cache-control"),
         (spa("", "BAR.ARV 0, 32;"), "unsupported::instruction"),
         (spa("", "FMUL.X [x];"), "validate::spa-instruction"),
-        (spa("clusters: 2", ""), "validate::launch-dimension"),
+        (spa("ctas: 2, cluster: 2", ""), "validate::launch-dimension"),
         (spa("sms: 0", ""), "validate::launch-dimension"),
         (spa("host: 3", ""), "validate::spa-launch"),
         (spa("copy_engine: near", ""), "validate::spa-launch"),

@@ -22,7 +22,7 @@ const OBJECTS: &str = "global x: u32; global w: u64; global map[16]: u64; shared
 const N_READS: usize = 2;
 
 fn source(body: &str) -> String {
-    format!("kernel k {{ launch {{ ctas: 2 }} {OBJECTS}\n {body}\n}}")
+    format!("kernel k {{ launch {{ ctas: 2, cluster: 2 }} {OBJECTS}\n {body}\n}}")
 }
 
 /// The first instruction of `body`.
@@ -293,7 +293,7 @@ fn a_parity_wait_resolves_in_an_await() {
     let program = program(
         "fn wait(bar: &mbarrier, p: u32) { await mbarrier.try_wait.parity [bar], p; }
 fn both(a: &mbarrier, b: &mbarrier) { wait(a, 0); await (mbarrier.test_wait.parity [a], 1) && (mbarrier.try_wait.parity [b], 0); }
-kernel k { launch { clusters: 2, resident: true } launch alone { resident: false } shared m[2]: mbarrier; both(&m[0], m[1]); }",
+kernel k { launch { ctas: 2, cooperative: true } launch alone { cooperative: false } shared m[2]: mbarrier; both(&m[0], m[1]); }",
     );
     let expected = "fn wait(bar: &mbarrier, p#0: 32)
   await loop 0 %0
@@ -310,8 +310,8 @@ fn both(a: &mbarrier, b: &mbarrier)
       mbarrier.try_wait.parity.acquire.cta.b64 %1 <- [b], 0:32
       %2: 1 = %1
 kernel k
-  launch default gpus 1 clusters 2 ctas 1 warps 1 lanes 1 resident
-  launch alone gpus 1 clusters 1 ctas 1 warps 1 lanes 1
+  launch default gpus 1 ctas 2 cluster 1 warps 1 lanes 1 cooperative
+  launch alone gpus 1 ctas 1 cluster 1 warps 1 lanes 1
   shared m[2]: mbarrier storage 0 byte 0 mapping 0
   storage 0 16 bytes Unknown
   call both([m[0:32]], [m[1:32]])
@@ -336,7 +336,7 @@ fn addresses_of_a_peer_go_through_calls() {
     let text = "fn signal(bar: &mbarrier) { mbarrier.arrive.release.cluster _, [bar]; }
 fn relay(bar: &mbarrier) { signal(bar); }
 fn put(p: &u32, rank: u32) { st.shared::cluster [mapa(p, rank)], rank; }
-kernel k { launch { ctas: 2 } shared m[2]: mbarrier; shared s: u32;
+kernel k { launch { ctas: 2, cluster: 2 } shared m[2]: mbarrier; shared s: u32;
  relay(mapa(m[tid], 1)); relay(mapa(&m[0], cluster_ctarank ^ 1)); relay(m[1]); put(s, 1); put(mapa(s, 0), 1); }";
     let text = dump(&program(text));
     for line in [

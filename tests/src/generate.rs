@@ -180,11 +180,11 @@ impl Placement {
         match self {
             Self::Lanes => format!("lanes: {n}"),
             Self::Warps => format!("warps: {n}"),
-            Self::Ctas => format!("ctas: {n}"),
-            Self::Clusters => format!("clusters: {n}"),
+            Self::Ctas => format!("ctas: {n}, cluster: {n}"),
+            Self::Clusters => format!("ctas: {n}"),
             Self::Gpus => format!("gpus: {n}"),
-            Self::Pairs => "ctas: 2, warps: 2".into(),
-            Self::ClusterPairs => "clusters: 2, ctas: 2".into(),
+            Self::Pairs => "ctas: 2, cluster: 2, warps: 2".into(),
+            Self::ClusterPairs => "ctas: 4, cluster: 2".into(),
         }
     }
     fn condition(self, thread: usize, _n: usize) -> String {

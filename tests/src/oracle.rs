@@ -177,7 +177,7 @@ struct Answer {
 fn program(text: &str) -> Program {
     let mut program = load_text(text);
     for launch in program.kernels.iter_mut().flat_map(|kernel| &mut kernel.launches) {
-        launch.resident = true;
+        launch.cooperative = true;
     }
     program
 }

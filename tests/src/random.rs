@@ -200,8 +200,11 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("fence of such a proxy", &["fence.proxy.surface", "fence.proxy.texture"]),
     ("mixed sizes", &["[low]", "[high]"]),
     ("shared memory", &["    shared "]),
-    ("several CTAs", &["launch { ctas", "launch { clusters", "launch { gpus"]),
-    ("several clusters", &["launch { clusters"]),
+    ("several CTAs", &["launch { ctas", "launch { gpus"]),
+    (
+        "several clusters",
+        &["launch { ctas: 2 }", "launch { ctas: 3 }", "launch { ctas: 4 }", "launch { ctas: 4, cluster: 2 }"],
+    ),
     ("several GPUs", &["launch { gpus"]),
     ("one CTA", &["launch { lanes", "launch { warps"]),
     ("scope cta", &[".cta"]),

@@ -58,7 +58,7 @@ pub struct ProgramOptions {
     /// Architecture, in place of the one the file names: `sm_90`, or `spa_50` for machine code with `MEMBAR`.
     #[arg(long, value_name = "sm_NN|spa_50")]
     pub target: Option<String>,
-    /// Only this launch; by name, or as `ctas=2,warps=4`.
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
     /// Loop bound to start with.

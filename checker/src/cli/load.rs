@@ -93,11 +93,11 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
-        if name.trim() == "resident" {
-            launch.resident = match value.trim() {
+        if name.trim() == "cooperative" {
+            launch.cooperative = match value.trim() {
                 "true" => true,
                 "false" => false,
-                other => return Err(format!("`resident` is `true` or `false`, not `{other}`")),
+                other => return Err(format!("`cooperative` is `true` or `false`, not `{other}`")),
             };
             continue;
         }
@@ -114,26 +114,44 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             launch.registers = Some(count.ok_or_else(wrong)?);
             continue;
         }
+        match name.trim() {
+            "clusters" => {
+                return Err("a launch has no `clusters` any more: `ctas` counts the CTAs of the grid, `cluster` those \
+                            of each cluster, as in `ctas=4,cluster=2`"
+                    .to_owned());
+            }
+            "resident" => {
+                return Err("a launch has no `resident` any more: write `cooperative=true`".to_owned());
+            }
+            _ => {}
+        }
         let value: u32 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
         let field = match name.trim() {
             "gpus" => &mut launch.gpus,
-            "clusters" if is_spa => return Err("a launch of an SPA machine has no `clusters`".to_owned()),
-            "clusters" => &mut launch.clusters,
             "ctas" => &mut launch.ctas,
+            "cluster" if is_spa => return Err("a launch of an SPA machine has no `cluster`".to_owned()),
+            "cluster" => &mut launch.cluster,
             "warps" => &mut launch.warps,
             "lanes" => &mut launch.lanes,
             other => {
                 return Err(format!(
-                    "a launch has no `{other}`; it has gpus, clusters, ctas, warps, lanes, registers and resident"
+                    "a launch has no `{other}`; it has gpus, ctas, cluster, warps, lanes, registers and cooperative"
                 ));
             }
         };
         *field = value;
     }
-    let sizes = [launch.gpus, launch.clusters, launch.ctas, launch.warps, launch.lanes];
+    let sizes = [launch.gpus, launch.ctas, launch.warps, launch.lanes];
     let n_threads = sizes.into_iter().map(u64::from).fold(1, u64::saturating_mul);
-    if n_threads == 0 {
+    if n_threads == 0 || launch.cluster == 0 {
         return Err("every dimension of a launch is at least 1".to_owned());
+    }
+    if !launch.ctas.is_multiple_of(launch.cluster) {
+        return Err(format!(
+            "a grid of {} CTAs does not divide into clusters of {}: `ctas` counts those of the grid, `cluster` those of \
+             each cluster",
+            launch.ctas, launch.cluster
+        ));
     }
     if launch.lanes > 32 || u64::from(launch.warps) * u64::from(launch.lanes) > 1024 || n_threads > 4096 {
         return Err(
@@ -143,7 +161,6 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     if is_spa {
         let sms = if spa.sms == 0 { launch.ctas } else { spa.sms };
         launch.spa = Some(SpaLaunch { sms, ..spa });
-        launch.resident = true;
     }
     Ok(vec![launch])
 }

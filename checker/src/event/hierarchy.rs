@@ -24,7 +24,7 @@ pub struct Thread {
     /// Cluster on its device.
     pub cluster: u32,
     /// CTA rank in its cluster.
-    pub cta: u32,
+    pub rank: u32,
     /// Warp in its CTA.
     pub warp: u32,
     /// Lane in its warp.
@@ -103,7 +103,7 @@ impl Hierarchy {
                 }
             };
             let warp = u32::try_from(this.ctas[cta].len()).unwrap_or(u32::MAX);
-            let thread = Thread { gpu: place.gpu, cluster: place.cta, cta: 0, warp, lane: 0 };
+            let thread = Thread { gpu: place.gpu, cluster: place.cta, rank: 0, warp, lane: 0 };
             let number = u32::try_from(this.threads.len()).unwrap_or(u32::MAX);
             this.add_thread(thread, cta, number);
         }
@@ -121,7 +121,7 @@ impl Hierarchy {
         let cta = this.add_cta(grid);
         let (cluster, warp) = (this.n_clusters(), this.n_warps());
         this.cluster_of.push(cluster);
-        this.add_thread(Thread { gpu: HOST, cluster: 0, cta: 0, warp: 0, lane: 0 }, cta, warp);
+        this.add_thread(Thread { gpu: HOST, cluster: 0, rank: 0, warp: 0, lane: 0 }, cta, warp);
         this
     }
 
@@ -146,15 +146,15 @@ impl Hierarchy {
         let gpus = grid.gpu.map_or(0..launch.gpus, |gpu| gpu..gpu + 1);
         let grid = self.grids.push(grid);
         for gpu in gpus {
-            for cluster in 0..launch.clusters {
+            for cluster in 0..launch.n_clusters() {
                 let number = self.n_clusters();
-                for cta in 0..launch.ctas {
+                for rank in 0..launch.cluster {
                     let id = self.add_cta(grid);
                     self.cluster_of.push(number);
                     for warp in 0..launch.warps {
                         let number = self.n_warps();
                         for lane in 0..launch.lanes {
-                            self.add_thread(Thread { gpu, cluster, cta, warp, lane }, id, number);
+                            self.add_thread(Thread { gpu, cluster, rank, warp, lane }, id, number);
                         }
                     }
                 }
@@ -169,7 +169,7 @@ impl Hierarchy {
         for number in (0_u32..).take(self.clients.len()) {
             let (cta, cluster, warp) = (self.add_cta(grid), self.n_clusters(), self.n_warps());
             self.cluster_of.push(cluster);
-            let thread = Thread { gpu: 0, cluster: launch.clusters + number, cta: 0, warp: 0, lane: 0 };
+            let thread = Thread { gpu: 0, cluster: launch.n_clusters() + number, rank: 0, warp: 0, lane: 0 };
             self.add_thread(thread, cta, warp);
         }
     }
@@ -223,7 +223,7 @@ impl Hierarchy {
     /// The CTA of a rank in the thread's cluster.
     pub fn peer(&self, agent: AgentId, rank: u32) -> CtaId {
         let own = self.cta_of(agent);
-        CtaId(own.0 - self.threads[agent].cta + rank)
+        CtaId(own.0 - self.threads[agent].rank + rank)
     }
 
     /// What is checked; of a program, the shape of its host. The shape that a thread is in is [`Self::launch_of`] it.
@@ -286,7 +286,7 @@ impl Hierarchy {
     pub fn describe_cta(&self, cta: CtaId) -> String {
         let Some(&first) = self.ctas[cta].first() else { return String::new() };
         let grid = &self.grids[self.grid_of(first)];
-        if let Some(name) = grid.name.as_ref().filter(|_| grid.launch.ctas * grid.launch.clusters == 1) {
+        if let Some(name) = grid.name.as_ref().filter(|_| grid.launch.ctas == 1) {
             let gpus = grid.launch.gpus;
             return if gpus > 1 {
                 format!("{name} on gpu {}", self.threads[first].gpu)
@@ -300,7 +300,7 @@ impl Hierarchy {
     /// How people call a cluster of the launch: by its CTA, if it has only one.
     pub fn describe_cluster(&self, cluster: u32) -> String {
         let Some(first) = self.threads_of_cluster(cluster).next() else { return String::new() };
-        let what = if self.launch_of(first).ctas == 1 { "cta" } else { "cluster" };
+        let what = if self.launch_of(first).cluster == 1 { "cta" } else { "cluster" };
         self.numbered(what, self.threads[first].cluster, first)
     }
 
@@ -368,12 +368,12 @@ impl Hierarchy {
             Coordinate::Laneid => thread.lane,
             Coordinate::Warpid => thread.warp,
             Coordinate::Nwarpid => launch.warps,
-            Coordinate::Ctaid => thread.cluster * launch.ctas + thread.cta,
-            Coordinate::Nctaid => launch.clusters * launch.ctas,
+            Coordinate::Ctaid => thread.cluster * launch.cluster + thread.rank,
+            Coordinate::Nctaid => launch.ctas,
             Coordinate::Clusterid => thread.cluster,
-            Coordinate::Nclusterid => launch.clusters,
-            Coordinate::ClusterCtarank => thread.cta,
-            Coordinate::ClusterNctarank => launch.ctas,
+            Coordinate::Nclusterid => launch.n_clusters(),
+            Coordinate::ClusterCtarank => thread.rank,
+            Coordinate::ClusterNctarank => launch.cluster,
             Coordinate::Gpuid => thread.gpu,
             Coordinate::Ngpuid => launch.gpus,
             Coordinate::Client => self.client(agent).map_or(0, Client::number),
@@ -399,11 +399,11 @@ impl Hierarchy {
             return name.clone();
         }
         let mut text = format!("tid {}", self.coordinate(agent, Coordinate::Tid));
-        if launch.ctas * launch.clusters > 1 {
+        if launch.ctas > 1 {
             text += &format!(" of cta {}", self.coordinate(agent, Coordinate::Ctaid));
         }
-        if launch.clusters > 1 && launch.ctas > 1 {
-            text += &format!(" (cluster {}, rank {})", thread.cluster, thread.cta);
+        if launch.n_clusters() > 1 && launch.cluster > 1 {
+            text += &format!(" (cluster {}, rank {})", thread.cluster, thread.rank);
         }
         if let Some(name) = &grid.name {
             text += &format!(" of {name}");
@@ -429,8 +429,8 @@ impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "gpu {} cluster {} cta {} warp {} lane {}",
-            self.gpu, self.cluster, self.cta, self.warp, self.lane
+            "gpu {} cluster {} rank {} warp {} lane {}",
+            self.gpu, self.cluster, self.rank, self.warp, self.lane
         )
     }
 }

@@ -360,7 +360,7 @@ mod tests {
     use fencepost_dsl::{FileId, Span};
 
     fn edited(text: &str, sem: Sem, goal: Goal, scope: Scope) -> Option<String> {
-        let launch = Launch { ctas: 2, ..Launch::single("", Span::new(FileId(0), 0, 0)) };
+        let launch = Launch { ctas: 2, cluster: 2, ..Launch::single("", Span::new(FileId(0), 0, 0)) };
         let mut graph = EventGraph::empty(&launch);
         let kind = EventKind::Write(Access {
             location: LocationId(0),

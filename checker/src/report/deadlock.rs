@@ -50,7 +50,7 @@ impl Words<'_> {
         let launch = hierarchy.launch();
         let together = if hierarchy.host().is_some() {
             "only the CTAs of one cluster or of a cooperative launch"
-        } else if launch.ctas > 1 {
+        } else if launch.cluster > 1 {
             "only the CTAs of one cluster"
         } else {
             "no two CTAs of this launch"

@@ -8,6 +8,7 @@ use super::wording::Words;
 use crate::event::AgentId;
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
+use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -264,7 +265,7 @@ fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
         grid: hierarchy.grids()[hierarchy.grid_of(agent)].name.clone(),
         gpu: if hierarchy.is_host(agent) { 0 } else { thread.gpu },
         cluster: thread.cluster,
-        cta: thread.cta,
+        cta: hierarchy.coordinate(agent, Coordinate::Ctaid),
         warp: thread.warp,
         lane: thread.lane,
     }

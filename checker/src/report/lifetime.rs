@@ -1,7 +1,7 @@
 //! Words for accesses of shared memory whose CTA may not be there, and for what helps a finding without a checked repair.
 
 use super::wording::Words;
-use crate::event::{CtaId, EventId, EventKind, MbarrierRole};
+use crate::event::{AgentId, CtaId, EventId, EventKind, MbarrierRole};
 use crate::explain::deadlock::Role;
 use crate::explain::{CANCEL, Subject};
 
@@ -58,25 +58,40 @@ impl Words<'_> {
                  `barrier.cluster.arrive; barrier.cluster.wait;` at the start of the kernel",
             ),
             Subject::Deadlock { roles, absent } if self.waits_for_another_grid(roles, absent) => Some(
-                "nothing makes kernels of different streams run at the same time: launch the one that is waited for \
-                 first, in the same stream, or let the host launch the waiting one when the other has ended",
+                "nothing makes two kernels of a program run at the same time: launch the one that is waited for first \
+                 and the waiting one behind it in the same stream, or let the host launch it when the other has ended",
             ),
-            Subject::Deadlock { absent, .. } if !absent.is_empty() => Some(
-                "if the kernel is launched cooperatively, say so in its `launch`: `resident: true`; otherwise let no CTA \
-                 wait for one that may not have started, for instance by numbering the CTAs with an atomic counter as \
-                 they start",
-            ),
+            Subject::Deadlock { absent, .. } if !absent.is_empty() => {
+                Some(if self.is_on_several_gpus(absent) {
+                    "if the grids of all devices are launched together and each fits on its device, as \
+                     `cudaLaunchCooperativeKernelMultiDevice` and NVSHMEM's collective launch have it, say so in the \
+                     kernel's `launch`: `cooperative: true`; otherwise let no CTA wait for one that may not have started"
+                } else {
+                    "if the grid is launched with `cudaLaunchCooperativeKernel`, which fails unless it fits on the device, \
+                     say so in the kernel's `launch`: `cooperative: true`; if CTAs that wait for one another are one \
+                     cluster, say how many it has: `cluster: 2`; otherwise let no CTA wait for one that may not have \
+                     started, for instance by numbering the CTAs with an atomic counter as they start"
+                })
+            }
             _ => None,
         }
     }
 
-    /// Whether clusters that have not started are of another grid than the threads that wait for them.
+    /// Whether clusters are of a launch on several devices.
+    fn is_on_several_gpus(&self, clusters: &[u32]) -> bool {
+        let hierarchy = &self.case.outcome.graph.hierarchy;
+        let mut threads = clusters.iter().flat_map(|&cluster| hierarchy.threads_of_cluster(cluster));
+        threads.next().is_some_and(|agent| hierarchy.launch_of(agent).gpus > 1)
+    }
+
+    /// Whether clusters that have not started are of another launch than the threads that wait for them.
     fn waits_for_another_grid(&self, roles: &[Role], absent: &[u32]) -> bool {
         let hierarchy = &self.case.outcome.graph.hierarchy;
-        let waiting =
-            roles.iter().flat_map(|role| &role.agents).map(|&agent| hierarchy.grid_of(agent)).next();
+        // The grids of one launch, one per device, have one name.
+        let launch = |agent: AgentId| hierarchy.grids()[hierarchy.grid_of(agent)].name.as_ref();
+        let waiting = roles.iter().flat_map(|role| &role.agents).map(|&agent| launch(agent)).next();
         let absent = absent.iter().flat_map(|&cluster| hierarchy.threads_of_cluster(cluster)).next();
-        absent.is_some_and(|agent| Some(hierarchy.grid_of(agent)) != waiting)
+        absent.is_some_and(|agent| Some(launch(agent)) != waiting)
     }
 
     /// What the operation of an access is called, if it is one's.

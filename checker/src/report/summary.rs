@@ -119,12 +119,8 @@ fn about_proxies(case: &Case<'_>) -> Vec<String> {
     )]
 }
 
-/// `k (launch big, 8 threads)`.
+/// `k (launch big, grid of 4 CTAs of 2 threads)`.
 fn head(case: &Case<'_>) -> String {
-    let hierarchy = &case.outcome.graph.hierarchy;
-    let host = hierarchy.host().map_or("", |_| " and the host");
-    let n_threads = hierarchy.n_threads() - usize::from(!host.is_empty());
-    let s = if n_threads == 1 { "" } else { "s" };
     let launch = match case.outcome.launch.name.as_str() {
         "default" => String::new(),
         name => format!("launch {name}, "),
@@ -137,7 +133,33 @@ fn head(case: &Case<'_>) -> String {
     if !case.variants.is_empty() {
         model += &format!(", variant {}", case.variants.join(" + "));
     }
-    format!("{} ({launch}{n_threads} thread{s}{host}{model})", case.kernel.name)
+    format!("{} ({launch}{}{model})", case.kernel.name, shape(case))
+}
+
+/// `grid of 2 CTAs of 1 thread`; of what is no grid, or one of a single CTA, the number of threads.
+fn shape(case: &Case<'_>) -> String {
+    let hierarchy = &case.outcome.graph.hierarchy;
+    let launch = &case.outcome.launch;
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    if hierarchy.host().is_some() {
+        return format!("{} and the host", counted(hierarchy.n_threads() - 1, "thread"));
+    }
+    let is_grid = launch.placement.is_none() && launch.spa.is_none();
+    if !is_grid || launch.ctas * launch.gpus == 1 {
+        return counted(hierarchy.n_threads(), "thread");
+    }
+    let clusters = match launch.cluster {
+        1 => String::new(),
+        size if size == launch.ctas => " in one cluster,".to_owned(),
+        size => format!(" in clusters of {size},"),
+    };
+    let gpus = if launch.gpus > 1 { format!(" on each of {} GPUs", launch.gpus) } else { String::new() };
+    format!(
+        "{}grid of {}{clusters} of {}{gpus}",
+        if launch.cooperative { "cooperative " } else { "" },
+        counted(launch.ctas as usize, "CTA"),
+        counted((launch.warps * launch.lanes) as usize, "thread"),
+    )
 }
 
 fn verdict(case: &Case<'_>, style: Style) -> String {

@@ -176,7 +176,7 @@ impl Unroller<'_> {
     ) -> Result<Option<u32>, UnrollError> {
         let Some(rank) = &address.rank else { return Ok(None) };
         let value = self.evaluate(env, frame, rank)?;
-        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).cluster;
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_ctas) => Ok(u32::try_from(value).ok()),
             Some(value) => Err(UnrollError::unsupported(

@@ -8,7 +8,9 @@
 //! A grid has an event for its start and one for its end, and every event of its threads lies between them. It ends with
 //! the asynchronous operations that its threads have started.
 //!
-//! On several devices a launch has a grid on each, which follows grids on its own device only: a stream belongs to one.
+//! On several devices a launch has a grid on each, which follows grids on its own device only: a stream belongs to one. The
+//! grids of a cooperative launch are launched together: none starts before all can, though what comes before the one is in
+//! no order with the other.
 //!
 //! Cannot: launches from devices, memory sync domains (MM-39: all grids of a device are taken to be in one), and host code
 //! that does more than access memory.
@@ -148,11 +150,19 @@ impl<'a> Unroller<'a> {
         self.part = Some(what.kernel);
         self.kernel = kernel;
         for grid in self.host.grids[task].clone() {
-            let ready = self.ready(task, grid);
+            let ready = if what.launch.cooperative {
+                let all: Vec<TermRef> =
+                    self.host.grids[task].clone().into_iter().map(|grid| self.ready(task, grid)).collect();
+                self.graph.terms.and_all(all)
+            } else {
+                self.ready(task, grid)
+            };
             let started = self.graph.terms.and(state.live, ready);
             self.host.started.insert(grid, started);
             let names = self.names(what.after.iter().chain(&what.prerequisite));
-            let awaited = self.ends(&self.followed(task, grid));
+            let grids = if what.launch.cooperative { &self.host.grids[task][..] } else { &[grid] };
+            let followed: Vec<GridId> = grids.iter().flat_map(|&grid| self.followed(task, grid)).collect();
+            let awaited = self.ends(&followed);
             let never = self.graph.terms.not(started);
             self.block_start(grid, what.span, never, &Wait::Grids { names, awaited, is_start: true });
             for agent in self.graph.hierarchy.threads_of_grid(grid).collect::<Vec<_>>() {
@@ -188,6 +198,12 @@ impl<'a> Unroller<'a> {
             .chain(&task.prerequisite)
             .filter_map(|&before| self.on_device_of(grid, before))
             .collect()
+    }
+
+    /// The first of the grids that one launch starts, on several devices.
+    pub(super) fn first_of_launch(&self, grid: GridId) -> GridId {
+        let task = self.host.task_of.get(grid).copied();
+        task.and_then(|task| self.host.grids[task].first().copied()).unwrap_or(grid)
     }
 
     /// The grid of a task on the device of another grid.

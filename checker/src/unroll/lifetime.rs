@@ -18,21 +18,21 @@ impl Unroller<'_> {
     /// Sound: that a cluster has not started is a state that every execution with it passes through; all that is asked
     /// of executions in which threads end or wait for ever asks for the clusters they are about.
     pub(super) fn declare_starts(&mut self) {
-        let mut of_grid: BTreeMap<GridId, TermRef> = BTreeMap::new();
+        let mut of_launch: BTreeMap<GridId, TermRef> = BTreeMap::new();
         for cluster in 0..self.graph.hierarchy.n_clusters() {
             let hierarchy = &self.graph.hierarchy;
             let Some(first) = hierarchy.threads_of_cluster(cluster).next() else { continue };
-            let grid = hierarchy.grid_of(first);
+            let launch = self.first_of_launch(hierarchy.grid_of(first));
             let started = if hierarchy.is_host(first) {
                 TermPool::TRUE
-            } else if let Some(&known) = of_grid.get(&grid) {
-                // All of a cooperative launch start together (LT-5).
+            } else if let Some(&known) = of_launch.get(&launch) {
+                // All of a cooperative launch start together, on whichever devices (LT-5).
                 known
             } else {
-                let resident = hierarchy.launch_of(first).resident;
+                let cooperative = hierarchy.launch_of(first).cooperative;
                 let (_, started) = self.graph.terms.fresh(1, UnknownKind::Starts(cluster));
-                if resident {
-                    of_grid.insert(grid, started);
+                if cooperative {
+                    of_launch.insert(launch, started);
                 }
                 started
             };

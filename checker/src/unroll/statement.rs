@@ -219,7 +219,7 @@ impl Unroller<'_> {
             InstructionKind::GetCtaRank { destination, address } => {
                 let place = self.place(&state.env, frame, address)?;
                 // AS-43: the inverse of `mapa`.
-                let own = self.graph.hierarchy.threads[self.agent].cta;
+                let own = self.graph.hierarchy.threads[self.agent].rank;
                 let rank = u128::from(place.rank.unwrap_or(own));
                 if let Some(register) = *destination {
                     let rank = self.graph.terms.constant(rank, frame.width(register));

@@ -111,11 +111,11 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
     Launch {
         name: "default".into(),
         gpus: 1,
-        clusters: 1,
         ctas,
+        cluster: ctas,
         warps,
         lanes,
-        resident: false,
+        cooperative: false,
         registers: None,
         span: span(),
         placement: None,

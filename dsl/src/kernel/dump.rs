@@ -50,14 +50,14 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     for launch in &kernel.launches {
         let _ = writeln!(
             out,
-            "  launch {} gpus {} clusters {} ctas {} warps {} lanes {}{}{}",
+            "  launch {} gpus {} ctas {} cluster {} warps {} lanes {}{}{}",
             launch.name,
             launch.gpus,
-            launch.clusters,
             launch.ctas,
+            launch.cluster,
             launch.warps,
             launch.lanes,
-            if launch.resident && launch.placement.is_none() { " resident" } else { "" },
+            if launch.cooperative { " cooperative" } else { "" },
             launch.registers.map_or_else(String::new, |registers| format!(" registers {registers}"))
         );
     }

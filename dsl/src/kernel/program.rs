@@ -158,16 +158,16 @@ pub struct Launch {
     pub name: String,
     /// Devices.
     pub gpus: u32,
-    /// Clusters per device.
-    pub clusters: u32,
-    /// CTAs per cluster.
+    /// CTAs per device.
     pub ctas: u32,
+    /// CTAs per cluster; divides `ctas`.
+    pub cluster: u32,
     /// Warps per CTA.
     pub warps: u32,
     /// Threads per warp, at most 32.
     pub lanes: u32,
-    /// Whether CTAs of different clusters are known to run at the same time (LT-5); those of one cluster always do.
-    pub resident: bool,
+    /// Whether it is a cooperative launch, all of whose CTAs run at the same time, on all devices (LT-5).
+    pub cooperative: bool,
     /// Registers of each thread at the start, for `setmaxnreg` (AS-41); a warp stands for its warpgroup.
     pub registers: Option<u32>,
     /// Where it is declared; the kernel's name where it is not.
@@ -184,16 +184,28 @@ impl Launch {
         Self {
             name: name.into(),
             gpus: 1,
-            clusters: 1,
             ctas: 1,
+            cluster: 1,
             warps: 1,
             lanes: 1,
-            resident: false,
+            cooperative: false,
             registers: None,
             span,
             placement: None,
             spa: None,
         }
+    }
+
+    /// Clusters per device.
+    pub fn n_clusters(&self) -> u32 {
+        self.ctas / self.cluster.max(1)
+    }
+
+    /// Whether all CTAs are known to run at the same time; those of one cluster always do (LT-5).
+    ///
+    /// Who waits for whom is not what litmus tests and kernels of SPA machines are checked for: all of them run.
+    pub fn is_co_resident(&self) -> bool {
+        self.cooperative || self.placement.is_some() || self.spa.is_some()
     }
 }
 

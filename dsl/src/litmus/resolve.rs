@@ -62,12 +62,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         is_program: false,
         span: file.name.span,
         parameters: Vec::new(),
-        launches: vec![Launch {
-            resident: true,
-            registers: None,
-            placement: Some(placement),
-            ..Launch::single("default", file.name.span)
-        }],
+        launches: vec![Launch { placement: Some(placement), ..Launch::single("default", file.name.span) }],
         body: body.collect(),
         objects: resolver.objects,
         storages: resolver.storages,

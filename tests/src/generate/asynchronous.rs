@@ -96,7 +96,7 @@ impl AsyncSketch {
         let Printer { body, results, .. } = printer;
         let launch = match self.shape {
             AsyncShape::Cta => format!("warps: {}", self.threads.len()),
-            AsyncShape::Cluster => "ctas: 2".into(),
+            AsyncShape::Cluster => "ctas: 2, cluster: 2".into(),
         };
         let mut text = "//! target sm_100 ptx 9.4\n".to_owned();
         let _ = write!(text, "kernel k {{\n    launch {{ {launch} }}\n    global x: u64 = 0;\n");

@@ -202,8 +202,8 @@ impl SyncSketch {
         }
         let launch = match self.shape {
             Shape::Cta => format!("warps: {}", self.threads.len()),
-            Shape::Cluster => "ctas: 2".into(),
-            Shape::ClusterPairs => "ctas: 2, warps: 2".into(),
+            Shape::Cluster => "ctas: 2, cluster: 2".into(),
+            Shape::ClusterPairs => "ctas: 2, cluster: 2, warps: 2".into(),
         };
         let mut text = format!("kernel k {{\n    launch {{ {launch} }}\n    global x: u32 = 0;\n");
         for (name, declaration) in

@@ -101,14 +101,20 @@ fn condition(placement: Placement, thread: usize) -> String {
 pub fn accompanied(placement: Placement, n_threads: usize, text: &str, choice: u64) -> String {
     let (_, blocks) = split(text);
     let (launch, its_place) = match placement {
-        Placement::Lanes => (format!("ctas: 2, lanes: {n_threads}"), "ctaid == 1 && tid == 0".into()),
-        Placement::Warps => (format!("ctas: 2, warps: {n_threads}"), "ctaid == 1 && tid == 0".into()),
-        Placement::Ctas => (format!("ctas: {}", n_threads + 1), format!("ctaid == {n_threads}")),
-        Placement::Clusters => (format!("clusters: {}", n_threads + 1), format!("clusterid == {n_threads}")),
+        Placement::Lanes => {
+            (format!("ctas: 2, cluster: 2, lanes: {n_threads}"), "ctaid == 1 && tid == 0".into())
+        }
+        Placement::Warps => {
+            (format!("ctas: 2, cluster: 2, warps: {n_threads}"), "ctaid == 1 && tid == 0".into())
+        }
+        Placement::Ctas => {
+            (format!("ctas: {0}, cluster: {0}", n_threads + 1), format!("ctaid == {n_threads}"))
+        }
+        Placement::Clusters => (format!("ctas: {}", n_threads + 1), format!("clusterid == {n_threads}")),
         Placement::Gpus => (format!("gpus: {}", n_threads + 1), format!("gpuid == {n_threads}")),
-        Placement::Pairs => ("ctas: 3, warps: 2".into(), "ctaid == 2 && tid == 1".into()),
+        Placement::Pairs => ("ctas: 3, cluster: 3, warps: 2".into(), "ctaid == 2 && tid == 1".into()),
         Placement::ClusterPairs => {
-            ("clusters: 3, ctas: 2".into(), "clusterid == 2 && cluster_ctarank == 0".into())
+            ("ctas: 6, cluster: 2".into(), "clusterid == 2 && cluster_ctarank == 0".into())
         }
     };
     let body = [

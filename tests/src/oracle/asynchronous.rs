@@ -46,7 +46,7 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("fence", "fence.a"),
     ("spin on memory", "await (ld"),
     ("one CTA", "{ warps"),
-    ("two CTAs", "{ ctas: 2 }"),
+    ("two CTAs", "{ ctas: 2, cluster: 2 }"),
 ];
 
 /// Compares random programs: how many agree (`compared`), and what is in them and was found of them.

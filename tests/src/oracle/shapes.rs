@@ -444,7 +444,7 @@ const SHAPES: &[Shape] = &[
 
 const FENCES: [&str; 5] = ["", "fence.acq_rel.$s;", "fence.sc.$s;", "fence.release.$s;", "fence.acquire.$s;"];
 const PLACES: [(&str, &str); 4] =
-    [("warps", "tid"), ("ctas", "ctaid"), ("clusters", "clusterid"), ("gpus", "gpuid")];
+    [("warps", "tid"), ("cluster", "ctaid"), ("ctas", "ctaid"), ("gpus", "gpuid")];
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// All shapes in all dresses, as texts without closing brace.
@@ -485,7 +485,10 @@ fn dress(threads: &[&[&str]], fence: &str, scope: &str, dimension: &str, coordin
         .replace("$a", "ld.acquire.$s")
         .replace("$l", "st.release.$s")
         .replace("$s", scope);
-    let mut text = format!("kernel k {{\n    launch {{ {dimension}: {} }}\n", threads.len());
+    let n = threads.len();
+    // One cluster of that many CTAs is the whole grid.
+    let grid = if dimension == "cluster" { format!("ctas: {n}, ") } else { String::new() };
+    let mut text = format!("kernel k {{\n    launch {{ {grid}{dimension}: {n} }}\n");
     for (name, declaration) in [
         ("x", "global x: u32 = 0;"),
         ("y", "global y: u32 = 0;"),

@@ -386,8 +386,8 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("fence", "fence."),
     ("spin on memory", "await (ld"),
     ("one CTA", "{ warps"),
-    ("two CTAs", "{ ctas: 2 }"),
-    ("two threads in each of two CTAs", "{ ctas: 2, warps: 2 }"),
+    ("two CTAs", "{ ctas: 2, cluster: 2 }"),
+    ("two threads in each of two CTAs", "{ ctas: 2, cluster: 2, warps: 2 }"),
 ];
 
 /// What comparisons were of, besides features and broken rules.

@@ -91,11 +91,11 @@ impl Thread {
     }
     /// The CTA of a rank in the thread's cluster, counted over the whole launch.
     pub fn peer_cta(&self, rank: u32) -> u32 {
-        self.whole_cluster() * self.launch.ctas + rank
+        self.whole_cluster() * self.launch.cluster + rank
     }
     /// The cluster, counted over the whole launch.
     pub fn whole_cluster(&self) -> u32 {
-        self.gpu * self.launch.clusters + self.cluster
+        self.gpu * (self.launch.ctas / self.launch.cluster) + self.cluster
     }
 }
 
@@ -103,8 +103,8 @@ impl Thread {
 pub fn threads(launch: &Launch) -> Vec<Thread> {
     let mut threads = Vec::new();
     for gpu in 0..launch.gpus {
-        for cluster in 0..launch.clusters {
-            for rank in 0..launch.ctas {
+        for cluster in 0..launch.ctas / launch.cluster {
+            for rank in 0..launch.cluster {
                 for warp in 0..launch.warps {
                     for lane in 0..launch.lanes {
                         let index = threads.len();

@@ -51,8 +51,8 @@ impl Memory {
             let n_instances = match storage.space {
                 Space::Global if storage.is_symmetric => launch.gpus,
                 Space::Global | Space::Param => 1,
-                Space::Shared | Space::Tensor => launch.gpus * launch.clusters * launch.ctas,
-                Space::Register => launch.gpus * launch.clusters * launch.ctas * launch.warps * launch.lanes,
+                Space::Shared | Space::Tensor => launch.gpus * launch.ctas,
+                Space::Register => launch.gpus * launch.ctas * launch.warps * launch.lanes,
             };
             for instance in 0..n_instances {
                 for offset in (0..storage.size_bytes).step_by(grain as usize) {

@@ -54,7 +54,7 @@ impl<'a> Model<'a> {
             edition,
             ms: Relation::new(n),
             ctas: threads.iter().map(Thread::cta).collect(),
-            cluster_size: threads.first().map_or(1, |thread| thread.launch.ctas),
+            cluster_size: threads.first().map_or(1, |thread| thread.launch.cluster),
             release_patterns: Vec::new(),
             acquire_patterns: Vec::new(),
         };

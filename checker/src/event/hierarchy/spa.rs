@@ -3,7 +3,7 @@
 use super::Hierarchy;
 use crate::event::AgentId;
 use fencepost_dsl::index::Id;
-use fencepost_dsl::kernel::program::{Channel, Launch};
+use fencepost_dsl::kernel::program::{Channel, Coordinate, Launch};
 use fencepost_dsl::vocabulary::{Client, MembarLevel};
 
 /// Who takes part besides the threads of the grid, in order.
@@ -23,7 +23,7 @@ impl Hierarchy {
     pub fn sm_of(&self, agent: AgentId) -> Option<u32> {
         let spa = self.launch.spa.filter(|_| self.client(agent).is_none())?;
         let thread = self.threads[agent];
-        let cta = thread.cluster * self.launch.ctas + thread.cta;
+        let cta = self.coordinate(agent, Coordinate::Ctaid);
         Some(thread.gpu * spa.sms + cta % spa.sms)
     }
 

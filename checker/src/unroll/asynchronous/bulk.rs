@@ -75,7 +75,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let End::Bytes { run: destination, span } = ends.to else { return Ok(()) };
         let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
-        let own = self.graph.hierarchy.threads[self.agent].cta;
+        let own = self.graph.hierarchy.threads[self.agent].rank;
         let (rank, signal_rank) = (destination.rank.unwrap_or(own), signal.rank.unwrap_or(own));
         if rank != signal_rank {
             let what = format!("copies into cta rank {rank} and signals an mbarrier of rank {signal_rank}");
@@ -125,7 +125,7 @@ impl Unroller<'_> {
 
     /// The bits of a mask, which has none beyond the cluster.
     fn chosen_ranks(&mut self, state: &mut State, mask: TermRef, span: Span) -> Vec<(Option<u32>, TermRef)> {
-        let n_ctas = self.graph.hierarchy.launch_of(self.agent).ctas;
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).cluster;
         let width = self.graph.terms.width(mask);
         if n_ctas < u32::from(width) {
             let terms = &mut self.graph.terms;

@@ -51,8 +51,9 @@ impl Unroller<'_> {
         let Some(to) = self.run_of_bytes(state, frame, response, RESPONSE_BYTES)? else { return Ok(()) };
         let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
         let value = self.response(state.live);
-        let own = self.graph.hierarchy.threads[self.agent].cta;
-        let ranks = if multicast { 0..self.graph.hierarchy.launch_of(self.agent).ctas } else { own..own + 1 };
+        let own = self.graph.hierarchy.threads[self.agent].rank;
+        let ranks =
+            if multicast { 0..self.graph.hierarchy.launch_of(self.agent).cluster } else { own..own + 1 };
         self.emit_next(state.live, EventKind::Cancel(CancelEvent::Try), site)?;
         let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
@@ -74,7 +75,7 @@ impl Unroller<'_> {
         let terms = &mut self.graph.terms;
         let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
         let (_, cluster) = terms.fresh(32, UnknownKind::Response);
-        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch_of(self.agent).ctas), 32);
+        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch_of(self.agent).cluster), 32);
         let ctaid = terms.binary(BinaryOp::Multiply, cluster, n_ctas);
         let wide = terms.resize(ctaid, RESPONSE_WIDTH);
         let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
@@ -99,7 +100,7 @@ impl Unroller<'_> {
     /// Only a cluster of the own device that has not started can be cancelled, and it never starts then.
     fn name_a_waiting_cluster(&mut self, guard: TermRef, succeeds: TermRef, cluster: TermRef) {
         let hierarchy = &self.graph.hierarchy;
-        let n_clusters = hierarchy.launch_of(self.agent).clusters;
+        let n_clusters = hierarchy.launch_of(self.agent).n_clusters();
         let first = hierarchy.cluster_of(self.agent) - hierarchy.threads[self.agent].cluster;
         let mut names_one = TermPool::FALSE;
         for number in 0..n_clusters {

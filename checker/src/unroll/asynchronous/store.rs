@@ -21,7 +21,7 @@ impl Unroller<'_> {
         let mut signal = None;
         if let Some(mbarrier) = &store.mbarrier {
             let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
-            let own = self.graph.hierarchy.threads[self.agent].cta;
+            let own = self.graph.hierarchy.threads[self.agent].rank;
             if place.rank.unwrap_or(own) != to.rank.unwrap_or(own) {
                 let what = "stores into one CTA and signals an mbarrier of another".to_owned();
                 let help = "name an mbarrier in the CTA that the data goes to";
@@ -34,7 +34,7 @@ impl Unroller<'_> {
             let bytes = self.element_bytes(to.object) * u32::try_from(store.values.len()).unwrap_or(u32::MAX);
             self.require_alignment(state, to, bytes, store.address.span);
         }
-        let own = self.graph.hierarchy.threads[self.agent].cta;
+        let own = self.graph.hierarchy.threads[self.agent].rank;
         if store.reduction.is_some() && signal.is_some() && to.rank.unwrap_or(own) == own {
             let what = "updates its own CTA's shared memory asynchronously".to_owned();
             let help = "name the memory of another CTA of the cluster, or use `red`";
@@ -42,7 +42,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         if let Some((_, span)) = signal
-            && self.graph.hierarchy.launch_of(self.agent).ctas == 1
+            && self.graph.hierarchy.launch_of(self.agent).cluster == 1
         {
             let what = "stores asynchronously in a cluster of a single CTA".to_owned();
             let help = "launch clusters of several CTAs, or use `st`";

@@ -86,7 +86,7 @@ impl Checker {
         let span = kernel.name.place.0;
         if launches.is_empty() {
             let spa = body.checker.target.spa.then(|| SpaLaunch::apart(1));
-            launches.push(Launch { spa, resident: spa.is_some(), ..Launch::single("default", span) });
+            launches.push(Launch { spa, ..Launch::single("default", span) });
         }
         let statements = std::mem::take(&mut body.out);
         let statements = body.divide_among_clients(statements, clients, &launches, span);

@@ -3,15 +3,17 @@
 use super::super::ast;
 use super::super::program::Launch;
 use super::body::Body;
-use super::{Resolved, spa};
+use super::{Reported, Resolved, spa};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 
 const MAX_THREADS: u64 = 4096;
 const MAX_CTA_THREADS: u64 = 1024;
-const DIMENSIONS: [&str; 5] = ["gpus", "clusters", "ctas", "warps", "lanes"];
+const DIMENSIONS: [&str; 5] = ["gpus", "ctas", "cluster", "warps", "lanes"];
 /// The field of a launch that is no dimension.
-const RESIDENT: &str = "resident";
+const COOPERATIVE: &str = "cooperative";
+/// What earlier versions called the shape of a grid; their `ctas` were those of one cluster.
+const RENAMED: [&str; 2] = ["clusters", "resident"];
 
 /// The field of a launch that says how many registers each thread has at the start.
 const REGISTERS: &str = "registers";
@@ -30,16 +32,19 @@ impl Body<'_> {
             return Err(self.report(super::body::duplicate_name(text, span, first.span)));
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
-        let mut residency: Option<(bool, Span)> = None;
+        if fields.iter().any(|(field, _)| RENAMED.contains(&field.text.as_str())) {
+            return Err(self.old_shape(fields));
+        }
+        let mut cooperation: Option<(bool, Span)> = None;
         let mut spa_fields = spa::LaunchFields::default();
         let mut registers: Option<(u32, Span)> = None;
         for (field, value) in fields {
             let place = field.place.0;
-            if field.text == RESIDENT {
-                if let Some((_, first)) = residency {
-                    return Err(self.report(super::body::duplicate_name(RESIDENT, place, first)));
+            if field.text == COOPERATIVE {
+                if let Some((_, first)) = cooperation {
+                    return Err(self.report(super::body::duplicate_name(COOPERATIVE, place, first)));
                 }
-                residency = Some((self.resolve_resident(value)?, place));
+                cooperation = Some((self.resolve_cooperative(value)?, place));
                 continue;
             }
             if self.checker.spa_field(&mut spa_fields, field, value)? {
@@ -56,11 +61,11 @@ impl Body<'_> {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([RESIDENT, REGISTERS]);
+                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(
-                        "it has `gpus`, `clusters`, `ctas`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `resident: true` where all its CTAs run at the same time",
+                        "it has `gpus`, `ctas`, `cluster`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `cooperative: true` where all its CTAs run at the same time",
                     ),
                 }));
             };
@@ -76,10 +81,9 @@ impl Body<'_> {
             }
             sizes[dimension] = Some((size, place));
         }
-        let resident = residency.is_some_and(|(resident, _)| resident);
-        let [gpus, clusters, ctas, warps, lanes] = sizes.map(|size| size.map_or(1, |(size, _)| size));
+        let [gpus, ctas, cluster, warps, lanes] = sizes.map(|size| size.map_or(1, |(size, _)| size));
         let cta = warps.saturating_mul(lanes);
-        let total = [gpus, clusters, ctas].into_iter().fold(cta, u64::saturating_mul);
+        let total = [gpus, ctas].into_iter().fold(cta, u64::saturating_mul);
         let too_many = |message: String, label: &str, help: &str| {
             Err(Diagnostic::new("limit::launch", message, span, label).with_help(help))
         };
@@ -95,25 +99,27 @@ impl Body<'_> {
         if let Err(error) = checked {
             return Err(self.report(error));
         }
-        if let (true, Some((_, place))) = (self.checker.target.spa, sizes[1]) {
+        if let (true, Some((_, place))) = (self.checker.target.spa, sizes[2]) {
             let message = "these machines have no clusters";
             let error = Diagnostic::new("validate::launch-dimension", message, place, "not for `spa_50`");
             return Err(
                 self.report(error.with_help("say how many `ctas` there are, and on how many `sms` they run"))
             );
         }
-        // All products are below the limits checked above, so each factor is.
+        if let (Some((_, place)), false) = (sizes[2], ctas.is_multiple_of(cluster)) {
+            return Err(self.uneven_clusters(ctas, cluster, place));
+        }
+        // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
         let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
         let ctas_per_gpu = small(ctas);
         Ok(Launch {
             name: text.to_owned(),
             gpus: small(gpus),
-            clusters: small(clusters),
-            ctas: small(ctas),
+            ctas: ctas_per_gpu,
+            cluster: small(cluster),
             warps: small(warps),
             lanes: small(lanes),
-            // Who waits for whom is not what these kernels are checked for: all of them run.
-            resident: resident || self.checker.target.spa,
+            cooperative: cooperation.is_some_and(|(cooperative, _)| cooperative),
             registers: registers.map(|(registers, _)| registers),
             span,
             placement: None,
@@ -121,14 +127,60 @@ impl Body<'_> {
         })
     }
 
-    /// Whether CTAs of different clusters run at the same time (LT-5).
-    fn resolve_resident(&mut self, value: &ast::Expr) -> Resolved<bool> {
-        if let ast::ExprKind::Bool(resident) = value.kind {
-            return Ok(resident);
+    /// Whether all CTAs run at the same time (LT-5).
+    fn resolve_cooperative(&mut self, value: &ast::Expr) -> Resolved<bool> {
+        if let ast::ExprKind::Bool(cooperative) = value.kind {
+            return Ok(cooperative);
         }
-        let message = "`resident` is `true` or `false`";
-        let error = Diagnostic::new("validate::launch-resident", message, value.place.0, "neither");
-        Err(self.report(error.with_help("write `resident: true` for a cooperative launch").with_rule("LT-5")))
+        let message = "`cooperative` is `true` or `false`";
+        let error = Diagnostic::new("validate::launch-cooperative", message, value.place.0, "neither");
+        let help = "write `cooperative: true` for what `cudaLaunchCooperativeKernel` launches";
+        Err(self.report(error.with_help(help).with_rule("LT-5")))
+    }
+
+    /// A grid that is no number of whole clusters.
+    fn uneven_clusters(&mut self, ctas: u64, cluster: u64, place: Span) -> Reported {
+        let message = format!("a grid of {ctas} CTAs does not divide into clusters of {cluster}");
+        let error = Diagnostic::new("validate::launch-cluster", message, place, "does not divide `ctas`");
+        let whole = ctas.div_ceil(cluster).saturating_mul(cluster);
+        self.report(error.with_help(format!(
+            "`ctas` counts the CTAs of the grid, `cluster` those of each cluster: write `ctas: {whole}, cluster: \
+             {cluster}`, or another `cluster`"
+        )))
+    }
+
+    /// A launch in the words of earlier versions, with what is written today.
+    fn old_shape(&mut self, fields: &[(ast::Name, ast::Expr)]) -> Reported {
+        let given = |name: &str| fields.iter().find(|(field, _)| field.text == name);
+        let mut today = Vec::new();
+        if let Some((_, clusters)) = given("clusters") {
+            let ctas = given("ctas").map_or(Ok(1), |(_, value)| self.checker.evaluate(value));
+            let (Ok(clusters), Ok(ctas)) = (self.checker.evaluate(clusters), ctas) else { return Reported };
+            today.push(format!("ctas: {}", clusters.saturating_mul(ctas)));
+            if ctas > 1 && !self.checker.target.spa {
+                today.push(format!("cluster: {ctas}"));
+            }
+        }
+        if let Some((_, value)) = given("resident")
+            && !matches!(value.kind, ast::ExprKind::Bool(false))
+        {
+            today.push("cooperative: true".to_owned());
+        }
+        let mut old = fields.iter().filter(|(field, _)| RENAMED.contains(&field.text.as_str()));
+        let Some((first, _)) = old.next() else { return Reported };
+        let message = format!("a launch has no `{}` any more", first.text);
+        let label = |field: &ast::Name| match field.text.as_str() {
+            "clusters" => "`ctas` counts those of the grid, `cluster` those of each cluster",
+            _ => "`cooperative` says so now",
+        };
+        let mut error = Diagnostic::new("validate::launch-dimension", message, first.place.0, label(first));
+        for (field, _) in old.filter(|(field, _)| field.text != first.text) {
+            error = error.with_label(field.place.0, label(field));
+        }
+        self.report(match today.as_slice() {
+            [] => error.with_help("leave it out: without `cooperative: true` a launch is an ordinary one"),
+            _ => error.with_help(format!("write `{}`", today.join(", "))),
+        })
     }
 
     /// Registers of each thread at the start (AS-41).

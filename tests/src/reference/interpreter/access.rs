@@ -48,7 +48,7 @@ impl Interpreter<'_> {
             (Some(rank), Space::Shared) => {
                 let rank = evaluate(rank, &self.registers, self.thread).value;
                 assert!(
-                    rank < u64::from(self.thread.launch.ctas),
+                    rank < u64::from(self.thread.launch.cluster),
                     "ranks out of bounds are unsupported by the twin"
                 );
                 self.thread.peer_cta(u32::try_from(rank).expect("below a dimension"))

@@ -266,7 +266,7 @@ impl Interpreter<'_> {
         let mut destinations = vec![None];
         if let Some(mask) = &copy.multicast {
             let mask = evaluate(mask, &self.registers, self.thread).value;
-            let ranks = (0..self.thread.launch.ctas).filter(|rank| mask >> rank & 1 == 1);
+            let ranks = (0..self.thread.launch.cluster).filter(|rank| mask >> rank & 1 == 1);
             destinations = ranks.map(|rank| Some(self.thread.peer_cta(rank))).collect();
         }
         let size = self.finer(source, destination);

@@ -37,7 +37,7 @@ impl Interpreter<'_> {
             TensorOp::Commit { mbarrier, multicast } => {
                 let ranks = multicast.as_ref().map(|mask| {
                     let mask = evaluate(mask, &self.registers, self.thread).value;
-                    (0..self.thread.launch.ctas).filter(|rank| mask >> rank & 1 == 1).collect::<Vec<u32>>()
+                    (0..self.thread.launch.cluster).filter(|rank| mask >> rank & 1 == 1).collect::<Vec<u32>>()
                 });
                 let ctas = match ranks {
                     None => vec![None],
