@@ -88,6 +88,7 @@ impl Combination {
                 let mut event = event.clone();
                 event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
                 event.control = event.control.iter().map(|&read| base + read).collect();
+                event.decided = event.decided.iter().map(|&read| base + read).collect();
                 event.follows = event.follows.iter().map(|&done| base + done).collect();
                 event.operation = event.operation.map(|issue| base + issue);
                 events.push(event);
