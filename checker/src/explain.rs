@@ -155,6 +155,9 @@ pub struct ReadFact {
 /// The flag for tensor maps that were not acquired.
 pub const TENSORMAP: &str = "tensormap-not-acquired";
 
+/// The flag for tensor maps that nobody has written.
+pub const TENSORMAP_UNWRITTEN: &str = "tensormap-unwritten";
+
 /// The flag for clusters that are asked for again after one could not be cancelled.
 pub const CANCEL: &str = "cancel-after-failure";
 
@@ -181,6 +184,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             } else if name == TENSORMAP {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
+            } else if name == TENSORMAP_UNWRITTEN {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare("race::tensormap-unwritten", Property::Race, vec!["AS-35", "AS-36"], subject)
             } else if name == CANCEL {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("async::cancel-after-failure", Property::Barrier, vec!["UB-A10", "AS-39"], subject)

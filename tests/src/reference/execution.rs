@@ -310,7 +310,7 @@ impl Search<'_> {
             let (a, b) = (statement(a)?, statement(b)?);
             Some([a.min(b), a.max(b)])
         }));
-        for read in model.unacquired_maps() {
+        for read in model.unacquired_maps().into_iter().chain(model.unwritten_maps(rf)) {
             self.reference.races = true;
             self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
         }
