@@ -32,8 +32,8 @@ const COVERED: &[(&str, &[&str])] = &[
     (
         "asynchronous-operations",
         &[
-            "R-3", "R-6", "R-7", "R-8", "R-9", "AS-37", "R-10", "R-13", "UB-A2", "UB-A3", "UB-A5", "UB-A6",
-            "UB-A7", "UB-A9", "UB-A10", "UB-A11", "L-3", "L-4",
+            "R-3", "R-6", "R-7", "R-8", "R-9", "AS-35", "AS-37", "R-10", "R-13", "UB-A2", "UB-A3", "UB-A5",
+            "UB-A6", "UB-A7", "UB-A9", "UB-A10", "UB-A11", "L-3", "L-4",
         ],
     ),
 ];

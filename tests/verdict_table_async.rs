@@ -168,6 +168,53 @@ fn waiting_for_reads_frees_the_source_only() {
     );
 }
 
+/// AS-20: a tensor load that is committed to a bulk group may be waited for there, which says that its map has been read and
+/// nothing else: neither that the tile is filled, nor that the tensor has been read.
+#[test]
+fn a_bulk_group_tells_that_the_map_of_a_tensor_load_was_read() {
+    let frame = "kernel k {
+    launch { warps: 2 }
+    global src[2]: u64 = 1;
+    global map: tensormap of src[2];
+    shared tile[2]: u64 = 0;
+    shared full: mbarrier;
+    if tid == 0 {
+        tensormap.replace.tile.global_address.global.b1024.b64 [map], src;
+        fence.proxy.tensormap::generic.release.cta;
+        mbarrier.init.shared::cta.b64 [full], 1;
+        fence.proxy.tensormap::generic.acquire.cta [map], 128;
+        mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full], 16;
+        cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [tile[0]], [map, {0}], [full];
+        @
+        await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+    }
+}";
+    let rewrite = "tensormap.replace.tile.global_address.global.b1024.b64 [map], src;";
+    let commit = "cp.async.bulk.commit_group;";
+    let wait = |form: &str| format!("cp.async.bulk.wait_group{form};");
+    let rows = [
+        ("committed and waited for", format!("{commit} {} {rewrite}", wait(" 0")), Fine),
+        ("committed, its reads waited for", format!("{commit} {} {rewrite}", wait(".read 0")), Fine),
+        ("not committed", format!("{} {rewrite}", wait(" 0")), Found("race::tensormap")),
+        ("committed too late", format!("{} {commit} {rewrite}", wait(" 0")), Found("race::tensormap")),
+        ("one group may be pending", format!("{commit} {} {rewrite}", wait(" 1")), Found("race::tensormap")),
+        ("not waited for", format!("{commit} {rewrite}"), Found("race::tensormap")),
+        (
+            "the tile after the group",
+            format!("{commit} {} let v = ld.weak.shared.u64 [tile[0]];", wait(" 0")),
+            DESTINATION,
+        ),
+        (
+            "the tensor after the group",
+            format!("{commit} {} st.weak.global.u64 [src[0]], 2;", wait(" 0")),
+            SOURCE,
+        ),
+    ];
+    for (name, steps, expect) in rows {
+        judge(name, &frame.replace('@', &steps), &[], expect);
+    }
+}
+
 /// AS-21: only the thread that started a bulk store can wait for it; the others learn by a barrier.
 #[test]
 fn groups_belong_to_a_thread() {

@@ -361,7 +361,16 @@ fn the_end_of_a_grid_counts_for_all_proxies_and_aliases() {
             "launch edit_map on a; launch acquire_map on b;",
             Found("race::tensormap"),
         ),
-        ("a tensor map, used before", "launch acquire_map on a; launch edit_map on a;", Fine),
+        (
+            "a tensor map, used before",
+            "launch acquire_map on a; launch edit_map on a;",
+            Found("race::tensormap-unwritten"),
+        ),
+        (
+            "a tensor map, used again after",
+            "launch edit_map on a; launch acquire_map on a; launch edit_map on a;",
+            Fine,
+        ),
         ("bulk store", "launch bulk_store on a; launch bulk_read on a;", Fine),
         (
             "bulk store, two streams",

@@ -161,6 +161,11 @@ const FINDINGS: &[Code] = &[
         "race-tensormap-not-acquired",
         "a tensor map in global memory is used without having been acquired"
     ),
+    finding!(
+        "race::tensormap-unwritten",
+        "race-tensormap-unwritten",
+        "a tensor map in global memory is used although nobody has written it"
+    ),
     finding!("assert::violated", "assert-violated", "an `assert` fails in some execution"),
     finding!(
         "assert::final-violated",

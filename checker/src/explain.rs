@@ -17,7 +17,9 @@ pub mod tensor_memory;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
-use crate::event::{AgentId, CtaId, EventGraph, EventId, ObligationKind, TermKind, TermRef, UnknownKind};
+use crate::event::{
+    AgentId, CtaId, EventGraph, EventId, EventKind, ObligationKind, TermKind, TermRef, UnknownKind,
+};
 use crate::verdict::{Finding, Property};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -153,6 +155,9 @@ pub struct ReadFact {
 /// The flag for tensor maps that were not acquired.
 pub const TENSORMAP: &str = "tensormap-not-acquired";
 
+/// The flag for tensor maps that nobody has written.
+pub const TENSORMAP_UNWRITTEN: &str = "tensormap-unwritten";
+
 /// The flag for clusters that are asked for again after one could not be cancelled.
 pub const CANCEL: &str = "cancel-after-failure";
 
@@ -179,6 +184,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             } else if name == TENSORMAP {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
+            } else if name == TENSORMAP_UNWRITTEN {
+                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
+                bare("race::tensormap-unwritten", Property::Race, vec!["AS-35", "AS-36"], subject)
             } else if name == CANCEL {
                 let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
                 bare("async::cancel-after-failure", Property::Barrier, vec!["UB-A10", "AS-39"], subject)
@@ -302,6 +310,14 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
 /// For the first read that misses a write: what almost ordered that write before it.
 fn missing_order(graph: &EventGraph, model: &MemoryModel, witness: &Witness, explanation: &mut Explanation) {
     let missed = explanation.reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
+    let missed: Vec<(EventId, EventId)> = missed.collect();
+    if let Some(reason) =
+        missed.iter().find_map(|&(write, read)| unordered_elements(graph, witness, write, read))
+    {
+        explanation.rules.extend(reason.rules());
+        explanation.reasons.push(reason);
+        return;
+    }
     let Some(links) = chain::Links::new(graph, model, witness) else { return };
     for (write, read) in missed {
         let Some(mut chain) = links.chain(write, read) else { continue };
@@ -312,6 +328,34 @@ fn missing_order(graph: &EventGraph, model: &MemoryModel, witness: &Witness, exp
             return;
         }
     }
+}
+
+/// Whether a read misses an element of a vector access of which its thread has seen another element.
+fn unordered_elements(
+    graph: &EventGraph,
+    witness: &Witness,
+    missed: EventId,
+    read: EventId,
+) -> Option<Reason> {
+    let of = &graph.events[missed];
+    let is_element = |event: &EventId| {
+        let other = &graph.events[*event];
+        matches!(other.kind, EventKind::Write(_))
+            && (other.agent, other.site, other.position) == (of.agent, of.site, of.position)
+    };
+    let mut elements: Vec<EventId> = witness.execution.executed.iter().filter(is_element).collect();
+    elements
+        .sort_by_key(|&event| graph.events[event].kind.access().map(|access| witness.values[access.offset]));
+    let reader = graph.events[read].agent;
+    let is_seen = |element: &EventId| {
+        let sources = &witness.execution.sources;
+        let mut own = sources.iter().filter(|(read, _)| graph.events[**read].agent == reader);
+        own.any(|(_, pieces)| pieces.iter().any(|(write, _)| write == element))
+    };
+    let place = |event: EventId| elements.iter().position(|&element| element == event);
+    let seen = elements.iter().copied().find(|element| *element != missed && is_seen(element))?;
+    let (elements, n_elements) = ((place(seen)?, place(missed)?), elements.len());
+    Some(Reason::UnorderedElements { missed, read, seen, elements, n_elements })
 }
 
 /// The parameters' values in an execution.
@@ -359,7 +403,7 @@ fn final_reads(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<Read
                 graph.events[event].kind.access().is_some_and(|access| {
                     let first = witness.values[access.offset];
                     access.location == location
-                        && !matches!(graph.events[event].kind, crate::event::EventKind::Read(_))
+                        && !matches!(graph.events[event].kind, EventKind::Read(_))
                         && (first..first + u128::from(access.width_bytes)).contains(&u128::from(offset_bytes))
                 })
             })

@@ -6,6 +6,7 @@
 
 pub mod algebra;
 pub mod base;
+pub mod dependency;
 pub mod execution;
 pub mod machine;
 pub mod overlap;

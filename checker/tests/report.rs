@@ -235,6 +235,34 @@ fn same_place_in_two_threads() {
     insta::assert_snapshot!(reports(text).pretty);
 }
 
+/// MM-8, A-3: what looks like one store is two, and a strong `.b128` is one.
+#[test]
+fn elements_of_a_vector_access_are_in_no_order() {
+    let pair = "kernel k {
+    launch { warps: 2 }
+    global t[2]: u64 = 0;
+    if warpid == 0 {
+        st.release.cta.v2.u64 [t[0]], {7, 7};
+    } else {
+        await ld.acquire.cta.u64 [t[1]] == 7;
+        let a = ld.relaxed.cta.u64 [t[0]];
+        assert a == 7;
+    }
+}";
+    let flat = reports(pair).flat();
+    assert!(
+        flat.contains("is 2 accesses in no order, one for each element: tid 1 has seen element 1"),
+        "{flat}"
+    );
+    // Two stores in order are no vector access.
+    let apart = pair.replace(
+        "st.release.cta.v2.u64 [t[0]], {7, 7};",
+        "st.relaxed.cta.u64 [t[1]], 7; st.relaxed.cta.u64 [t[0]], 7;",
+    );
+    let flat = reports(&apart).flat();
+    assert!(flat.contains("fails for tid 1") && !flat.contains("in no order"), "{flat}");
+}
+
 #[test]
 fn bounds_and_parameters() {
     let text = "kernel ring(N in 0..=4) {

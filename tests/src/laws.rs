@@ -12,8 +12,6 @@
 //!   strengthening, whatever the sems; the suite has an example where it matters.
 //! * §8.8: acquire and release are incomparable, so that neither counts as stronger than the other.
 //! * MM-12: `.volatile` is `.relaxed.sys`, hence the step from `.relaxed` to it is one only as far as the scope widens.
-//! * under `ptx-7.5` and `ptx-6.0`, `fence.sc` neither releases nor acquires, hence from `fence.acq_rel` to it is no
-//!   strengthening there.
 
 pub mod variants;
 
@@ -98,7 +96,7 @@ fn hold(laws: &Laws, sketch: &Sketch, choice: u64, counts: &mut Counts) -> Resul
         }
     }
 
-    for strong in variants::strengthened(sketch, choice, laws.edition.fence_sc_in_patterns) {
+    for strong in variants::strengthened(sketch, choice) {
         let strong_text = strong.text();
         let answer = ask(model, &strong_text, &states);
         let additions = answer.beyond(&base, !reference.mixed_size_races);

@@ -385,7 +385,7 @@ fn assumptions(
     let mut found = Vec::new();
     let is_proof = matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
     for reading in reading::narrower(name).iter().filter(|_| is_proof) {
-        if !explain::spa::may_rest_on(&outcome.graph, reading.variant) {
+        if !reading::may_rest_on(&outcome.graph, reading.variant) {
             continue;
         }
         let variants = [reading.variant.to_owned()];

@@ -312,6 +312,7 @@ impl Encoder<'_> {
             | BaseRelation::AddressDependency
             | BaseRelation::DataDependency
             | BaseRelation::ControlDependency
+            | BaseRelation::StoreControlDependency
             | BaseRelation::Internal
             | BaseRelation::External
             | BaseRelation::SameScope

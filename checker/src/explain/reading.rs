@@ -1,13 +1,16 @@
-//! Which other reading of PTX would order a racing pair: the variants of the model that widen what counts.
+//! Which other reading of PTX would order a racing pair, and which reading a proof rests on: variants of the model.
 //!
 //! Asked of the execution that was found only: that a variant orders the pair there says that its question matters, not that
 //! the kernel is without races under it.
 
 use super::{Explanation, Subject};
-use crate::event::EventGraph;
+use crate::bits::BitMatrix;
+use crate::event::{EventGraph, EventId, EventKind, LocationId};
 use crate::relation::algebra::{Value, evaluate};
+use crate::relation::dependency::dependencies;
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A question that PTX leaves open and on which a finding depends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,9 +32,85 @@ pub fn wider(model: &str) -> &'static [Reading] {
     }
 }
 
-/// The variants of a model that order less than it does by an assumption of ours.
+/// The variants of a model that order less, or allow more, than it does by an assumption of ours.
 pub fn narrower(model: &str) -> &'static [Reading] {
-    if model == "spa-5.0" { super::spa::NARROWER } else { &[] }
+    match model {
+        "ptx" => NARROWER,
+        "spa-5.0" => super::spa::NARROWER,
+        _ => &[],
+    }
+}
+
+/// Whether a launch has what a variant of [`narrower`] is about.
+pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
+    if variant == NO_CONTROL { may_close_circle(graph) } else { super::spa::may_rest_on(graph, variant) }
+}
+
+/// The variant under which no branch decides about a store.
+const NO_CONTROL: &str = "no-ctrl-dependencies";
+
+/// Variants of `ptx` that allow more: what the default takes for granted where the text leaves it open.
+const NARROWER: &[Reading] = &[Reading {
+    variant: NO_CONTROL,
+    rule: "A-38",
+    what: "a store depends on the branches that decide whether it happens",
+}];
+
+/// Whether some store that a branch decides may be on a circle of dependencies and values read: only then can it matter
+/// that control is a dependency.
+fn may_close_circle(graph: &EventGraph) -> bool {
+    let mut flow = BitMatrix::empty(graph.events.len());
+    let mut decided = flow.clone();
+    for (base, pairs) in dependencies(graph) {
+        match base {
+            BaseRelation::StoreControlDependency => decided = pairs,
+            BaseRelation::AddressDependency | BaseRelation::DataDependency => flow = flow.union(&pairs),
+            _ => {}
+        }
+    }
+    if decided.is_empty() {
+        return false;
+    }
+    let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let mut by_location: BTreeMap<LocationId, (Vec<EventId>, Vec<EventId>)> = BTreeMap::new();
+    for (id, event) in graph.events.iter_enumerated() {
+        let Some(location) = location(id) else { continue };
+        let (writes, reads) = by_location.entry(location).or_default();
+        match event.kind {
+            EventKind::Write(_) => writes.push(id),
+            EventKind::Read(_) => reads.push(id),
+            _ => {}
+        }
+    }
+    let mut reads_from = Vec::new();
+    for (writes, reads) in by_location.values() {
+        for &write in writes {
+            // What comes later in the own thread is not read.
+            let is_own_past = |read: EventId| {
+                let (a, b) = (&graph.events[read], &graph.events[write]);
+                a.agent == b.agent && a.position <= b.position
+            };
+            reads_from.extend(reads.iter().filter(|&&read| !is_own_past(read)).map(|&read| (write, read)));
+        }
+    }
+    let all = flow.union(&decided).union(&BitMatrix::from_pairs(graph.events.len(), reads_from));
+    decided.pairs().any(|(read, write)| reaches(&all, write, read))
+}
+
+/// Whether a path leads from one event to another.
+fn reaches(relation: &BitMatrix, from: EventId, to: EventId) -> bool {
+    let (mut pending, mut seen) = (vec![from], BTreeSet::new());
+    while let Some(event) = pending.pop() {
+        for next in relation.successors(event) {
+            if next == to {
+                return true;
+            }
+            if seen.insert(next) {
+                pending.push(next);
+            }
+        }
+    }
+    false
 }
 
 /// The variant under which a location has the same address for `multimem` and for all other instructions.

@@ -111,6 +111,19 @@ pub enum Reason {
         /// The strong one.
         other: EventId,
     },
+    /// Elements of one vector access, of which one was seen before another.
+    UnorderedElements {
+        /// The write of the element that was not seen.
+        missed: EventId,
+        /// The read that did not see it.
+        read: EventId,
+        /// The write of the element that its thread has seen.
+        seen: EventId,
+        /// Which elements these are, in memory order: of the one seen and of the one missed.
+        elements: (usize, usize),
+        /// How many there are.
+        n_elements: usize,
+    },
     /// The racing accesses have different sizes.
     MixedSize {
         /// (1)
@@ -234,6 +247,7 @@ impl Reason {
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
             Self::NothingObserved { .. } => &["MM-40"],
             Self::WeakEnd { .. } => &["MM-18"],
+            Self::UnorderedElements { .. } => &["MM-8", "A-3"],
             Self::MixedSize { .. } => &["MM-20"],
             Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
             Self::StrongAliases { .. } => &["MM-18", "MM-6"],
@@ -264,6 +278,7 @@ impl Reason {
             Self::NoAcquire { read, before, nearby } => {
                 [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
             }
+            Self::UnorderedElements { missed, read, seen, .. } => vec![missed, read, seen],
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
             Self::Spa(reason) => reason.events(),

@@ -1,6 +1,7 @@
 //! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
 
 use super::MayMust;
+use super::dependency::dependencies;
 use super::machine::machine_pairs;
 use super::overlap::{Overlap, complete_overlap, overlap};
 use super::together::Togetherness;
@@ -8,7 +9,6 @@ use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
-use crate::event::support::Supports;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
     LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermPool, TermRef,
@@ -502,24 +502,4 @@ impl<'a> Near<'a> {
         let symbolic = self.symbolic.get(&access.location);
         constant.flat_map(|(_, accesses)| accesses).chain(symbolic.into_iter().flatten()).copied()
     }
-}
-
-/// Dependencies through which a value really flows: an unknown of the read occurs in the simplified term.
-pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
-    let n = graph.events.len();
-    let mut supports = Supports::default();
-    let (mut address, mut data, mut control) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, event) in graph.events.iter_enumerated() {
-        control.extend(supports.reads(&graph.terms, event.guard).iter().map(|&source| (source, id)));
-        let Some(access) = event.kind.access() else { continue };
-        address.extend(supports.reads(&graph.terms, access.offset).iter().map(|&source| (source, id)));
-        if matches!(event.kind, EventKind::Write(_)) {
-            data.extend(supports.reads(&graph.terms, access.value).iter().map(|&source| (source, id)));
-        }
-    }
-    vec![
-        (BaseRelation::AddressDependency, BitMatrix::from_pairs(n, address)),
-        (BaseRelation::DataDependency, BitMatrix::from_pairs(n, data)),
-        (BaseRelation::ControlDependency, BitMatrix::from_pairs(n, control)),
-    ]
 }

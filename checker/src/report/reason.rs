@@ -178,6 +178,12 @@ impl Words<'_> {
                 self.end(*event, explanation),
                 self.end(*other, explanation)
             ),
+            Reason::UnorderedElements { missed, read, elements: (seen, unseen), n_elements, .. } => format!(
+                "{} is {n_elements} accesses in no order, one for each element: {} has seen element {seen} and not yet \
+                 element {unseen}; only a strong `.b128` access of 16 bytes is one",
+                self.quoted(*missed),
+                self.thread(*read),
+            ),
             Reason::MixedSize { earlier, later } => format!(
                 "the accesses have {} and {} bytes: accesses of different size are never atomic to each other, and the \
                  memory model promises nothing about a program that has such a race",

@@ -7,6 +7,7 @@ use crate::event::{
 };
 use crate::explain::{
     CANCEL, Explanation, OUT_OF_ORDER, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
+    TENSORMAP_UNWRITTEN,
 };
 use crate::verdict::Property;
 use crate::witness::Witness;
@@ -187,6 +188,11 @@ impl Words<'_> {
             Subject::Flag { name, pair: (a, b) } if name.starts_with(MBARRIER) => {
                 self.mbarrier_flag(name, *a, *b)
             }
+            Subject::Flag { name, pair: (read, _) } if name == TENSORMAP_UNWRITTEN => format!(
+                "{} uses {}, which nobody has written before",
+                self.thread(*read),
+                self.object_instance(*read).unwrap_or_default()
+            ),
             Subject::Flag { name, pair: (read, _) } if name == TENSORMAP => format!(
                 "{} uses {} without having acquired it",
                 self.thread(*read),

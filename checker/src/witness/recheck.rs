@@ -8,6 +8,7 @@ use crate::event::cell::Cells;
 use crate::event::{Access, BarrierEdge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
+use crate::relation::dependency::dependencies;
 use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
@@ -237,7 +238,7 @@ fn exact_basis(
     let mut relations: BTreeMap<BaseRelation, BitMatrix> =
         BaseRelation::ALL.iter().map(|&(base, _)| (base, BitMatrix::empty(n))).collect();
     let places = base::place_pairs(graph).into_iter().chain(base::life_pairs(graph));
-    for (base, matrix) in places.chain(base::dependencies(graph)) {
+    for (base, matrix) in places.chain(dependencies(graph)) {
         relations.insert(base, matrix.intersection(&both));
     }
     relations.extend(overlaps(graph, executed, values));

@@ -283,6 +283,9 @@ base_names! {
         DataDependency = "data",
         /// Whether the second happens depends on the value read by the first.
         ControlDependency = "ctrl",
+        /// The second is a write, and a branch on the value read by the first decides whether it happens or what it stores:
+        /// the same write in another arm is the same write, and what comes after a loop or a wait is not decided by it.
+        StoreControlDependency = "ctrl-store",
         /// Same thread.
         Internal = "int",
         /// Different threads (initial writes are external to every thread).

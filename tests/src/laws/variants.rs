@@ -146,15 +146,12 @@ pub fn accompanied(placement: Placement, n_threads: usize, text: &str, choice: u
     head + &block + &others.concat()
 }
 
-/// At most two programs that differ from `sketch` in one instruction, which is stronger; `fence.sc` counts as stronger
-/// than `fence.acq_rel` if it is so in the edition.
-pub fn strengthened(sketch: &Sketch, choice: u64, fence_sc_is_stronger: bool) -> Vec<Sketch> {
+/// At most two programs that differ from `sketch` in one instruction, which is stronger.
+pub fn strengthened(sketch: &Sketch, choice: u64) -> Vec<Sketch> {
     let mut all = Vec::new();
     for (t, steps) in sketch.threads.iter().enumerate() {
         for (s, step) in steps.iter().enumerate() {
-            let stronger =
-                stronger(step).into_iter().filter(|s| fence_sc_is_stronger || !becomes_sc(step, s));
-            all.extend(stronger.map(|step| (t, s, step)));
+            all.extend(stronger(step).into_iter().map(|step| (t, s, step)));
         }
     }
     let n_all = all.len() as u64;
@@ -171,14 +168,6 @@ pub fn strengthened(sketch: &Sketch, choice: u64, fence_sc_is_stronger: bool) ->
         strong
     };
     picked.iter().map(with).collect()
-}
-
-fn becomes_sc(weak: &Step, strong: &Step) -> bool {
-    match (weak, strong) {
-        (Step::Fence { sem: 1, .. }, Step::Fence { sem: 0, .. }) => true,
-        (Step::If { then: weak, .. }, Step::If { then: strong, .. }) => becomes_sc(weak, strong),
-        _ => false,
-    }
 }
 
 /// The next stronger sems of a load or store, with scope: weak, volatile, relaxed, then acquire or release.

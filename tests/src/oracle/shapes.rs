@@ -138,6 +138,73 @@ const SHAPES: &[Shape] = &[
             &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
         ],
     ),
+    (
+        "lb-both-arms",
+        &[
+            &["let a = $r [x];", "if a == 1 { $w [y], 1; } else { $w [y], 1; }", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-arms-in-another-order",
+        &[
+            &[
+                "let a = $r [x];",
+                "if a == 1 { $w [y], 1; $w [z], 1; } else { $w [z], 1; $w [y], 1; }",
+                "st [oa], a;",
+            ],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-arms-differ",
+        &[
+            &["let a = $r [x];", "if a == 1 { $w [y], 1; } else { $w [y], 2; }", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-arms-of-different-strength",
+        &[
+            &["let a = $r [x];", "if a == 1 { $w [y], 1; } else { st.weak [y], 1; }", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-past-the-join",
+        &[
+            &["let a = $r [x];", "if a == 1 { st.weak [oc], 1; }", "$w [y], 1;", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-past-an-await-in-an-arm",
+        &[
+            &["let a = $r [x];", "if a == 1 { await $r [y] == 1; }", "$w [y], 1;", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-exit",
+        &[
+            &["let a = $r [x];", "if a == 0 { exit; }", "$w [y], 1;", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "lb-swap",
+        &[
+            &["let a = atom.relaxed.$s.cas.b32 [x], 1, 2;", "if a == 1 { $w [y], 1; }", "st [oa], a;"],
+            &["let b = atom.relaxed.$s.cas.b32 [y], 1, 2;", "if b == 1 { $w [x], 1; }", "st [ob], b;"],
+        ],
+    ),
+    (
+        "last-sets-flag",
+        &[
+            &["let a = atom.relaxed.$s.add.u32 [x], 1;", "if a == 1 { $w [y], 1; }", "st [oa], a;"],
+            &["let b = $r [y];", "if b == 1 { let c = atom.relaxed.$s.add.u32 [x], 1; }", "st [ob], b;"],
+        ],
+    ),
     ("lb-await", &[&["await $r [x] == 1;", "$w [y], 1;"], &["await $r [y] == 1;", "$w [x], 1;"]]),
     ("corr", &[&["$w [x], 1;"], &["let a = $r [x];", "let b = $r [x];", "st [oa], a;", "st [ob], b;"]]),
     (

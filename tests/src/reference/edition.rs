@@ -1,7 +1,8 @@
 //! What the editions of PTX read differently, as switches that the twin's loops look at.
 //!
 //! Written from the specification's §1 and §8 (the ids beside the fields), not from the model files. What all three read
-//! alike is no switch: overlap per byte, a failed compare-and-swap that writes nothing, generic fences,
+//! alike is no switch: overlap per byte, a failed compare-and-swap that writes nothing, fence.sc in patterns,
+//! observation closed in patterns, generic fences,
 //! rf and fr as the communication of the causality axiom, partial coherence (MM-43), and that no wait justifies
 //! itself in a circle. MM-21 needs no switch either: atomics that overlap partially race in every edition, and after such
 //! a race final states are not compared (MM-20).
@@ -28,17 +29,24 @@ pub enum ScPerLocation {
     Absent,
 }
 
+/// Which branches count against thin air.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ControlDependencies {
+    /// Those that decide about a store: whether it happens, the same store in the other arm included.
+    OfStores,
+    /// Every branch on the way to an event.
+    All,
+}
+
 /// A reading of the memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edition {
     /// The model file it is the twin of.
     pub name: &'static str,
-    /// `fence.sc` also starts release patterns and ends acquire patterns.
-    pub fence_sc_in_patterns: bool,
     /// the read of a `red`, and of an `atom` with sink, acquires like any other.
     pub reductions_acquire: bool,
-    /// observation order passes through read-modify-writes.
-    pub observation_through_atomics: bool,
+    /// observation order passes through read-modify-writes also in front of causality, not in patterns only.
+    pub causality_through_atomics: bool,
     /// an alias is another virtual address; otherwise it is the location itself.
     pub tells_aliases_apart: bool,
     /// A multimem address is no other address of a location than its own one.
@@ -53,8 +61,8 @@ pub struct Edition {
     pub causality_by_location: bool,
     ///
     pub fence_sc: FenceSc,
-    /// what decides whether an event happens counts against thin air.
-    pub control_dependencies: bool,
+    ///
+    pub control_dependencies: ControlDependencies,
     ///
     pub sc_per_location: ScPerLocation,
     /// MM-19: two accesses of one thread may race (through two virtual addresses).
@@ -73,9 +81,8 @@ impl Edition {
     /// PTX ISA 9.x as the default model reads it.
     pub const PTX: Self = Self {
         name: "ptx",
-        fence_sc_in_patterns: true,
         reductions_acquire: false,
-        observation_through_atomics: true,
+        causality_through_atomics: true,
         tells_aliases_apart: true,
         multimem_is_no_alias: false,
         tells_proxies_apart: true,
@@ -83,7 +90,7 @@ impl Edition {
         plain_program_order: true,
         causality_by_location: true,
         fence_sc: FenceSc::AgainstBaseCausality,
-        control_dependencies: false,
+        control_dependencies: ControlDependencies::OfStores,
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
         phases_follow_justification: false,
@@ -93,9 +100,8 @@ impl Edition {
     /// The published formal model of PTX ISA 7.5.
     pub const PTX_7_5: Self = Self {
         name: "ptx-7.5",
-        fence_sc_in_patterns: false,
         reductions_acquire: true,
-        observation_through_atomics: false,
+        causality_through_atomics: false,
         tells_aliases_apart: true,
         multimem_is_no_alias: false,
         tells_proxies_apart: true,
@@ -103,7 +109,7 @@ impl Edition {
         plain_program_order: true,
         causality_by_location: true,
         fence_sc: FenceSc::OrderOnly,
-        control_dependencies: true,
+        control_dependencies: ControlDependencies::All,
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
         phases_follow_justification: false,
@@ -113,9 +119,8 @@ impl Edition {
     /// The published formal model of PTX ISA 6.0.
     pub const PTX_6_0: Self = Self {
         name: "ptx-6.0",
-        fence_sc_in_patterns: false,
         reductions_acquire: true,
-        observation_through_atomics: true,
+        causality_through_atomics: true,
         tells_aliases_apart: false,
         multimem_is_no_alias: false,
         tells_proxies_apart: false,
@@ -123,7 +128,7 @@ impl Edition {
         plain_program_order: false,
         causality_by_location: false,
         fence_sc: FenceSc::AgainstCausality,
-        control_dependencies: true,
+        control_dependencies: ControlDependencies::All,
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
         phases_follow_justification: false,

@@ -230,6 +230,9 @@ pub struct Event {
     pub dependencies: BTreeSet<usize>,
     /// Positions of the reads in this run whose values decided that it happens.
     pub control: BTreeSet<usize>,
+    /// For a write: positions of the reads in this run on which a branch decided about it. A store that the other arm has,
+    /// too, is not decided by that branch.
+    pub decided: BTreeSet<usize>,
     /// The read of the try at which an `await` got through.
     pub unblocks: bool,
     /// A read in the round that leaves a loop other than an `await`.
@@ -268,6 +271,7 @@ impl Event {
             of_atomic: false,
             dependencies: BTreeSet::new(),
             control: BTreeSet::new(),
+            decided: BTreeSet::new(),
             unblocks: false,
             leaves: false,
             is_repeated: false,

@@ -92,6 +92,7 @@ impl Combination {
                 let mut event = event.clone();
                 event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
                 event.control = event.control.iter().map(|&read| base + read).collect();
+                event.decided = event.decided.iter().map(|&read| base + read).collect();
                 event.follows = event.follows.iter().map(|&done| base + done).collect();
                 event.operation = event.operation.map(|issue| base + issue);
                 events.push(event);
@@ -369,7 +370,7 @@ impl Search<'_> {
             let (a, b) = (statement(a)?, statement(b)?);
             Some([a.min(b), a.max(b)])
         }));
-        for read in model.unacquired_maps() {
+        for read in model.unacquired_maps().into_iter().chain(model.unwritten_maps(rf)) {
             self.reference.races = true;
             self.reference.racing_statements.extend(combination.events[read].statement.map(|s| [s, s]));
         }

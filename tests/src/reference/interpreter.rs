@@ -130,8 +130,8 @@ pub fn threads(launch: &Launch) -> Vec<Thread> {
 pub enum Control {
     /// A branch is taken when its condition holds.
     Obeyed,
-    /// Every branch on a read value is taken both ways. Control is no dependency, so a value may be written
-    /// because it was read; to find all values that may be read, no read may rule out a write.
+    /// Every branch on a read value is taken both ways: to find all values that may be read, no read may rule out a write,
+    /// since not every branch is a dependency.
     Ignored,
 }
 
@@ -172,6 +172,7 @@ pub fn runs(
             kept: None,
             arrivals: BTreeMap::new(),
             deciding: BTreeSet::new(),
+            branches: Vec::new(),
             may_block_later: false,
             has_arrived: false,
             statement: None,
@@ -256,6 +257,25 @@ struct Target {
     instance: u32,
 }
 
+/// A branch on values read, taken one way.
+struct Branch {
+    /// The reads.
+    reads: BTreeSet<usize>,
+    /// What the other way stores for certain.
+    elsewhere: Vec<Event>,
+}
+
+impl Branch {
+    fn decides(&self, store: &Event) -> bool {
+        let is_same = |other: &Event| {
+            let place = |event: &Event| (event.location, event.mapping, event.proxy);
+            let strength = |event: &Event| (event.strong, event.scope, event.release, event.of_atomic);
+            place(other) == place(store) && strength(other) == strength(store) && other.values == store.values
+        };
+        !self.elsewhere.iter().any(is_same)
+    }
+}
+
 struct Interpreter<'a> {
     source: Source<'a>,
     kernel: &'a Kernel,
@@ -279,6 +299,8 @@ struct Interpreter<'a> {
     arrivals: BTreeMap<BarrierKey, u32>,
     /// Reads whose values decided that the thread is where it is.
     deciding: BTreeSet<usize>,
+    /// The branches that it is in, or that it did not exit by.
+    branches: Vec<Branch>,
     /// Whether something behind the statement at hand may block: only then does an exit there change what the thread
     /// comes to, since otherwise it finishes in any case.
     may_block_later: bool,
@@ -302,6 +324,11 @@ impl Interpreter<'_> {
 
     fn push(&mut self, mut event: Event) -> usize {
         event.control.extend(&self.deciding);
+        if event.is_write() {
+            let deciding = self.branches.iter().filter(|branch| branch.decides(&event));
+            let reads: Vec<usize> = deciding.flat_map(|branch| branch.reads.iter().copied()).collect();
+            event.decided.extend(reads);
+        }
         event.statement = self.statement;
         event.operation = self.operation;
         event.group = self.multimem.map(|(_, first)| first);
@@ -348,9 +375,21 @@ impl Interpreter<'_> {
                 } else {
                     condition.value == 1
                 };
-                self.statements(if taken { then } else { otherwise })?;
+                let (taken, other) = if taken { (then, otherwise) } else { (otherwise, then) };
+                let n_branches = self.branches.len();
+                if !condition.reads.is_empty() {
+                    let elsewhere = self.certain_stores(other);
+                    self.branches.push(Branch { reads: condition.reads.clone(), elsewhere });
+                }
+                self.statements(taken)?;
                 if goes_on_anyway {
                     self.deciding = around;
+                }
+                // What comes after both arms does not depend on which one it was, unless one of them ends the thread.
+                if branches().any(may_exit) {
+                    self.branches.iter_mut().skip(n_branches).for_each(|branch| branch.elsewhere.clear());
+                } else {
+                    self.branches.truncate(n_branches);
                 }
                 Ok(())
             }
@@ -401,6 +440,24 @@ impl Interpreter<'_> {
             StatementKind::Exit => Err(Stop::Exit),
             other => panic!("unsupported by the twin: {other:?}"),
         }
+    }
+
+    /// The stores of constants that statements begin an arm with or come to in any case.
+    fn certain_stores(&self, statements: &[Statement]) -> Vec<Event> {
+        let mut stores = Vec::new();
+        for statement in statements {
+            let StatementKind::Instruction(instruction) = &statement.kind else { continue };
+            let InstructionKind::Store { values, address, sem, scope } = &instruction.kind else { continue };
+            let ([value], true) = (&values[..], address.indices.iter().all(is_known)) else { continue };
+            if is_known(value) {
+                let mut event = self.access(Kind::Write, address, *sem, *scope);
+                let value = evaluate(value, &self.registers, self.thread).value;
+                event.release = matches!(sem, Sem::Release | Sem::AcqRel);
+                event.values = self.memory.split(event.location.0, value, event.granules.len());
+                stores.push(event);
+            }
+        }
+        stores
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Stop> {

@@ -3,13 +3,13 @@
 //! Readings where `edition` does not say otherwise: A-1 (overlap per byte), A-2 (an alias is another proxy), A-4, A-5,
 //! A-16 (the owner's CTA; none between async accesses of a cluster), A-17 (a
 //! proxy fence is in the CTA of the access whose proxy it is of), A-19, A-20 (cumulative), A-22, A-27 (the signal is of the
-//! issuing CTA), A-31 (reads as well), A-37, A-38 (no control dependencies), A-45, A-46.
+//! issuing CTA), A-31 (reads as well), A-37, A-38 (branches that decide about a store), A-45, A-46.
 
 mod asynchronous;
 mod lifetime;
 mod tensor_memory;
 
-use super::edition::{Edition, FenceSc, ScPerLocation};
+use super::edition::{ControlDependencies, Edition, FenceSc, ScPerLocation};
 use super::event::{Event, Kind};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::Thread;
@@ -102,12 +102,6 @@ impl<'a> Model<'a> {
         !self.edition.tells_proxies_apart || self.event(a).proxy == self.event(b).proxy
     }
 
-    /// A fence that takes part in patterns.
-    fn is_pattern_fence(&self, event: usize) -> bool {
-        let fence = self.event(event);
-        fence.is_fence() && (self.edition.fence_sc_in_patterns || !fence.is_fence_sc())
-    }
-
     /// MM-24, A-7, A-40.
     fn may_acquire(&self, read: usize) -> bool {
         self.edition.reductions_acquire || !self.event(read).never_acquires
@@ -157,13 +151,13 @@ impl<'a> Model<'a> {
                 patterns.extend(self.event(issue).release.then_some((issue, write)));
                 let fences = self.all().filter(|&first| self.po(first, issue));
                 let fences =
-                    fences.filter(|&first| self.event(first).release && self.is_pattern_fence(first));
+                    fences.filter(|&first| self.event(first).release && self.event(first).is_fence());
                 patterns.extend(fences.map(|first| (first, write)));
             }
             for first in self.all().filter(|&first| self.po(first, write)) {
                 let f = self.event(first);
                 let on_m = f.is_write() && f.location == w.location && self.pattern_address(first, write);
-                if f.release && (self.is_pattern_fence(first) || on_m) {
+                if f.release && (self.event(first).is_fence() || on_m) {
                     patterns.push((first, write));
                 }
             }
@@ -185,7 +179,7 @@ impl<'a> Model<'a> {
                 let l = self.event(last);
                 let on_m = l.is_read() && self.may_acquire(last) && l.location == r.location;
                 let on_m = on_m && self.pattern_address(read, last);
-                if l.acquire && (self.is_pattern_fence(last) || on_m) {
+                if l.acquire && (self.event(last).is_fence() || on_m) {
                     patterns.push((read, last));
                 }
             }
@@ -221,11 +215,13 @@ impl<'a> Model<'a> {
                 flow.insert(read, write);
             }
         }
-        if self.edition.control_dependencies {
-            for event in self.all() {
-                for &read in &self.event(event).control {
-                    flow.insert(read, event);
-                }
+        for event in self.all() {
+            let deciding = match self.edition.control_dependencies {
+                ControlDependencies::OfStores => &self.event(event).decided,
+                ControlDependencies::All => &self.event(event).control,
+            };
+            for &read in deciding {
+                flow.insert(read, event);
             }
         }
         flow.is_acyclic()
@@ -281,8 +277,8 @@ impl<'a> Model<'a> {
         pairs
     }
 
-    /// Observation order (MM-31).
-    fn observation(&self, rf: &ReadsFrom) -> Relation {
+    /// What a morally strong read takes from a write: one step of observation.
+    fn direct_observation(&self, rf: &ReadsFrom) -> Relation {
         let mut obs = Relation::new(self.combination.events.len());
         for (&read, sources) in rf {
             for &write in sources {
@@ -291,9 +287,12 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        if !self.edition.observation_through_atomics {
-            return obs;
-        }
+        obs
+    }
+
+    /// Observation order (MM-31).
+    fn observation(&self, rf: &ReadsFrom) -> Relation {
+        let mut obs = self.direct_observation(rf);
         loop {
             let mut grown = obs.clone();
             for read in self.all() {
@@ -323,7 +322,7 @@ impl<'a> Model<'a> {
                     (first == arrival && self.event(arrival).release)
                         || (self.po(first, arrival)
                             && self.event(first).release
-                            && self.is_pattern_fence(first))
+                            && self.event(first).is_fence())
                 });
                 for first in first {
                     for last in self.acquired_at(wait) {
@@ -340,7 +339,7 @@ impl<'a> Model<'a> {
     fn acquired_at(&self, wait: usize) -> impl Iterator<Item = usize> + '_ {
         let is_last = move |last: usize| {
             (last == wait && self.event(wait).acquire)
-                || (self.po(wait, last) && self.event(last).acquire && self.is_pattern_fence(last))
+                || (self.po(wait, last) && self.event(last).acquire && self.event(last).is_fence())
         };
         self.all().filter(move |&last| is_last(last))
     }
@@ -363,7 +362,11 @@ impl<'a> Model<'a> {
         let bc = self.with_operations(&self.base_causality(&sw));
         let mut cause = if self.edition.causality_by_location {
             let ppbc = self.proxy_preserved(&bc);
-            let mut cause = obs.then(&ppbc);
+            let mut cause = if self.edition.causality_through_atomics {
+                obs.then(&ppbc)
+            } else {
+                self.direct_observation(rf).then(&ppbc)
+            };
             cause.add(&ppbc);
             cause.add(&self.across_halves(&obs, &bc));
             cause

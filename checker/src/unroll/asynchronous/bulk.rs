@@ -97,7 +97,13 @@ impl Unroller<'_> {
             let signal = Place { rank: rank.or(signal.rank), ..signal };
             let ends = Ends { to: End::Bytes { run, span }, ..ends.clone() };
             let operation = self.operation_of(issue, guard, noun(copy));
-            self.move_between(operation, &ends, copy)?;
+            let events = self.move_between(operation, &ends, copy)?;
+            // AS-20: committed to a group, it stands for "its map has been read" and for nothing else.
+            let is_of_map = |event: EventId| {
+                self.graph.events[event].kind.access().is_some_and(|access| access.proxy == Proxy::Tensormap)
+            };
+            let of_map = events.into_iter().filter(|&(event, _)| is_of_map(event)).collect();
+            self.note_started(AsyncGroup::Bulk, of_map);
             let object = self.mbarrier_at(signal, mbarrier.span)?;
             self.complete_tx(operation, object, ends.bytes)?;
         }

@@ -109,6 +109,7 @@ impl Interpreter<'_> {
         decided_by: BTreeSet<usize>,
     ) {
         let mut event = self.access(Kind::Write, address, sem, scope);
+        event.decided.clone_from(&decided_by);
         event.control = decided_by;
         event.release = matches!(sem, Sem::Release | Sem::AcqRel);
         event.of_atomic = of_atomic;

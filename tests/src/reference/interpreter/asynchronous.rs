@@ -327,6 +327,7 @@ impl Interpreter<'_> {
             event.proxy = Proxy::Tensormap;
             events.extend(self.read_event(event)?.reads);
         }
+        let of_map = events.clone();
         // Of the tensor, an element if it has it.
         let element_of = |interpreter: &Self, kind, number: u32| {
             let index = u32::try_from(start + i64::from(number)).ok().filter(|&index| index < n_elements)?;
@@ -358,6 +359,8 @@ impl Interpreter<'_> {
         match &copy.completion {
             BulkCompletion::Group => self.start(AsyncGroup::Bulk, events),
             BulkCompletion::Mbarrier(mbarrier) => {
+                // AS-20: a group that it is committed to stands for the read of its map.
+                self.start(AsyncGroup::Bulk, of_map);
                 let action = Action::Transact { change: -i64::from(n_boxed * size) };
                 self.signal(mbarrier, None, action, events);
             }

@@ -9,7 +9,7 @@
 use super::super::event::{Event, Kind};
 use super::super::expression::{Datum, Registers, evaluate};
 use super::super::source;
-use super::{Control, End, Interpreter, Stop};
+use super::{Branch, Control, End, Interpreter, Stop};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Address, Expression, FunctionId, RegisterId, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,7 @@ impl Interpreter<'_> {
         assert!(self.control == Control::Obeyed, "values next to loops are found from the text");
         let outside: BTreeSet<usize> = self.registers.keys().copied().collect();
         let around = std::mem::replace(&mut self.may_block_later, true);
+        let n_branches = self.branches.len();
         // The heads since the last trace, with the position of what came next.
         let mut heads: Vec<(Values, usize)> = Vec::new();
         let mut n_rounds = 0;
@@ -91,6 +92,8 @@ impl Interpreter<'_> {
         }
         self.registers.retain(|register, _| outside.contains(register));
         self.may_block_later = around;
+        // what comes after the loop does not depend on what led out of it.
+        self.branches.truncate(n_branches);
         Ok(())
     }
 
@@ -101,6 +104,9 @@ impl Interpreter<'_> {
         self.deciding.extend(&condition.reads);
         if (condition.value == 1) != shape.stays_if {
             return Ok(false);
+        }
+        if !condition.reads.is_empty() {
+            self.branches.push(Branch { reads: condition.reads, elsewhere: Vec::new() });
         }
         self.statements(shape.body)?;
         Ok(true)
@@ -144,6 +150,7 @@ impl Interpreter<'_> {
         let end = evaluate(end, &self.registers, self.thread);
         let reads: BTreeSet<usize> = start.reads.union(&end.reads).copied().collect();
         let around = self.may_block_later;
+        let n_branches = self.branches.len();
         for (n_rounds, value) in (start.value..end.value).enumerate() {
             if n_rounds > 2 * self.rounds_max {
                 return Err(Stop::Blocked(End::Cut));
@@ -158,6 +165,7 @@ impl Interpreter<'_> {
             }
         }
         self.may_block_later = around;
+        self.branches.truncate(n_branches);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What §1.17 adds for asynchronous operations: issue and completion edges, the async proxy and its fences.
 
 use super::super::event::{Event, Kind};
+use super::super::execution::ReadsFrom;
 use super::super::relation::Relation;
 use super::Model;
 use fencepost_dsl::kernel::program::AsyncSpace;
@@ -170,6 +171,16 @@ impl Model<'_> {
             })
         };
         self.all().filter(is_unacquired).collect()
+    }
+
+    /// AS-35: reads of tensor maps that found what was there before anybody wrote the map.
+    pub fn unwritten_maps(&self, rf: &ReadsFrom) -> Vec<usize> {
+        let is_map =
+            |read: &usize| self.event(*read).proxy == Proxy::Tensormap && self.event(*read).is_read();
+        let found_nothing = |read: &usize| {
+            rf.get(read).is_some_and(|found| found.iter().any(|&write| self.is_initial(write)))
+        };
+        self.all().filter(is_map).filter(found_nothing).collect()
     }
 
     fn is_released(&self, access: usize, half: usize, bc: &Relation) -> bool {
