@@ -46,8 +46,10 @@ fn reports(text: &str) -> Reports {
     let mut reports = Reports { pretty: String::new(), traces: String::new(), json: String::new() };
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let outcome =
+            let mut outcome =
                 check(&program, kernel, launch, &model, &config).expect("the kernel can be checked");
+            // They change with every change of a pass.
+            outcome.statistics.steps = 0;
             let mut explanations = Vec::new();
             for finding in &outcome.findings {
                 let mut explanation = explain(&outcome.graph, &model, finding);

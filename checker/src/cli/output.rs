@@ -3,7 +3,7 @@
 
 use super::arguments::Color;
 use crate::report::Style;
-use io::{self, ErrorKind, IsTerminal, Stdout, Write};
+use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
 /// Standard output and standard error, with their styles.
 pub struct Output {
