@@ -179,6 +179,9 @@ fn emit_names_the_limit_it_reached() {
     assert_eq!(code(&fencepost(&["emit", "cnf"], &[&path])), 0);
 }
 
+/// Options, paths, and the file and code of each line.
+type Case<'a> = (&'a [&'a str], &'a [&'a Path], &'a [(&'a str, &'a str)]);
+
 #[test]
 fn every_path_gets_its_line() {
     let folder = Folder::new("lines");
@@ -186,7 +189,7 @@ fn every_path_gets_its_line() {
     let (empty, broken) =
         (folder.write("empty.fence", " // nothing\n"), folder.write("broken.fence", "kernel {"));
     let missing = folder.0.join("missing.fence");
-    let cases: [(&[&str], &[&Path], &[(&str, &str)]); 5] = [
+    let cases: [Case<'_>; 5] = [
         (
             &[],
             &[&good, &empty, &missing, &broken],
