@@ -10,9 +10,9 @@ mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
-use crate::encode::goal::{Goal, GoalKind, LIFETIME, MBARRIER};
+use crate::encode::goal::{ConditionGoal, Goal, GoalKind, LIFETIME, MBARRIER};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
-use crate::event::{Because, EventGraph, EventId, ObligationKind};
+use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::explain::CANCEL;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
@@ -23,6 +23,7 @@ use crate::verdict::{
 use crate::witness::Witness;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
+use crate::work::{Allowance, UsedUp};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
@@ -36,6 +37,9 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Properties to decide.
     pub properties: Vec<Property>,
+    /// Whether they were asked for one by one; if so, one that the model says nothing about is undecided, else it is
+    /// only named.
+    pub is_asked_by_name: bool,
     /// Loop bound to start with.
     pub unroll: u32,
     /// Loop bound to raise it to, by doubling, while some loop can run longer.
@@ -46,21 +50,38 @@ pub struct Config {
     pub treatment: Treatment,
     /// Microseconds since the run started; the only clock the library sees.
     pub clock: fn() -> u64,
-    /// When to give up, on that clock.
+    /// When to give up, on that clock; `u64::MAX` for never.
     pub deadline_us: u64,
+    /// How many steps a check may take (see [`crate::work`]).
+    pub budget: u64,
 }
 
 impl Config {
-    /// Everything on, the default bounds and limits, and no deadline: for runs that must not depend on a clock.
+    /// Everything on, the default bounds and sizes, and neither deadline nor budget.
     pub fn without_deadline(treatment: Treatment) -> Self {
         Self {
             properties: Property::ALL.to_vec(),
+            is_asked_by_name: false,
             unroll: 2,
             unroll_max: 8,
             limits: Limits::default(),
             treatment,
             clock: || 0,
             deadline_us: u64::MAX,
+            budget: u64::MAX,
+        }
+    }
+
+    /// What a check that starts now may do.
+    pub fn allowance(&self) -> Allowance {
+        Allowance::new(self.budget, self.clock, self.deadline_us)
+    }
+
+    /// The limit that an allowance has come to.
+    fn used_up(&self, allowance: &Allowance) -> Limit {
+        match allowance.used_up() {
+            Some(UsedUp::Time) => Limit::Deadline,
+            Some(UsedUp::Steps) | None => Limit::Budget { limit: self.budget },
         }
     }
 }
@@ -109,6 +130,20 @@ pub fn check(
     model: &MemoryModel,
     config: &Config,
 ) -> Result<Outcome, CheckError> {
+    let allowance = config.allowance();
+    let mut outcome = check_within(program, kernel, launch, model, config, allowance)?;
+    outcome.statistics.steps = allowance.used();
+    Ok(outcome)
+}
+
+fn check_within(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+    allowance: Allowance,
+) -> Result<Outcome, CheckError> {
     let mut n_iterations = config.unroll.max(1);
     // What a litmus test's smaller bound gave, for the case that a larger one hits a limit.
     let mut earlier: Option<(Decision, u32)> = None;
@@ -118,6 +153,7 @@ pub fn check(
         let options = UnrollOptions {
             bound: n_iterations,
             max_events: config.limits.events_max,
+            allowance,
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
@@ -135,20 +171,23 @@ pub fn check(
             Err(UnrollError::Unsupported(diagnostic)) => {
                 return Err(CheckError::Unsupported(Box::new(diagnostic)));
             }
-            Err(UnrollError::TooLarge { limit, value, .. }) => {
-                let limit = Limit::Unroll { what: limit, limit: value };
+            Err(error @ (UnrollError::TooLarge { .. } | UnrollError::Stopped(_))) => {
+                let limit = match error {
+                    UnrollError::TooLarge { limit, value, .. } => Limit::Unroll { what: limit, limit: value },
+                    _ => config.used_up(&allowance),
+                };
                 if let Some((decision, n_iterations)) = earlier {
                     let decision = Decision { raise_limit: Some(limit), ..decision };
                     return Ok(decision.into_outcome(launch, model, config, n_iterations));
                 }
-                return Ok(stopped(launch, limit, model, config, n_iterations));
+                return Ok(stopped(kernel, launch, limit, model, config, n_iterations));
             }
         };
         statistics.microseconds.push(("unroll", (config.clock)() - start));
         if let Some(diagnostic) = unknown_to_model(&graph, model) {
             return Err(CheckError::Unsupported(Box::new(diagnostic)));
         }
-        let decision = Decider::new(graph, model, config, statistics).decide()?;
+        let decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
         let raise = decision.findings.is_empty()
             && !decision.is_settled(config, n_iterations)
             && decision.limit.is_none()
@@ -177,21 +216,25 @@ pub fn check(
 /// See [`CheckError`].
 pub fn recheck_graph(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Verdict, CheckError> {
     let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
-    let decision = Decider::new(graph, model, &config, Statistics::default()).decide()?;
+    let decision = Decider::new(graph, model, &config, config.allowance(), Statistics::default()).decide()?;
     let launch = decision.graph.hierarchy.launch().clone();
     Ok(decision.into_outcome(&launch, model, &config, config.unroll).verdict)
 }
 
-/// An outcome without a graph worth showing.
-fn stopped(
+/// The outcome of a run that a limit stopped before there was a graph.
+pub fn stopped(
+    kernel: &Kernel,
     launch: &Launch,
     limit: Limit,
     model: &MemoryModel,
     config: &Config,
     n_iterations: u32,
 ) -> Outcome {
-    let decision =
-        Decision { limit: Some(limit), ..Decision::new(EventGraph::empty(launch), Statistics::default()) };
+    let decision = Decision {
+        limit: Some(limit),
+        quantifier: kernel.condition.as_ref().map(|condition| condition.quantifier),
+        ..Decision::new(EventGraph::empty(launch), Statistics::default())
+    };
     decision.into_outcome(launch, model, config, n_iterations)
 }
 
@@ -205,6 +248,8 @@ struct Decision {
     limit: Option<Limit>,
     /// What stopped a larger bound, of which nothing else is kept.
     raise_limit: Option<Limit>,
+    /// What the litmus condition claims.
+    quantifier: Option<Quantifier>,
     /// The execution that the litmus condition asks for.
     condition_witness: Option<Box<Witness>>,
     statistics: Statistics,
@@ -213,6 +258,7 @@ struct Decision {
 impl Decision {
     fn new(graph: EventGraph, statistics: Statistics) -> Self {
         Self {
+            quantifier: graph.condition.as_ref().map(|condition| condition.quantifier),
             graph,
             findings: Vec::new(),
             more_findings: false,
@@ -234,63 +280,87 @@ impl Decision {
     }
 
     fn condition(&mut self) -> Option<ConditionResult> {
-        let quantifier = self.graph.condition.as_ref()?.quantifier;
+        let quantifier = self.quantifier?;
         let witness = self.condition_witness.take();
         let is_cut_short = !self.open_loops.is_empty();
         let holds = match (quantifier, witness.is_some()) {
             (Quantifier::Exists, true) => Some(true),
             (Quantifier::NotExists | Quantifier::Forall, true) => Some(false),
-            (_, false) if self.limit.is_some() => None,
+            (_, false) if self.limit.is_some() || self.is_filtered_out() => None,
             (Quantifier::Exists, false) => (!is_cut_short).then_some(false),
             (Quantifier::NotExists | Quantifier::Forall, false) => Some(true),
         };
         Some(ConditionResult { quantifier, holds, witness })
     }
 
+    /// Whether the filter of the litmus condition leaves nothing that it could be about.
+    fn is_filtered_out(&self) -> bool {
+        self.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::FilteredOut(_)))
+    }
+
+    /// The verdict of a property that the model states.
+    fn verdict(&self, property: Property, condition: Option<&ConditionResult>) -> Verdict {
+        if let (Property::Condition, Some(condition)) = (property, condition) {
+            return match (condition.holds, &condition.witness) {
+                (Some(false), _) => Verdict::Violated,
+                (Some(true), None) if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
+                (Some(true), _) => Verdict::Proved,
+                (None, _) if self.limit.is_none() && self.is_filtered_out() => Verdict::Vacuous,
+                (None, _) => Verdict::Inconclusive,
+            };
+        }
+        if self.findings.iter().any(|finding| finding.property == property) {
+            return Verdict::Violated;
+        }
+        let is_reached = |vacuity: &Vacuity| matches!(vacuity, Vacuity::FilteredOut(_));
+        if property == Property::Reachable && !self.vacuity.iter().all(is_reached) {
+            return Verdict::Vacuous;
+        }
+        if self.limit.is_some() {
+            return Verdict::Inconclusive;
+        }
+        if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
+    }
+
+    /// Whether the model states the property, so that something can be claimed of it.
+    fn is_stated(&self, property: Property, model: &MemoryModel) -> bool {
+        let has_flag = |about: fn(&str) -> bool| model.flags.iter().any(|flag| about(&flag.name));
+        match property {
+            Property::Race => has_flag(|name| property_of_flag(name) == Property::Race),
+            Property::Barrier => {
+                self.graph.mbarriers.is_empty() || has_flag(|name| name.starts_with(MBARRIER))
+            }
+            Property::Lifetime => has_flag(|name| name.starts_with(LIFETIME)),
+            Property::Condition => self.quantifier.is_some(),
+            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
+        }
+    }
+
     fn into_outcome(mut self, launch: &Launch, model: &MemoryModel, config: &Config, unroll: u32) -> Outcome {
         let is_asked = config.properties.contains(&Property::Condition);
         let condition = if is_asked { self.condition() } else { None };
-        let of_property = |property: Property| {
-            if let (Property::Condition, Some(condition)) = (property, &condition) {
-                return match (condition.holds, &condition.witness) {
-                    (Some(false), _) => Verdict::Violated,
-                    (Some(true), None) if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
-                    (Some(true), _) => Verdict::Proved,
-                    (None, _) => Verdict::Inconclusive,
-                };
-            }
-            if self.findings.iter().any(|finding| finding.property == property) {
-                return Verdict::Violated;
-            }
-            if property == Property::Reachable && !self.vacuity.is_empty() {
-                return Verdict::Vacuous;
-            }
-            if self.limit.is_some() {
-                return Verdict::Inconclusive;
-            }
-            if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
-        };
-        // A model without flags states no race, so nothing can be claimed of races.
-        let stated = |property: Property| match property {
-            Property::Race => !model.flags.is_empty(),
-            Property::Barrier => {
-                self.graph.mbarriers.is_empty()
-                    || model.flags.iter().any(|flag| flag.name.starts_with(MBARRIER))
-            }
-            Property::Lifetime => model.flags.iter().any(|flag| flag.name.starts_with(LIFETIME)),
-            Property::Condition => condition.is_some(),
-            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
-        };
-        let properties: Vec<(Property, Verdict)> = config
-            .properties
-            .iter()
-            .filter(|&&property| stated(property))
-            .map(|&property| (property, of_property(property)))
+        let (stated, mut unstated): (Vec<Property>, Vec<Property>) =
+            config.properties.iter().partition(|&&property| self.is_stated(property, model));
+        if !config.is_asked_by_name {
+            // Nobody misses them: a kernel has no condition, and an SPA machine no memory that ends with a CTA.
+            unstated.retain(|&property| {
+                property != Property::Condition && (launch.spa.is_none() || property != Property::Lifetime)
+            });
+        }
+        let mut properties: Vec<(Property, Verdict)> = stated
+            .into_iter()
+            .map(|property| (property, self.verdict(property, condition.as_ref())))
             .collect();
+        if config.is_asked_by_name {
+            properties.extend(unstated.iter().map(|&property| (property, Verdict::Inconclusive)));
+            properties.sort_unstable();
+        }
         Outcome {
             launch: launch.clone(),
-            verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Proved),
+            // Where nothing is decided, nothing is proved.
+            verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Inconclusive),
             properties,
+            unstated,
             ignored_proxies: ignored_proxies(&self.graph, model),
             graph: self.graph,
             findings: self.findings,
@@ -311,6 +381,7 @@ impl Decision {
 struct Decider<'a> {
     model: &'a MemoryModel,
     config: &'a Config,
+    allowance: Allowance,
     decision: Decision,
     effort: Effort,
 }
@@ -326,19 +397,26 @@ enum FindingKey {
 }
 
 impl<'a> Decider<'a> {
-    fn new(graph: EventGraph, model: &'a MemoryModel, config: &'a Config, statistics: Statistics) -> Self {
-        Self { model, config, decision: Decision::new(graph, statistics), effort: Effort::default() }
+    fn new(
+        graph: EventGraph,
+        model: &'a MemoryModel,
+        config: &'a Config,
+        allowance: Allowance,
+        statistics: Statistics,
+    ) -> Self {
+        let decision = Decision::new(graph, statistics);
+        Self { model, config, allowance, decision, effort: Effort::default() }
     }
 
     fn decide(mut self) -> Result<Decision, CheckError> {
         let clock = self.config.clock;
-        let deadline = self.config.deadline_us;
-        let stop = || clock() > deadline;
+        let allowance = self.allowance;
+        let stop = || allowance.used_up().is_some();
         let start = clock();
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
         let roots = roots(self.model, &graph);
-        let (graph, prepared) = prepare(graph, self.model, &roots, self.config.treatment, &stop);
+        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &allowance);
         let (cells, table) = match prepared {
             Ok(prepared) => prepared,
             Err(limit) => {
@@ -367,7 +445,7 @@ impl<'a> Decider<'a> {
             Err(EncodeError::TooManyClauses { limit }) => {
                 self.decision.limit = Some(Limit::Clauses { limit: limit as u64 });
             }
-            Err(EncodeError::Deadline) => self.decision.limit = Some(Limit::Deadline),
+            Err(EncodeError::Stopped) => self.decision.limit = Some(self.config.used_up(&allowance)),
             Err(error @ EncodeError::RecursionTooLarge { .. }) => {
                 return Err(CheckError::SelfCheck { pass: "encode", message: error.to_string() });
             }
@@ -437,11 +515,14 @@ impl<'a> Decider<'a> {
     fn ask_rest(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
         if self.decision.limit.is_none()
             && self.config.properties.contains(&Property::Condition)
-            && let Some(literal) = encoding.condition
-            && let Some(assignment) = self.solve(encoding, &[vec![literal]])?
+            && let Some(goal) = encoding.condition
         {
-            let found = self.finding(problem, encoding, &assignment, GoalKind::Condition)?;
-            self.decision.condition_witness = Some(found.witness);
+            if let Some(assignment) = self.solve(encoding, &[vec![goal.wanted]])? {
+                let found = self.finding(problem, encoding, &assignment, GoalKind::Condition)?;
+                self.decision.condition_witness = Some(found.witness);
+            } else {
+                self.ask_filter(problem, encoding, goal)?;
+            }
         }
         let is_decided =
             self.decision.condition_witness.is_some() && self.config.properties == [Property::Condition];
@@ -512,6 +593,26 @@ impl<'a> Decider<'a> {
             && matches!(quantifier, Some(Quantifier::Forall | Quantifier::NotExists))
     }
 
+    /// Whether the filter of a litmus condition that no execution decides lets any execution count.
+    fn ask_filter(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        goal: ConditionGoal,
+    ) -> Result<(), CheckError> {
+        let Some(condition) = &problem.graph.condition else { return Ok(()) };
+        let is_filtered = condition.filter != TermPool::TRUE;
+        // What has no execution at all is told by `ask_completion`.
+        if !self.is_condition_universal(problem) || !is_filtered || self.decision.limit.is_some() {
+            return Ok(());
+        }
+        let counts = self.solve(encoding, &[vec![goal.counts]])?.is_some();
+        if !counts && self.decision.limit.is_none() {
+            self.decision.vacuity.push(Vacuity::FilteredOut(condition.span));
+        }
+        Ok(())
+    }
+
     /// Whether some execution runs every thread to its end.
     fn ask_completion(
         &mut self,
@@ -553,14 +654,13 @@ impl<'a> Decider<'a> {
         encoding: &Encoding,
         extra: &[Vec<crate::cnf::Literal>],
     ) -> Result<Option<crate::solve::Assignment>, CheckError> {
-        let (clock, deadline) = (self.config.clock, self.config.deadline_us);
-        let answer = solve(&encoding.formula, extra, &move || clock() > deadline, &mut self.effort)
+        let answer = solve(&encoding.formula, extra, &self.allowance, &mut self.effort)
             .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
         Ok(match answer {
             Answer::Satisfiable(assignment) => Some(assignment),
             Answer::Unsatisfiable => None,
             Answer::Stopped => {
-                self.decision.limit = Some(Limit::Deadline);
+                self.decision.limit = Some(self.config.used_up(&self.allowance));
                 None
             }
         })

@@ -12,6 +12,7 @@ mod paths;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use output::Output;
+use std::io::{self, ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -31,6 +32,8 @@ enum Status {
     Rejected,
     /// A bug of ours.
     Internal,
+    /// The output could not be written, whatever it was.
+    Unwritten,
 }
 
 impl Status {
@@ -41,6 +44,7 @@ impl Status {
             Self::Violated => 1,
             Self::Rejected => 2,
             Self::Internal => 70,
+            Self::Unwritten => 74,
         }
     }
 }
@@ -55,9 +59,12 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Nothing can be done about a closed stream.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            let is_help = error.exit_code() == 0;
+            return match printed {
+                Err(error) if is_help && error.kind() != ErrorKind::BrokenPipe => unwritten(&error),
+                _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+            };
         }
     };
     let mut output = Output::new(arguments.color);
@@ -68,7 +75,15 @@ pub fn main() -> ExitCode {
         Command::Emit(options) => emit::run(&options, &mut output),
     };
     output.flush();
-    ExitCode::from(status.exit_code())
+    match output.failure() {
+        Some(error) => unwritten(error),
+        None => ExitCode::from(status.exit_code()),
+    }
+}
+
+fn unwritten(error: &io::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: the output could not be written: {error}");
+    ExitCode::from(Status::Unwritten.exit_code())
 }
 
 /// Microseconds since the process started.
@@ -102,8 +117,15 @@ mod tests {
 
     #[test]
     fn the_worst_status_wins() {
-        let order = [Status::Internal, Status::Rejected, Status::Violated, Status::Undecided, Status::Fine];
+        let order = [
+            Status::Unwritten,
+            Status::Internal,
+            Status::Rejected,
+            Status::Violated,
+            Status::Undecided,
+            Status::Fine,
+        ];
         assert!(order.windows(2).all(|pair| pair[0] > pair[1]));
-        assert_eq!(order.map(Status::exit_code), [70, 2, 1, 3, 0]);
+        assert_eq!(order.map(Status::exit_code), [74, 70, 2, 1, 3, 0]);
     }
 }

@@ -3,6 +3,7 @@
 //! Gates come in two directions (Plaisted and Greenbaum): [`Direction::Up`] only forces a gate true when its inputs are,
 //! [`Direction::Down`] only forces its inputs when it is true. [`Direction::Both`] is Tseitin's equivalence.
 
+use crate::work;
 use fencepost_dsl::define_id;
 use rustc_hash::FxHashMap;
 use std::ops::Not;
@@ -126,6 +127,10 @@ impl Formula {
     pub fn n_clauses(&self) -> usize {
         self.ends.len()
     }
+    /// Length of all clauses together.
+    pub fn n_literals(&self) -> usize {
+        self.literals.len()
+    }
     /// The clauses.
     pub fn clauses(&self) -> impl Iterator<Item = &[Literal]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -136,6 +141,7 @@ impl Formula {
         if literals.contains(&Literal::TRUE) {
             return;
         }
+        work::count(literals.len());
         self.literals.extend(literals.iter().filter(|&&literal| literal != Literal::FALSE));
         self.ends.push(
             u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
@@ -155,6 +161,7 @@ impl Formula {
 
     /// Conjunction.
     pub fn and(&mut self, direction: Direction, inputs: &[Literal]) -> Literal {
+        work::count(inputs.len());
         let mut inputs: Vec<Literal> =
             inputs.iter().copied().filter(|&input| input != Literal::TRUE).collect();
         inputs.sort_unstable();

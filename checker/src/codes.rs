@@ -391,6 +391,11 @@ const FINDINGS: &[Code] = &[
         "vacuity-nothing-completes",
         "no execution runs every thread to its end"
     ),
+    finding!(
+        "vacuity::filtered-out",
+        "vacuity-filtered-out",
+        "no execution that completes passes the `filter` of a litmus condition"
+    ),
     finding!("vacuity::unreachable", "vacuity-unreachable", "no execution reaches a `reachable` statement"),
     finding!("bound::loop-cut", "bound-loop-cut", "some loop can run longer than was checked"),
     finding!("model::flag", "model-flag", "a flag of a memory model of your own holds in some execution"),
@@ -409,6 +414,11 @@ const INPUT: &[(&str, &str)] = &[
     ("syntax::unsupported", "a form of the cat language that is not read here"),
     ("syntax::address", "an address is an object, or `mapa` of one and a rank"),
     ("syntax::target", "this is not an architecture or a PTX version"),
+    ("input::unreadable-path", "this path is neither a file nor a folder with kernels in it"),
+    ("input::no-kernel", "the file has no kernel to check"),
+    ("input::launch", "no kernel of the file has this launch, or it cannot be made up"),
+    ("input::property", "nothing in the file has this property"),
+    ("input::model", "the memory model cannot be used"),
     ("resolve::unknown-name", "a name that is not declared"),
     ("resolve::unknown-function", "a function that is not declared"),
     ("resolve::unknown-instruction", "no PTX instruction known here"),
@@ -609,6 +619,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::peer-device", "which device is meant is not known, or there is none"),
     ("unsupported::final-symmetric", "symmetric memory of several devices in a `final` condition"),
     ("unsupported::model", "the memory model does not speak of this instruction"),
+    ("cat::states-nothing", "a model without axioms and flags"),
     ("cat::unreadable", "the memory model cannot be read"),
     ("cat::include", "an included file cannot be read"),
     ("cat::include-cycle", "a model includes itself"),

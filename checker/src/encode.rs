@@ -73,9 +73,9 @@ pub enum EncodeError {
         /// The limit.
         limit: usize,
     },
-    /// The deadline passed while encoding.
-    #[error("the deadline passed while the formula was built")]
-    Deadline,
+    /// The allowance was used up while encoding.
+    #[error("the allowance was used up while the formula was built")]
+    Stopped,
     /// A `let rec` relation is needed as a lower bound, which the encoder does not do.
     #[error("a recursive relation is used where the encoder needs all of its pairs certain")]
     RecursionTooLarge {
@@ -135,8 +135,8 @@ pub struct Encoding {
     pub complete: Literal,
     /// `reachable` statements and final conditions.
     pub reachable: Vec<goal::ReachableGoal>,
-    /// The execution that the litmus condition asks for ([`goal::GoalKind::Condition`]).
-    pub condition: Option<Literal>,
+    /// What the litmus condition asks for.
+    pub condition: Option<goal::ConditionGoal>,
 }
 
 /// The encoder's state.
@@ -291,7 +291,7 @@ impl Encoder<'_> {
         if self.formula.n_clauses() > self.clauses_max {
             return Err(EncodeError::TooManyClauses { limit: self.clauses_max });
         }
-        if (self.stop)() { Err(EncodeError::Deadline) } else { Ok(()) }
+        if (self.stop)() { Err(EncodeError::Stopped) } else { Ok(()) }
     }
 
     fn axiom(&mut self, kind: AxiomKind, term: TermId) -> Result<(), EncodeError> {

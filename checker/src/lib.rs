@@ -14,3 +14,4 @@ pub mod solve;
 pub mod unroll;
 pub mod verdict;
 pub mod witness;
+pub mod work;

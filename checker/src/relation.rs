@@ -89,7 +89,7 @@ pub struct RelationTable {
     pub values: Values<MayMustSet, MayMust>,
 }
 
-/// The deadline passed while bounds were computed.
+/// The allowance was used up while bounds were computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 

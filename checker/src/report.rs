@@ -5,6 +5,7 @@
 pub mod condition;
 mod deadlock;
 pub mod diagnostic;
+mod excerpt;
 pub mod json;
 mod lifetime;
 mod multimem;

@@ -1,11 +1,13 @@
 //! The SAT solver behind a small interface. The only module that names `varisat`.
 //!
-//! varisat has no way to be interrupted, but it gives up when its proof cannot be written; so every call writes a proof
-//! into a sink that counts what is learnt and fails once the deadline has passed. An answer of *unsatisfiable* therefore
-//! always comes with a derivation the solver has spelled out. A fresh solver serves each call: DRAT proofs allow no
-//! clauses after the first call, and models of varisat are deterministic either way.
+//! The copy of varisat used here counts the clauses it visits, and asks before every conflict whether to go on; so a run
+//! ends within its allowance, at the same place each time. Every call writes a proof, into a sink that only counts what
+//! is learnt: an answer of *unsatisfiable* always comes with a derivation the solver has spelled out. A fresh solver
+//! serves each call: DRAT proofs allow no clauses after the first call, and models of varisat are deterministic either
+//! way.
 
 use crate::cnf::{Formula, Literal};
+use crate::work::{self, Allowance};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
@@ -17,7 +19,7 @@ pub enum Answer {
     Satisfiable(Assignment),
     /// There is none.
     Unsatisfiable,
-    /// The deadline passed.
+    /// The allowance is used up.
     Stopped,
 }
 
@@ -52,22 +54,24 @@ pub struct Effort {
 /// Solves `formula` together with `extra` clauses.
 ///
 /// # Errors
-/// If the solver fails for another reason than `stop`.
+/// If the solver fails for another reason than the allowance.
 pub fn solve(
     formula: &Formula,
     extra: &[Vec<Literal>],
-    stop: &(dyn Fn() -> bool + Send + Sync),
+    allowance: &Allowance,
     effort: &mut Effort,
 ) -> Result<Answer, SolveError> {
     if extra.iter().any(|clause| clause.iter().all(|&literal| literal == Literal::FALSE)) {
         return Ok(Answer::Unsatisfiable);
     }
     effort.calls += 1;
-    if stop() {
+    // To load a formula is to read all of it.
+    work::count(formula.n_literals());
+    if allowance.used_up().is_some() {
         return Ok(Answer::Stopped);
     }
     let learnt = Rc::new(Cell::new(0));
-    let outcome = run(formula, extra, stop, &learnt);
+    let outcome = run(formula, extra, allowance, &learnt);
     effort.learnt += learnt.get();
     outcome
 }
@@ -75,12 +79,11 @@ pub fn solve(
 fn run(
     formula: &Formula,
     extra: &[Vec<Literal>],
-    stop: &(dyn Fn() -> bool + Send + Sync),
+    allowance: &Allowance,
     learnt: &Rc<Cell<u64>>,
 ) -> Result<Answer, SolveError> {
     use varisat::ExtendFormula;
-    let stopped = Rc::new(Cell::new(false));
-    let sink = ProofSink { learnt: Rc::clone(learnt), stopped: Rc::clone(&stopped), stop, at_start: true };
+    let sink = ProofSink { learnt: Rc::clone(learnt), at_start: true };
     let mut solver = varisat::Solver::new();
     solver.write_proof(sink, varisat::ProofFormat::BinaryDrat);
     let mut clause = Vec::new();
@@ -93,6 +96,12 @@ fn run(
         );
         solver.add_clause(&clause);
     }
+    let mut visits_before = 0;
+    solver.set_monitor(move |visits| {
+        work::count(usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
+        visits_before = visits;
+        allowance.used_up().is_some()
+    });
     match solver.solve() {
         Ok(true) => {
             let mut values = vec![false; formula.n_variables()];
@@ -107,26 +116,20 @@ fn run(
             solver.close_proof().map_err(|error| SolveError(error.to_string()))?;
             Ok(Answer::Unsatisfiable)
         }
-        Err(_) if stopped.get() => Ok(Answer::Stopped),
+        Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
         Err(error) => Err(SolveError(error.to_string())),
     }
 }
 
-/// Counts the additions of a binary DRAT proof and fails once `stop` says so.
-struct ProofSink<'a> {
+/// Counts the additions of a binary DRAT proof.
+struct ProofSink {
     learnt: Rc<Cell<u64>>,
-    stopped: Rc<Cell<bool>>,
-    stop: &'a (dyn Fn() -> bool + Send + Sync),
     /// Whether the next byte starts a step.
     at_start: bool,
 }
 
-impl io::Write for ProofSink<'_> {
+impl io::Write for ProofSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if (self.stop)() {
-            self.stopped.set(true);
-            return Err(io::Error::other("the deadline passed"));
-        }
         // A step is `a` or `d`, literals as variable-length integers, and a zero byte, which occurs nowhere else.
         for &byte in bytes {
             if self.at_start && byte == b'a' {
@@ -165,22 +168,34 @@ mod tests {
     #[test]
     fn answers() {
         let mut effort = Effort::default();
-        assert!(matches!(solve(&pigeons(5), &[], &|| false, &mut effort), Ok(Answer::Unsatisfiable)));
+        assert!(matches!(
+            solve(&pigeons(5), &[], &Allowance::unlimited(), &mut effort),
+            Ok(Answer::Unsatisfiable)
+        ));
         assert!(effort.learnt > 0, "a hard formula needs learning");
         let mut formula = Formula::new();
         let (a, b) = (formula.fresh(), formula.fresh());
         formula.clause(&[a, b]);
-        match solve(&formula, &[vec![!a]], &|| false, &mut effort) {
+        match solve(&formula, &[vec![!a]], &Allowance::unlimited(), &mut effort) {
             Ok(Answer::Satisfiable(assignment)) => assert!(assignment.is_true(b) && assignment.is_true(!a)),
             other => panic!("expected an assignment, got {other:?}"),
         }
     }
 
     #[test]
-    fn stops_at_the_deadline() {
+    fn stops_where_the_allowance_ends() {
+        let until = |steps: u64| {
+            let mut effort = Effort::default();
+            let allowance = Allowance::new(steps, || 0, u64::MAX);
+            let answer = solve(&pigeons(8), &[], &allowance, &mut effort).expect("the solver works");
+            (matches!(answer, Answer::Stopped), allowance.used(), effort)
+        };
+        let (stopped, used, effort) = until(100_000);
+        // What is overdrawn is what one conflict takes, and the same each time.
+        assert!(stopped && (100_000..110_000).contains(&used), "{used}");
+        assert_eq!((stopped, used, effort), until(100_000));
         let mut effort = Effort::default();
-        let calls = std::sync::atomic::AtomicU32::new(0);
-        let stop = || calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 2;
-        assert!(matches!(solve(&pigeons(10), &[], &stop, &mut effort), Ok(Answer::Stopped)));
+        let late = Allowance::new(u64::MAX, || 2, 1);
+        assert!(matches!(solve(&pigeons(10), &[], &late, &mut effort), Ok(Answer::Stopped)));
     }
 }

@@ -31,6 +31,7 @@ use crate::event::{
     AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy,
     Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
+use crate::work::{self, Allowance, UsedUp};
 use asynchronous::AsyncLog;
 use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
 use env::Env;
@@ -50,7 +51,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far to unroll.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct UnrollOptions {
     /// Iterations of loops without a constant trip count.
     pub bound: u32,
@@ -58,6 +59,8 @@ pub struct UnrollOptions {
     pub max_events: usize,
     /// Most statements executed, over all threads.
     pub max_steps: u64,
+    /// How much work may be done.
+    pub allowance: Allowance,
     /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
     pub failed_cas_writes: bool,
     /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
@@ -86,6 +89,7 @@ impl Default for UnrollOptions {
             bound: 2,
             max_events: 20_000,
             max_steps: 2_000_000,
+            allowance: Allowance::unlimited(),
             failed_cas_writes: false,
             hangs: false,
             starts: false,
@@ -99,6 +103,8 @@ impl Default for UnrollOptions {
 pub enum UnrollError {
     /// The kernel does something that cannot be modelled.
     Unsupported(Diagnostic),
+    /// The allowance is used up.
+    Stopped(UsedUp),
     /// A limit was reached.
     TooLarge {
         /// Which: `threads`, `events`, `steps` or `barrier edges`.
@@ -520,6 +526,12 @@ impl<'a> Unroller<'a> {
     /// Counts one executed statement.
     fn step(&mut self, span: Span) -> Result<(), UnrollError> {
         self.steps += 1;
+        work::count(1);
+        if self.steps.is_multiple_of(64)
+            && let Some(what) = self.options.allowance.used_up()
+        {
+            return Err(UnrollError::Stopped(what));
+        }
         if self.steps > self.options.max_steps {
             return Err(UnrollError::TooLarge { limit: "steps", value: self.options.max_steps, span });
         }

@@ -98,6 +98,11 @@ impl Verdict {
 pub enum Limit {
     /// `--timeout`.
     Deadline,
+    /// `--budget`.
+    Budget {
+        /// The limit, in steps.
+        limit: u64,
+    },
     /// A size of the unrolled launch: `events`, `steps`, `threads` or `barrier edges`.
     Unroll {
         /// Of what there are too many.
@@ -124,6 +129,8 @@ pub enum Limit {
 pub enum Vacuity {
     /// No execution (within the bound) runs every thread to its end.
     NothingCompletes,
+    /// No execution (within the bound) that completes passes the filter of the litmus condition.
+    FilteredOut(Span),
     /// No execution (within the bound) reaches this `reachable` statement with its condition true.
     Unreachable(Span),
 }
@@ -151,6 +158,8 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Calls of the solver.
     pub solver_calls: u64,
+    /// Steps of work of the whole check, all bounds together (see [`crate::work`]).
+    pub steps: u64,
     /// Goals that needed a literal (racing pairs and the like that bounds could not settle).
     pub open_goals: usize,
     /// Microseconds per pass, by pass name in pipeline order.
@@ -166,6 +175,9 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Per property asked for, in order.
     pub properties: Vec<(Property, Verdict)>,
+    /// Properties of which the model states nothing. Those that were asked for by name are undecided; of those that were
+    /// not, `properties` says nothing.
+    pub unstated: Vec<Property>,
     /// The event graph the findings are about.
     pub graph: EventGraph,
     /// Violations, one per pair of source places.

@@ -1,53 +1,16 @@
 //! The command as a process: exit codes, bad input, limits, determinism.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "cli/support.rs"]
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use support::{Folder, all_text, check, code};
 
 const PROVED: &str = "kernel k { global x: u32 = 0; st [x], 1; }";
 const RACY: &str = "kernel k { launch { ctas: 2 } global x: u32 = 0; st [x], ctaid; }";
 const UNBOUNDED: &str = "kernel k(N in 0..=1000) { global x: u32 = 0; for i in 0..N { st [x], i; } }";
 const STUCK: &str = "kernel k { global x: u32 = 0; await ld.relaxed.gpu [x] == 1; }";
-
-/// A folder of its own for one test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("fencepost-cli-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        Self(path)
-    }
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).expect("the temporary folder is writable");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Left-overs in the temporary folder are not worth failing for.
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-fn check(path: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .arg("check")
-        .arg(path)
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command starts")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("the command was not killed by a signal")
-}
-
-fn all_text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
 
 #[test]
 fn exit_codes_tell_verdicts_apart() {

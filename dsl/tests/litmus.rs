@@ -110,7 +110,7 @@ fn each_proxy_has_its_instructions() {
 #[test]
 fn and_binds_tighter_than_or() {
     let condition = |text: &str| {
-        let text = format!("PTX t\n{{ }}\nP0@cta 0,gpu 0 ;\nexists {text}");
+        let text = format!("PTX t\n{{ x = 0; y = 0; z = 0; }}\nP0@cta 0,gpu 0 ;\nexists {text}");
         dump(&program(&text).expect("it is a good file"))
     };
     assert_eq!(condition("x=1 \\/ y=2 /\\ z=3"), condition("(x=1 \\/ (y=2 /\\ z=3))"));
@@ -174,7 +174,9 @@ fn the_frame_of_a_file_is_checked() {
     let deep = format!("PTX t {{ }} P0@cta 0,gpu 0 ; exists {}x=0", "(".repeat(100_000));
     assert_eq!(code(&deep), "limit::nesting");
     let wide = "x=0 /\\ ".repeat(20_000);
-    assert!(program(&format!("PTX t {{ }} P0@cta 0,gpu 0 ; exists {wide} x=0")).is_ok());
+    assert!(program(&format!("PTX t {{ x = 0; }} P0@cta 0,gpu 0 ; exists {wide} x=0")).is_ok());
+    // What is neither declared nor used is a slip of the pen.
+    assert_eq!(code("PTX t { } P0@cta 0,gpu 0 ; exists (x=0)"), "resolve::litmus-name");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub fn ask(
     let unreached = |of_ours: bool| {
         outcome.vacuity.iter().any(|vacuity| match vacuity {
             Vacuity::Unreachable(span) => ours(*span) == of_ours,
-            Vacuity::NothingCompletes => false,
+            Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => false,
         })
     };
     let states = if unreached(true) || broken.contains(&n_known) {

@@ -167,7 +167,7 @@ pub fn ask(model: &MemoryModel, open_text: &str, final_block: &str) -> Answer {
             let line_end = text[span.start as usize..].find('\n').unwrap_or_default();
             Some(number_of(span.start + u32::try_from(line_end).expect("texts are short")))
         }
-        Vacuity::NothingCompletes => None,
+        Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => None,
     });
     Answer {
         race: run::verdict(&outcome, Property::Race),

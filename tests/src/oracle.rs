@@ -193,7 +193,7 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, 
         check(&program, kernel, &kernel.launches[0], model, &config).map_err(|error| error.to_string())?;
     let unreachable = outcome.vacuity.iter().filter_map(|vacuity| match vacuity {
         Vacuity::Unreachable(span) => Some(span.start),
-        Vacuity::NothingCompletes => None,
+        Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => None,
     });
     Ok(Answer {
         race: crate::run::verdict(&outcome, Property::Race),

@@ -7,6 +7,7 @@
 use super::row::{Row, RowKey};
 use super::{BitMatrix, EventSet, ones_of_word};
 use crate::event::EventId;
+use crate::work;
 use fencepost_dsl::index::Id;
 use rustc_hash::FxHashMap;
 
@@ -171,6 +172,7 @@ impl BitMatrix {
             open.push(root);
             while let Some((event, successors)) = path.last_mut() {
                 let event = *event;
+                work::count(1);
                 if let Some(after) = successors.next().map(Id::index) {
                     if index[after] == UNSEEN {
                         (index[after], low[after]) = (n_seen, n_seen);
@@ -272,6 +274,7 @@ impl BitMatrix {
                     }
                     let is_implied = together.implies.rows[from].contains(n_blocks, middle);
                     is_lossy |= !is_implied && masked != through;
+                    work::count(row.len());
                     for (into, &word) in row.iter_mut().zip(if is_implied { &through } else { &masked }) {
                         changed |= word & !*into != 0;
                         *into |= word;

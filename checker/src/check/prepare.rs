@@ -2,12 +2,13 @@
 
 use super::Config;
 use crate::encode::goal::is_asked;
-use crate::encode::{EncodeError, Problem, Treatment, encode};
+use crate::encode::{EncodeError, Problem, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound};
 use crate::verdict::Limit;
+use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use std::collections::BTreeSet;
 
@@ -25,8 +26,8 @@ pub(super) fn prepare(
     mut graph: EventGraph,
     model: &MemoryModel,
     roots: &[TermId],
-    treatment: Treatment,
-    stop: &dyn Fn() -> bool,
+    config: &Config,
+    allowance: &Allowance,
 ) -> (EventGraph, Result<(Cells, RelationTable), Limit>) {
     let cells = match add_initial_writes(&mut graph) {
         Ok(cells) => cells,
@@ -36,12 +37,14 @@ pub(super) fn prepare(
         }
     };
     let bounds = |graph: &EventGraph| {
-        bound(Basis::new(graph, &cells), model, roots, treatment.tighten, stop).map_err(|_| Limit::Deadline)
+        let stop = || allowance.used_up().is_some();
+        let bounds = bound(Basis::new(graph, &cells), model, roots, config.treatment.tighten, &stop);
+        bounds.map_err(|_| config.used_up(allowance))
     };
     let flags = flag_terms(model, &graph);
     let mut table = bounds(&graph);
     if let Ok(first) = &table
-        && treatment.prune_spins
+        && config.treatment.prune_spins
         && prune_spins(&mut graph, first, &flags)
     {
         table = bounds(&graph);
@@ -63,17 +66,17 @@ pub struct Artefacts {
 /// # Errors
 /// The limit that stopped it.
 pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Limit> {
-    let (clock, deadline) = (config.clock, config.deadline_us);
-    let stop = || clock() > deadline;
+    let allowance = config.allowance();
+    let stop = || allowance.used_up().is_some();
     let roots = roots(model, &graph);
-    let (graph, prepared) = prepare(graph, model, &roots, config.treatment, &stop);
+    let (graph, prepared) = prepare(graph, model, &roots, config, &allowance);
     let (cells, table) = prepared?;
     let problem = Problem { graph: &graph, cells: &cells, model, table: &table };
     let bounds = crate::relation::dump(model, &table);
     let clauses_max = config.limits.clauses_max;
     match encode(problem, config.treatment, clauses_max, &stop) {
         Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
-        Err(EncodeError::Deadline) => Err(Limit::Deadline),
+        Err(EncodeError::Stopped) => Err(config.used_up(&allowance)),
         Err(EncodeError::TooManyClauses { .. } | EncodeError::RecursionTooLarge { .. }) => {
             Err(Limit::Clauses { limit: clauses_max as u64 })
         }

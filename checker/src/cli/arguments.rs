@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, about)]
 #[command(
-    after_help = "Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost"
+    after_help = "Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost, 74 output that could not be written"
 )]
 pub struct Arguments {
     /// What to do.
@@ -67,6 +67,19 @@ pub struct ProgramOptions {
     /// Most events of a launch.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub max_events: usize,
+    /// Most clauses of a formula.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    pub max_clauses: usize,
+    /// Work per kernel and launch, in millions of steps, the same on every machine.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: u64,
+}
+
+impl ProgramOptions {
+    /// The budget in steps.
+    pub fn budget_steps(&self) -> u64 {
+        self.budget.saturating_mul(1_000_000)
+    }
 }
 
 /// `fencepost check`.
@@ -86,12 +99,9 @@ pub struct CheckOptions {
     /// Exit with 0 where everything is proved up to the bound.
     #[arg(long)]
     pub allow_bounded: bool,
-    /// Seconds per kernel and launch.
-    #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub timeout: u64,
-    /// Most clauses of a formula.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
-    pub max_clauses: usize,
+    /// Seconds per kernel and launch; off by default, since what is decided in a time depends on the machine.
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub timeout: Option<u64>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,

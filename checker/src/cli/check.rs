@@ -2,13 +2,13 @@
 
 use super::arguments::{CheckOptions, Format};
 use super::output::Output;
-use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, paths};
-use crate::check::{CheckError, Config, Limits, check};
+use super::paths::{self, Input};
+use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message};
+use crate::check::{CheckError, Config, Limits, check, stopped};
 use crate::encode::Treatment;
-use crate::event::EventGraph;
 use crate::explain::{self, Explanation, Reading, reading, repair};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
-use crate::verdict::{Limit, Outcome, Property, Statistics, Verdict};
+use crate::verdict::{Limit, Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -22,6 +22,8 @@ use std::time::Duration;
 const FINDINGS_MAX: usize = 16;
 /// Findings per launch for which repairs are tried.
 const REPAIRS_MAX: usize = 3;
+/// Steps that looking for repairs may take however short the check was.
+const REPAIR_STEPS: u64 = 60_000_000;
 /// How long past its deadline a check may take to notice it.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -61,17 +63,25 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     if let Some(name) = &options.program.model
         && run.model(name).is_none()
     {
+        let message = format!("the memory model `{}` cannot be used", paths::shown(name));
+        let all = files.iter().map(|file| &file.name).chain(bad.iter().map(|bad| &bad.path));
+        for name in all.cloned().collect::<Vec<_>>() {
+            run.refused_line(&name, "input::model", &message);
+        }
         return run.status;
     }
     for bad in &bad {
-        run.reject(&format!("error: {}: {}\n", bad.path, bad.reason), 1);
+        run.refuse(&bad.path, "input::unreadable-path", &bad.reason);
     }
     for file in &files {
         if files.len() > 1 && options.format == Format::Pretty {
-            let title = run.output.style.paint("1", file);
+            let title = run.output.style.paint("1", &file.name);
             run.output.print(&format!("{title}\n"));
         }
-        run.file(file);
+        // Whatever goes wrong with one file, the others are checked.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run.file(file))) {
+            run.failed(&file.name, "", "", &panic_message(&*panic));
+        }
     }
     run.finish()
 }
@@ -90,40 +100,80 @@ fn complain_all(sources: &SourceMap, errors: &[Diagnostic], output: &mut Output)
 }
 
 impl Run<'_> {
-    fn reject(&mut self, text: &str, n_errors: usize) {
+    fn reject(&mut self, text: &str) {
         self.output.complain(text);
-        self.n_errors += n_errors;
+        self.n_errors += 1;
         self.n_bad_files += 1;
         self.status = self.status.max(Status::Rejected);
     }
 
-    fn file(&mut self, file: &str) {
+    /// Rejects a path for a reason that has no place in a text.
+    fn refuse(&mut self, file: &str, code: &'static str, reason: &str) {
+        self.reject(&format!("error: {file}: {reason}\n"));
+        self.refused_line(file, code, reason);
+    }
+
+    fn refused_line(&mut self, file: &str, code: &'static str, reason: &str) {
+        if self.options.format == Format::Json {
+            let line = json::refused(file, code, reason);
+            self.output.print(&format!("{line}\n"));
+        }
+    }
+
+    /// A bug of ours leaves no verdict.
+    fn failed(&mut self, file: &str, kernel: &str, launch: &str, message: &str) {
+        if self.options.format == Format::Json {
+            let line = json::failed(file, kernel, launch, message);
+            self.output.print(&format!("{line}\n"));
+        }
+        let place = if kernel.is_empty() {
+            format!("{file}: {message}")
+        } else {
+            format!("{file}: {kernel} (launch {launch}): {message}")
+        };
+        let status = internal(self.output, &place);
+        self.status = self.status.max(status);
+    }
+
+    fn file(&mut self, input: &Input) {
         let mut sources = SourceMap::default();
         let options = &self.options.program;
-        let program = match on_large_stack(|| load::program(&mut sources, file, options)) {
+        let file = input.name.as_str();
+        let program = match on_large_stack(|| load::program(&mut sources, input, options)) {
             Ok(Ok(program)) => Arc::new(program),
             Ok(Err(errors)) => return self.rejected(&sources, file, &errors),
-            Err(panic) => {
-                let status = internal(self.output, &format!("{file}: {panic}"));
-                self.status = self.status.max(status);
-                return;
-            }
+            Err(panic) => return self.failed(file, "", "", &panic),
         };
+        if program.kernels.is_empty() {
+            // What a folder has besides kernels may be there for them to use.
+            let is_library = || input.read(file).is_ok_and(|text| !paths::is_blank(&text));
+            if input.is_named || !is_library() {
+                self.refuse(file, "input::no-kernel", "there is no kernel to check");
+            }
+            return;
+        }
         let name = options.model.as_deref().unwrap_or(load::default_model(&program)).to_owned();
-        let Some(model) = self.model(&name) else { return };
+        let Some(model) = self.model(&name) else {
+            return self.refused_line(file, "input::model", "the memory model cannot be used");
+        };
+        let mut has_launch = false;
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {
                 let reason = "`--property condition` is for litmus tests, and this is a kernel";
-                return self.reject(&format!("error: {file}: {reason}\n"), 1);
+                return self.refuse(file, "input::property", reason);
             }
             let launches = match load::launches(kernel, options.launch.as_deref()) {
                 Ok(launches) => launches,
-                Err(reason) => return self.reject(&format!("error: --launch: {reason}\n"), 1),
+                Err(reason) => return self.refuse(file, "input::launch", &format!("--launch: {reason}")),
             };
             for launch in &launches {
-                self.named_launch_found = true;
+                has_launch = true;
                 self.launch(&sources, file, (&program, index, launch), (&name, &model));
             }
+        }
+        self.named_launch_found |= has_launch;
+        if let (Some(launch), true, false) = (&options.launch, input.is_named, has_launch) {
+            self.refuse(file, "input::launch", &format!("no kernel has a launch `{}`", paths::shown(launch)));
         }
     }
 
@@ -190,15 +240,7 @@ impl Run<'_> {
                 self.show(&case);
             }
             Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
-            Err(Failure::Internal(message)) => {
-                if self.options.format == Format::Json {
-                    let line = json::failed(file, &kernel.name, &launch.name, &message);
-                    self.output.print(&format!("{line}\n"));
-                }
-                let place = format!("{file}: {} (launch {}): {message}", kernel.name, launch.name);
-                let status = internal(self.output, &place);
-                self.status = self.status.max(status);
-            }
+            Err(Failure::Internal(message)) => self.failed(file, &kernel.name, &launch.name, &message),
         }
     }
 
@@ -223,9 +265,10 @@ impl Run<'_> {
             && !self.named_launch_found
             && self.n_errors == 0
         {
-            self.reject(&format!("error: no kernel has a launch `{launch}`\n"), 1);
+            let message = format!("no kernel has a launch `{}`", paths::shown(launch));
+            self.refuse_all("input::launch", &message);
         } else if self.verdicts.is_empty() && self.n_errors == 0 && self.status == Status::Fine {
-            self.reject("error: there is no kernel to check\n", 1);
+            self.refuse_all("input::no-kernel", "there is no kernel to check");
         }
         if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
             let text = format!("\n{}\n", self.counts());
@@ -237,6 +280,14 @@ impl Run<'_> {
             self.output.complain(&format!("{errors} in {files}; rejected input was not checked\n"));
         }
         self.status
+    }
+
+    /// Rejects everything that was named, for one reason.
+    fn refuse_all(&mut self, code: &'static str, reason: &str) {
+        self.reject(&format!("error: {reason}\n"));
+        for path in &self.options.paths {
+            self.refused_line(&Input::named(path).name, code, reason);
+        }
     }
 
     /// `3 launches: 2 proved, 1 violated`.
@@ -300,22 +351,23 @@ fn decide(
     (name, model): (&str, &Arc<MemoryModel>),
     options: &CheckOptions,
 ) -> Result<(Outcome, Vec<Explanation>), Failure> {
-    let timeout = Duration::from_secs(options.timeout);
-    let deadline_us = clock().saturating_add(options.timeout * 1_000_000);
-    let config = config(options, program.kernels[kernel].condition.is_some(), deadline_us);
+    let timeout = options.timeout.map(Duration::from_secs);
+    let config = config(options, program.kernels[kernel].condition.is_some());
     let (sender, receiver) = mpsc::channel();
-    let (program, model, own_launch, own_config) =
+    let (shared, own_model, own_launch, own_config) =
         (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
     let name = options.program.variant.is_empty().then(|| name.to_owned());
     let work = move || {
+        let (program, model) = (shared, own_model);
         let kernel = &program.kernels[kernel];
         let result = catch_unwind(AssertUnwindSafe(|| {
-            let start = clock();
+            let allowance = own_config.allowance();
             let mut outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
+            let rest = || Config { budget: allowance.left(), ..own_config.clone() };
             if let Some(name) = &name {
-                outcome.assumptions = assumptions(&program, kernel, &outcome, name, &own_config)?;
+                outcome.assumptions = assumptions(&program, kernel, &outcome, name, &rest())?;
             }
-            let explanations = explain_all(&outcome, &model, &own_config, clock() - start, name.as_deref())?;
+            let explanations = explain_all(&outcome, &model, &rest(), name.as_deref())?;
             Ok((outcome, explanations))
         }));
         let result = result.unwrap_or_else(|panic| {
@@ -327,18 +379,25 @@ fn decide(
     if let Err(error) = thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
         return Err(Failure::Internal(format!("no thread could be started: {error}")));
     }
-    match receiver.recv_timeout(timeout + GRACE) {
+    let received = match timeout {
+        Some(timeout) => receiver.recv_timeout(timeout + GRACE),
+        None => receiver.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+    };
+    match received {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(CheckError::Unsupported(error))) => Err(Failure::Unsupported(error)),
         Ok(Err(error @ CheckError::SelfCheck { .. })) => Err(Failure::Internal(error.to_string())),
-        Err(mpsc::RecvTimeoutError::Timeout) => Ok((out_of_time(launch, &config), Vec::new())),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            let kernel = &program.kernels[kernel];
+            Ok((stopped(kernel, launch, Limit::Deadline, model, &config, config.unroll), Vec::new()))
+        }
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             Err(Failure::Internal("a check ended without a word".to_owned()))
         }
     }
 }
 
-fn config(options: &CheckOptions, is_litmus: bool, deadline_us: u64) -> Config {
+fn config(options: &CheckOptions, is_litmus: bool) -> Config {
     let mut properties = options.property.clone();
     if properties.is_empty() {
         // A litmus test asks its own question; races are often its very point.
@@ -351,16 +410,18 @@ fn config(options: &CheckOptions, is_litmus: bool, deadline_us: u64) -> Config {
     properties.dedup();
     Config {
         properties,
+        is_asked_by_name: !options.property.is_empty(),
         unroll: options.program.unroll,
         unroll_max: options.unroll_max.max(options.program.unroll),
         limits: Limits {
             events_max: options.program.max_events,
-            clauses_max: options.max_clauses,
+            clauses_max: options.program.max_clauses,
             findings_max: FINDINGS_MAX,
         },
         treatment: Treatment::DEFAULT,
         clock,
-        deadline_us,
+        deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),
+        budget: options.program.budget_steps(),
     }
 }
 
@@ -399,22 +460,23 @@ fn assumptions(
 }
 
 /// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
+/// `config` has what the check left of its budget.
 fn explain_all(
     outcome: &Outcome,
     model: &MemoryModel,
     config: &Config,
-    check_us: u64,
     name: Option<&str>,
 ) -> Result<Vec<Explanation>, CheckError> {
-    let now = clock();
-    let allowed_us = (config.deadline_us.saturating_sub(now) / 2).min(8 * check_us + 2_000_000);
-    let config = &Config { deadline_us: now + allowed_us, ..config.clone() };
+    let worth = outcome.statistics.steps.saturating_mul(8).saturating_add(REPAIR_STEPS);
+    let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
+    let allowance = config.allowance();
     let mut explanations = Vec::new();
     let mut wider = None;
     for (i, finding) in outcome.findings.iter().enumerate() {
         let mut explanation = explain::explain(&outcome.graph, model, finding);
         if i < REPAIRS_MAX {
-            explanation.repair = repair::find(&outcome.graph, model, &explanation, config)?;
+            let config = Config { budget: allowance.left(), ..config.clone() };
+            explanation.repair = repair::find(&outcome.graph, model, &explanation, &config)?;
         }
         if let Some(name) = name
             && reading::may_matter(&outcome.graph, &explanation)
@@ -427,25 +489,4 @@ fn explain_all(
         explanations.push(explanation);
     }
     Ok(explanations)
-}
-
-/// What is known of a launch whose check did not come back.
-fn out_of_time(launch: &Launch, config: &Config) -> Outcome {
-    Outcome {
-        launch: launch.clone(),
-        verdict: Verdict::Inconclusive,
-        properties: config.properties.iter().map(|&property| (property, Verdict::Inconclusive)).collect(),
-        graph: EventGraph::empty(launch),
-        findings: Vec::new(),
-        more_findings: false,
-        unroll: config.unroll,
-        open_loops: Vec::new(),
-        vacuity: Vec::new(),
-        limit: Some(Limit::Deadline),
-        ignored_proxies: Vec::new(),
-        raise_limit: None,
-        condition: None,
-        assumptions: Vec::new(),
-        statistics: Statistics::default(),
-    }
 }

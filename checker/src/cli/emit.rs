@@ -2,11 +2,13 @@
 
 use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
+use super::paths::Input;
 use super::{Status, fmt, load, on_large_stack};
-use crate::check::{Config, artefacts};
+use crate::check::{Config, Limits, artefacts};
 use crate::encode::Treatment;
 use crate::report::{Style, diagnostic, summary};
 use crate::unroll::{UnrollError, UnrollOptions, dump, unroll};
+use crate::verdict::Limit;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump as dump_program;
 use fencepost_dsl::kernel::program::Program;
@@ -29,7 +31,7 @@ pub fn run(options: &EmitOptions, output: &mut Output) -> Status {
 }
 
 fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)> {
-    let file = options.file.to_string_lossy();
+    let file = Input::named(&options.file);
     let mut sources = SourceMap::default();
     let draw = |sources: &SourceMap, errors: &[Diagnostic]| {
         let drawn: Vec<String> =
@@ -37,8 +39,13 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         (Status::Rejected, drawn.join("\n"))
     };
     match options.artefact {
-        Artefact::Ast => Ok(fmt::canonical(&file)?.1),
-        Artefact::Model => load::model(&mut sources, &file, &options.program.variant)
+        Artefact::Ast => {
+            let text = file
+                .read(&file.name)
+                .map_err(|reason| (Status::Rejected, format!("error: {}: {reason}", file.name)))?;
+            fmt::in_layout(&file.name, &text)
+        }
+        Artefact::Model => load::model(&mut sources, &file.name, &options.program.variant)
             .map(|model| cat::dump(&model))
             .map_err(|errors| draw(&sources, &errors)),
         Artefact::Program => load::program(&mut sources, &file, &options.program)
@@ -50,56 +57,65 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
             let name = options.program.model.as_deref().unwrap_or(load::default_model(&program));
             let model = load::model(&mut sources, name, &options.program.variant)
                 .map_err(|errors| draw(&sources, &errors))?;
-            graphs(options, &program, &model).map_err(|error| match error {
-                EventsError::Rejected(error) => draw(&sources, &[error]),
-                EventsError::Other(text) => (Status::Rejected, text),
+            graphs(options, &program, &model).map_err(|failure| match failure {
+                Failure::Unsupported(error) => draw(&sources, &[error]),
+                Failure::Launch(reason) => (Status::Rejected, format!("error: --launch: {reason}")),
+                Failure::Stopped(kernel, limit) => {
+                    let (what, knob) = summary::stopped(&limit);
+                    (Status::Undecided, format!("{kernel}: inconclusive: {what}; {knob}"))
+                }
             })
         }
     }
 }
 
-enum EventsError {
-    Rejected(Diagnostic),
-    Other(String),
+enum Failure {
+    Unsupported(Diagnostic),
+    Launch(String),
+    /// At this kernel.
+    Stopped(String, Limit),
 }
 
-fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Result<String, EventsError> {
-    let unrolling = UnrollOptions {
-        bound: options.program.unroll,
-        max_events: options.program.max_events,
-        ..UnrollOptions::default()
+fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Result<String, Failure> {
+    let config = Config {
+        limits: Limits {
+            events_max: options.program.max_events,
+            clauses_max: options.program.max_clauses,
+            ..Limits::default()
+        },
+        budget: options.program.budget_steps(),
+        ..Config::without_deadline(Treatment::DEFAULT)
     };
     let mut text = String::new();
     for kernel in &program.kernels {
-        let launches = load::launches(kernel, options.program.launch.as_deref())
-            .map_err(|reason| EventsError::Other(format!("error: --launch: {reason}")))?;
+        let launches = load::launches(kernel, options.program.launch.as_deref()).map_err(Failure::Launch)?;
         for launch in &launches {
+            let allowance = config.allowance();
+            let unrolling = UnrollOptions {
+                bound: options.program.unroll,
+                max_events: options.program.max_events,
+                allowance,
+                ..UnrollOptions::default()
+            };
+            let stopped = |limit| Failure::Stopped(kernel.name.clone(), limit);
             let graph = unroll(program, kernel, launch, &unrolling).map_err(|error| match error {
-                UnrollError::Unsupported(error) => EventsError::Rejected(error),
+                UnrollError::Unsupported(error) => Failure::Unsupported(error),
                 UnrollError::TooLarge { limit, value, .. } => {
-                    EventsError::Other(format!("error: {} has more than {value} {limit}", kernel.name))
+                    stopped(Limit::Unroll { what: limit, limit: value })
                 }
+                UnrollError::Stopped(_) => stopped(Limit::Budget { limit: config.budget }),
             })?;
+            let rest = Config { budget: allowance.left(), ..config.clone() };
             let title = format!("kernel {} launch {}", kernel.name, launch.name);
-            let limit =
-                |limit| EventsError::Other(format!("error: {}: {}", kernel.name, summary::stopped(&limit).0));
+            let passes = |graph| {
+                artefacts(graph, model, &rest).map_err(|limit| match limit {
+                    Limit::Budget { .. } => stopped(Limit::Budget { limit: config.budget }),
+                    limit => stopped(limit),
+                })
+            };
             text += &match options.artefact {
-                Artefact::Bounds => {
-                    format!(
-                        "{title}\n{}",
-                        artefacts(graph, model, &Config::without_deadline(Treatment::DEFAULT))
-                            .map_err(limit)?
-                            .bounds
-                    )
-                }
-                Artefact::Cnf => {
-                    format!(
-                        "c {title}\n{}",
-                        artefacts(graph, model, &Config::without_deadline(Treatment::DEFAULT))
-                            .map_err(limit)?
-                            .cnf
-                    )
-                }
+                Artefact::Bounds => format!("{title}\n{}", passes(graph)?.bounds),
+                Artefact::Cnf => format!("c {title}\n{}", passes(graph)?.cnf),
                 Artefact::Ast | Artefact::Program | Artefact::Events | Artefact::Model => {
                     format!("{title}\n{}", dump(&graph))
                 }

@@ -2,7 +2,8 @@
 
 use super::arguments::FmtOptions;
 use super::output::Output;
-use super::{Status, load, on_large_stack, paths};
+use super::paths::{self, Input};
+use super::{Status, on_large_stack};
 use crate::report::diagnostic;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{parse, pretty::pretty};
@@ -11,29 +12,29 @@ use fencepost_dsl::kernel::{parse, pretty::pretty};
 pub fn run(options: &FmtOptions, output: &mut Output) -> Status {
     let (mut files, bad) = paths::kernel_files(&options.paths);
     // Litmus tests have no canonical layout; those that a folder merely contains are passed over.
-    let is_named = |file: &String| options.paths.iter().any(|path| path.to_string_lossy() == file.as_str());
-    files.retain(|file| !file.ends_with(".litmus") || is_named(file));
+    files.retain(|file| !file.is_litmus() || file.is_named);
     let mut status = Status::Fine;
     for bad in &bad {
         output.complain(&format!("error: {}: {}\n", bad.path, bad.reason));
         status = Status::Rejected;
     }
     for file in &files {
+        let name = &file.name;
         let done = on_large_stack(|| canonical(file)).unwrap_or_else(|panic| Err((Status::Internal, panic)));
         status = status.max(match done {
             Err((status, text)) => {
-                output.complain(&format!("error: {file}: {text}\n"));
+                output.complain(&format!("error: {name}: {text}\n"));
                 status
             }
             Ok((text, canonical)) if text == canonical => Status::Fine,
             Ok(_) if options.check => {
-                output.print(&format!("{file}\n"));
+                output.print(&format!("{name}\n"));
                 Status::Violated
             }
-            Ok((_, canonical)) => match std::fs::write(file, canonical) {
+            Ok((_, canonical)) => match std::fs::write(&file.path, canonical) {
                 Ok(()) => Status::Fine,
                 Err(error) => {
-                    output.complain(&format!("error: {file}: {error}\n"));
+                    output.complain(&format!("error: {name}: {error}\n"));
                     Status::Rejected
                 }
             },
@@ -43,19 +44,28 @@ pub fn run(options: &FmtOptions, output: &mut Output) -> Status {
 }
 
 /// A file's text now, and in the canonical layout.
-pub fn canonical(file: &str) -> Result<(String, String), (Status, String)> {
-    let rejected = |text: String| (Status::Rejected, text);
-    let text = load::read(file).map_err(rejected)?;
-    let mut sources = SourceMap::default();
-    let id = sources.add(file, text.as_str());
-    let (tree, errors) = parse(&text, id);
-    if !errors.is_empty() {
-        let drawn: Vec<String> = errors
-            .iter()
-            .map(|error| diagnostic::input_error(&sources, error, crate::report::Style::PLAIN))
-            .collect();
-        return Err(rejected(format!("left as it is\n{}", drawn.join("\n"))));
-    }
-    let canonical = pretty(&tree).ok_or_else(|| rejected("left as it is: it does not parse".to_owned()))?;
+fn canonical(file: &Input) -> Result<(String, String), (Status, String)> {
+    let text = paths::read(&file.path).map_err(|reason| (Status::Rejected, reason))?;
+    let canonical = in_layout(&file.name, &text)?;
     Ok((text, canonical))
+}
+
+/// The canonical layout of a text.
+pub fn in_layout(name: &str, text: &str) -> Result<String, (Status, String)> {
+    let rejected = |text: String| (Status::Rejected, text);
+    let mut sources = SourceMap::default();
+    let id = sources.add(name, text);
+    let (tree, errors) = parse(text, id);
+    if errors.is_empty() {
+        return pretty(&tree).ok_or_else(|| rejected("left as it is: it does not parse".to_owned()));
+    }
+    // Drawn from a text that can be shown, which has the same errors at places of its own.
+    let text = paths::shown(text);
+    let id = sources.add(name, text.as_str());
+    let drawn: Vec<String> = parse(&text, id)
+        .1
+        .iter()
+        .map(|error| diagnostic::input_error(&sources, error, crate::report::Style::PLAIN))
+        .collect();
+    Err(rejected(format!("left as it is\n{}", drawn.join("\n"))))
 }

@@ -1,10 +1,13 @@
 //! Programs and memory models from disk, or from this binary.
 
 use super::arguments::ProgramOptions;
+use super::paths::Input;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Channel, Kernel, Launch, Program, SpaLaunch};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
-use fencepost_dsl::{Diagnostic, SourceMap, cat, litmus};
+use fencepost_dsl::span::FileId;
+use fencepost_dsl::{Diagnostic, SourceMap, Span, cat, litmus};
+use std::path::Path;
 
 /// The models that come with Fencepost, by file name.
 const MODELS: &[(&str, &str)] = &[
@@ -28,13 +31,6 @@ pub fn default_model(program: &Program) -> &'static str {
     if program.kernels.iter().any(is_spa) { "spa-5.0" } else { DEFAULT_MODEL }
 }
 
-/// A file's text, or why there is none.
-pub fn read(path: &str) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes)
-        .map_err(|error| format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))
-}
-
 /// The model called `name`: a file if it ends in `.cat`, else one that comes with Fencepost.
 ///
 /// What it includes is looked for on disk first, if it is a file, then among the models that come with Fencepost.
@@ -45,14 +41,27 @@ pub fn model(
 ) -> Result<MemoryModel, Vec<Diagnostic>> {
     let is_file = name.ends_with(".cat");
     let path = if is_file { name.to_owned() } else { format!("{name}.cat") };
+    let (input, root) = (Input::named(Path::new(&path)), path.clone());
     let mut reader = |path: &str| {
-        let from_disk = if is_file { read(path) } else { Err(unknown_model(name)) };
+        let from_disk = if is_file { input.read(path) } else { Err(unknown_model(name)) };
+        // A file that was named is that file or none.
+        if is_file && path == root {
+            return from_disk;
+        }
         from_disk.or_else(|reason| {
             let file = path.rsplit('/').next().unwrap_or(path);
             MODELS.iter().find(|(known, _)| *known == file).map(|(_, text)| (*text).to_owned()).ok_or(reason)
         })
     };
-    cat::load(sources, &path, &mut reader, variants)
+    let model = cat::load(sources, &path, &mut reader, variants)?;
+    if model.axioms.is_empty() && model.flags.is_empty() {
+        let message = format!("the memory model `{name}` states nothing: it has no axioms and no flags");
+        let error = Diagnostic::new("cat::states-nothing", message, Span::new(FileId(0), 0, 0), "");
+        let help =
+            "state what executions satisfy (`acyclic r`) and what is reported (`flag ~empty r as name`)";
+        return Err(vec![error.with_help(help)]);
+    }
+    Ok(model)
 }
 
 fn unknown_model(name: &str) -> String {
@@ -65,14 +74,14 @@ fn unknown_model(name: &str) -> String {
 /// The program in a kernel file, or in a litmus test (a file that ends in `.litmus`).
 pub fn program(
     sources: &mut SourceMap,
-    path: &str,
+    input: &Input,
     options: &ProgramOptions,
 ) -> Result<Program, Vec<Diagnostic>> {
-    if path.ends_with(".litmus") {
-        return litmus::load(sources, path, &mut |path| read(path));
+    if input.is_litmus() {
+        return litmus::load(sources, &input.name, &mut |path| input.read(path));
     }
     let options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
-    load_kernel(sources, path, &mut |path| read(path), &options)
+    load_kernel(sources, &input.name, &mut |path| input.read(path), &options)
 }
 
 /// The launches of `kernel` that are meant: all, the one of that name, or one made up on the command line.

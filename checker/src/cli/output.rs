@@ -1,16 +1,19 @@
-//! Where text goes. A reader that hangs up (`fencepost check … | head`) ends the output, not the run.
+//! Where text goes. A reader that hangs up (`fencepost check … | head`) ends the output, not the run;
+//! output that cannot be written for another reason (a full disk) is an error of its own.
 
 use super::arguments::Color;
 use crate::report::Style;
-use std::io::{IsTerminal, Stdout, Write};
+use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
 /// Standard output and standard error, with their styles.
 pub struct Output {
-    stdout: std::io::BufWriter<Stdout>,
+    stdout: io::BufWriter<Stdout>,
     /// For findings.
     pub style: Style,
     /// For errors.
     pub error_style: Style,
+    /// Why nothing more reaches stdout.
+    failed: Option<io::Error>,
 }
 
 impl Output {
@@ -26,26 +29,36 @@ impl Output {
             ..Style::PLAIN
         };
         Self {
-            style: style(std::io::stdout().is_terminal()),
-            error_style: style(std::io::stderr().is_terminal()),
-            stdout: std::io::BufWriter::new(std::io::stdout()),
+            style: style(io::stdout().is_terminal()),
+            error_style: style(io::stderr().is_terminal()),
+            stdout: io::BufWriter::new(io::stdout()),
+            failed: None,
         }
     }
 
     /// Text on stdout.
     pub fn print(&mut self, text: &str) {
-        // A closed pipe is no error of the run; its verdict stays the exit code.
-        let _ = self.stdout.write_all(text.as_bytes());
+        if self.failed.is_none() {
+            self.failed = self.stdout.write_all(text.as_bytes()).err();
+        }
     }
 
     /// Text on stderr, after what is on its way to stdout.
     pub fn complain(&mut self, text: &str) {
         self.flush();
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        // There is nowhere left to say that this failed.
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 
     /// Sends off what is buffered.
     pub fn flush(&mut self) {
-        let _ = self.stdout.flush();
+        if self.failed.is_none() {
+            self.failed = self.stdout.flush().err();
+        }
+    }
+
+    /// Why not everything was written, unless it was the reader who left.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failed.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 }

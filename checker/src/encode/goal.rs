@@ -68,9 +68,18 @@ const TENSOR: &str = "lifetime-tensor-";
 /// How the names of flags about mbarriers start.
 pub const MBARRIER: &str = "mbarrier-";
 
+/// The literals of a litmus condition.
+#[derive(Clone, Copy, Debug)]
+pub struct ConditionGoal {
+    /// Every thread ran to its end, in a state that the filter lets count.
+    pub counts: Literal,
+    /// The execution that is asked for ([`GoalKind::Condition`]).
+    pub wanted: Literal,
+}
+
 /// Goals, "this thread runs past this loop cut", "every thread ran to its end", what must be reachable, and the
 /// execution a litmus condition asks for.
-pub(super) type Goals = (Vec<Goal>, Vec<Literal>, Literal, Vec<ReachableGoal>, Option<Literal>);
+pub(super) type Goals = (Vec<Goal>, Vec<Literal>, Literal, Vec<ReachableGoal>, Option<ConditionGoal>);
 
 impl Encoder<'_> {
     pub(super) fn goals(&mut self) -> Result<Goals, EncodeError> {
@@ -107,7 +116,8 @@ impl Encoder<'_> {
             let holds = self.truth(goal.condition);
             let counts = self.truth(goal.filter);
             let wanted = if goal.wanted() { holds } else { !holds };
-            self.formula.and(Direction::Both, &[complete, counts, wanted])
+            let counts = self.formula.and(Direction::Both, &[complete, counts]);
+            ConditionGoal { counts, wanted: self.formula.and(Direction::Both, &[counts, wanted]) }
         });
         Ok((goals, cuts, complete, reachable, condition))
     }

@@ -97,6 +97,18 @@ impl Encoder<'_> {
         }
         self.coherence_order()?;
         self.fence_sc_order()?;
+        self.contradictions()
+    }
+
+    /// Events do not both happen if a pair of them is certain and yet impossible: axioms want it there and forbid it.
+    fn contradictions(&mut self) -> Result<(), EncodeError> {
+        for base in [BaseRelation::ReadsFrom, BaseRelation::Coherence, BaseRelation::FenceSc] {
+            let bounds = self.problem.table.basis.bounds(base);
+            for (a, b) in bounds.must.difference(&bounds.may).pairs() {
+                self.formula.clause(&[!self.executed[a], !self.executed[b]]);
+                self.check_limits()?;
+            }
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod connective;
 mod value;
 
 use super::{AgentId, EventId, LocationId, UnknownId};
+use crate::work;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
@@ -172,6 +173,7 @@ impl TermPool {
     pub const TRUE: TermRef = TermRef(1);
 
     fn intern(&mut self, width: Width, kind: TermKind) -> TermRef {
+        work::count(1);
         let term = Term { width, kind };
         if let Some(&known) = self.known.get(&term) {
             return known;

@@ -75,7 +75,7 @@ enum Goal {
 
 /// The first change that makes the finding, and every other race, go away; `None` if none of those tried does.
 ///
-/// Each try may take a share of the time left; tries stop when half of it is gone.
+/// Each try may take a share of the budget; tries stop when half of it is gone.
 ///
 /// # Errors
 /// See [`recheck_graph`].
@@ -92,8 +92,7 @@ pub fn find(
     // Races are checked even if they were not asked for: a repair that leaves one is none.
     let mut properties = vec![Property::Race];
     properties.extend(config.properties.iter().filter(|&&property| property == Property::Assert));
-    let start = (config.clock)();
-    let time_left = config.deadline_us.saturating_sub(start);
+    let allowance = config.allowance();
     let mut tried: Vec<(Vec<Change>, Option<Insertion>)> = Vec::new();
     for Candidate { edits, spa, insertion } in all_candidates(graph, explanation, ends) {
         let mut changed = graph.clone();
@@ -106,13 +105,13 @@ pub fn find(
         if (attempt.0.is_empty() && attempt.1.is_none()) || tried.contains(&attempt) {
             continue;
         }
-        let now = (config.clock)();
-        if tried.len() == CANDIDATES_MAX || now.saturating_sub(start) > time_left / 2 {
+        if tried.len() == CANDIDATES_MAX || allowance.used() > config.budget / 2 {
             break;
         }
         let config = Config {
             properties: properties.clone(),
-            deadline_us: now + time_left / (2 * CANDIDATES_MAX as u64),
+            is_asked_by_name: false,
+            budget: config.budget / (2 * CANDIDATES_MAX as u64),
             ..config.clone()
         };
         let verdict = recheck_graph(changed, model, &config)?;

@@ -153,9 +153,9 @@ impl Round<'_> {
         match base {
             BaseRelation::ReadsFrom | BaseRelation::Coherence | BaseRelation::FenceSc => {
                 let bounds = self.basis.bounds_mut(base);
+                // What is certain stays so: a certain pair that is not possible says that its events exclude each other.
                 if bounds.may.contains(a, b) {
                     bounds.may.remove(a, b);
-                    bounds.must.remove(a, b);
                     self.changed = true;
                 }
             }

@@ -7,7 +7,10 @@ use fencepost_dsl::kernel::program::Quantifier;
 /// The first lines of a litmus test's report; empty for kernels.
 pub fn condition(case: &Case<'_>, style: Style) -> String {
     let Some(result) = &case.outcome.condition else { return String::new() };
+    let is_filtered_out =
+        case.outcome.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::FilteredOut(_)));
     let (answer, color) = match result.holds {
+        None if is_filtered_out => ("is vacuous", "1;33"),
         Some(true) => ("holds", "1;32"),
         Some(false) => ("does not hold", "1;31"),
         None => ("is undecided", "1;33"),
@@ -27,6 +30,7 @@ pub fn condition(case: &Case<'_>, style: Style) -> String {
         (Quantifier::NotExists, Some(false)) => "this state is reachable",
         (Quantifier::Forall, Some(true)) => "every execution that completes ends in such a state",
         (Quantifier::Forall, Some(false)) => "this state is reachable too",
+        (_, None) if is_filtered_out => "no execution that completes passes the filter",
         (Quantifier::Exists, None) if case.outcome.limit.is_none() => {
             "no such state was found within the loop bound"
         }

@@ -1,5 +1,6 @@
 //! Findings and input errors as annotated source: headline, snippet, why, rule, help.
 
+use super::excerpt::Excerpt;
 use super::wording::Words;
 use super::{Case, Style, wrap};
 use crate::event::EventId;
@@ -8,8 +9,9 @@ use crate::explain::{Explanation, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::span::FileId;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use std::fmt;
+use std::ops::Range;
 
 /// A finding, drawn.
 ///
@@ -180,12 +182,21 @@ fn draw(sources: &SourceMap, code: &str, message: &str, labels: Vec<(Span, Strin
     text
 }
 
+/// Text that quotes a name of thousands of characters, without most of it.
+fn clipped(text: &str) -> String {
+    const CHARS_MAX: usize = 600;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// What miette draws: a message and the labels of one file.
 #[derive(Debug)]
 struct Snippet {
     code: String,
     message: String,
-    source: Option<NamedSource<String>>,
+    source: Option<Excerpt>,
     labels: Vec<LabeledSpan>,
 }
 
@@ -207,30 +218,34 @@ impl Snippet {
         };
         let source = sources.file(file);
         let n_bytes = source.text.len();
-        let labels = labels
+        let (code, message) = (code.to_owned(), clipped(message));
+        if n_bytes == 0 {
+            return Self { code, message, labels: Vec::new(), source: None };
+        }
+        let labels: Vec<&(Span, String)> = labels.iter().filter(|(span, _)| span.file == file).collect();
+        let places: Vec<Range<usize>> = labels
             .iter()
-            .filter(|(span, _)| span.file == file)
-            .enumerate()
-            .map(|(i, (span, text))| {
+            .map(|(span, _)| {
                 // Spans past the end (of an empty file, say) would make miette give up on the whole snippet.
                 let start = (span.start as usize).min(n_bytes);
-                let end = (span.end as usize).clamp(start, n_bytes);
-                let label = if text.is_empty() { None } else { Some(text.clone()) };
+                start..(span.end as usize).clamp(start, n_bytes)
+            })
+            .collect();
+        let (excerpt, places) = Excerpt::new(sources, file, &places);
+        let labels = labels
+            .into_iter()
+            .zip(places)
+            .enumerate()
+            .map(|(i, ((_, text), place))| {
+                let label = if text.is_empty() { None } else { Some(clipped(text)) };
                 if i == 0 {
-                    LabeledSpan::new_primary_with_span(label, (start, end - start))
+                    LabeledSpan::new_primary_with_span(label, (place.start, place.len()))
                 } else {
-                    LabeledSpan::new_with_span(label, (start, end - start))
+                    LabeledSpan::new_with_span(label, (place.start, place.len()))
                 }
             })
             .collect();
-        let named = NamedSource::new(&source.name, source.text.clone());
-        let has_text = n_bytes > 0;
-        Self {
-            code: code.to_owned(),
-            message: message.to_owned(),
-            labels: if has_text { labels } else { Vec::new() },
-            source: has_text.then_some(named),
-        }
+        Self { code, message, labels, source: Some(excerpt) }
     }
 }
 
@@ -278,6 +293,38 @@ mod tests {
         {
             assert!(text.contains(part), "{part} in\n{text}");
         }
+    }
+
+    #[test]
+    fn of_a_long_line_only_what_is_labelled_is_drawn() {
+        let mut sources = SourceMap::default();
+        for before in [0, 300, 500, 65_535, 200_000] {
+            let text = format!(
+                "// {}\n{}wrong{}\n// after",
+                "ä".repeat(before),
+                "x".repeat(before),
+                "y".repeat(900)
+            );
+            let start = text.find("wrong").expect("it is there");
+            let file = sources.add("long.fence", text.as_str());
+            let error = Diagnostic::new(
+                "syntax::bad-token",
+                "m".repeat(before),
+                Span::new(file, start, start + 5),
+                "here",
+            );
+            let drawn = input_error(&sources, &error, Style::PLAIN);
+            assert!(drawn.contains(&format!("long.fence:2:{}]", before + 1)), "{before}: {drawn}");
+            assert!(
+                drawn.contains("wrong") && drawn.contains("here") && drawn.len() < 8_000,
+                "{before}: {drawn}"
+            );
+        }
+        // A label over lines that are cut.
+        let text = format!("{0}\n{0}\n", "z".repeat(70_000));
+        let file = sources.add("over.fence", text.as_str());
+        let error = Diagnostic::new("syntax::bad-token", "all", Span::new(file, 10, text.len()), "of this");
+        assert!(input_error(&sources, &error, Style::PLAIN).contains("of this"));
     }
 
     #[test]

@@ -28,6 +28,9 @@ struct Report<'a> {
     properties: Vec<PropertyVerdict>,
     findings: Vec<FindingReport>,
     more_findings: bool,
+    /// Properties that the model says nothing about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unstated: Vec<&'static str>,
     condition: Option<ConditionReport>,
     bounds: Bounds,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,6 +135,8 @@ struct Stats {
     variables: usize,
     clauses: usize,
     conflicts: u64,
+    /// Of the budget.
+    steps: u64,
     milliseconds: Milliseconds,
 }
 
@@ -162,6 +167,7 @@ pub fn report(case: &Case<'_>) -> String {
             .collect(),
         findings: findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect(),
         more_findings: outcome.more_findings,
+        unstated: outcome.unstated.iter().map(|property| property.name()).collect(),
         condition: outcome.condition.as_ref().map(|result| ConditionReport {
             quantifier: result.quantifier.name(),
             holds: result.holds,
@@ -279,6 +285,9 @@ fn position(sources: &SourceMap, span: Span) -> Position {
 fn vacuity_report(sources: &SourceMap, vacuity: &Vacuity) -> VacuityReport {
     match vacuity {
         Vacuity::NothingCompletes => VacuityReport { code: "vacuity::nothing-completes", at: None },
+        Vacuity::FilteredOut(span) => {
+            VacuityReport { code: "vacuity::filtered-out", at: Some(position(sources, *span)) }
+        }
         Vacuity::Unreachable(span) => {
             VacuityReport { code: "vacuity::unreachable", at: Some(position(sources, *span)) }
         }
@@ -289,6 +298,7 @@ fn limit_report(limit: &Limit) -> LimitReport {
     let (message, help) = stopped(limit);
     let name = match limit {
         Limit::Deadline => "timeout",
+        Limit::Budget { .. } => "budget",
         Limit::Unroll { what: "events", .. } => "max-events",
         Limit::Unroll { what, .. } => what,
         Limit::Clauses { .. } => "max-clauses",
@@ -309,6 +319,7 @@ fn stats(case: &Case<'_>) -> Stats {
         variables: statistics.variables,
         clauses: statistics.clauses,
         conflicts: statistics.conflicts,
+        steps: statistics.steps,
         milliseconds: Milliseconds {
             unroll: of("unroll"),
             bound: of("bound"),
@@ -331,8 +342,9 @@ struct ErrorReport<'a> {
     code: &'a str,
     message: &'a str,
     file: String,
-    line: usize,
-    column: usize,
+    /// `null` where the error is not about a place in a text.
+    line: Option<usize>,
+    column: Option<usize>,
     rule: &'a [&'static str],
     help: Option<&'a str>,
 }
@@ -343,11 +355,19 @@ pub fn rejected(sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> Strin
         .iter()
         .map(|error| {
             let Position { file, line, column } = position(sources, error.span());
+            let (line, column) = (Some(line), Some(column));
             let (rule, help) = (error.rules.as_slice(), error.help.as_deref());
             ErrorReport { code: error.code, message: &error.message, file, line, column, rule, help }
         })
         .collect();
     line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors })
+}
+
+/// The line of a path that was rejected for what it is, or for the options.
+pub fn refused(file: &str, code: &'static str, message: &str) -> String {
+    let error =
+        ErrorReport { code, message, file: file.to_owned(), line: None, column: None, rule: &[], help: None };
+    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors: vec![error] })
 }
 
 #[derive(Serialize)]

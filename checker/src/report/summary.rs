@@ -92,7 +92,16 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
             reading.rule, reading.what, reading.variant
         )
     });
-    assumptions.chain(about_proxies(case)).collect()
+    let unstated = Some(&case.outcome.unstated).filter(|unstated| !unstated.is_empty()).map(|unstated| {
+        let names: Vec<&str> = unstated.iter().map(|property| property.name()).collect();
+        format!(
+            "model `{}` says nothing about {}, so nothing is claimed of {}; a model says it with flags",
+            case.model,
+            names.join(" and "),
+            if names.len() == 1 { "it" } else { "them" }
+        )
+    });
+    assumptions.chain(unstated).chain(about_proxies(case)).collect()
 }
 
 /// … about proxies.
@@ -214,6 +223,13 @@ fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> (String, &'
             ),
             "vacuity::nothing-completes",
         ),
+        Vacuity::FilteredOut(span) => (
+            format!(
+                "no execution{within} that completes passes the `filter` at {}, so the condition is about nothing",
+                place(sources, *span)
+            ),
+            "vacuity::filtered-out",
+        ),
         Vacuity::Unreachable(span) => (
             format!(
                 "no execution{within} reaches the `reachable` at {} with its condition true",
@@ -230,6 +246,10 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
         Limit::Deadline => {
             ("the time is up".to_owned(), "raise --timeout, lower --unroll, or choose a smaller launch")
         }
+        Limit::Budget { limit } => (
+            format!("the budget of {} million steps is used up", limit / 1_000_000),
+            "raise --budget, lower --unroll, or choose a smaller launch",
+        ),
         Limit::Unroll { what: "events", limit } => (
             format!("the launch has more than {limit} events"),
             "raise --max-events, lower --unroll, or choose a smaller launch",
@@ -260,13 +280,14 @@ fn place(sources: &SourceMap, span: Span) -> String {
 pub fn statistics(case: &Case<'_>) -> String {
     let statistics = &case.outcome.statistics;
     let mut text = format!("{}:\n", head(case));
-    let counts: [(&str, u64); 6] = [
+    let counts: [(&str, u64); 7] = [
         ("events", statistics.events as u64),
         ("open goals", statistics.open_goals as u64),
         ("variables", statistics.variables as u64),
         ("clauses", statistics.clauses as u64),
         ("proof clauses", statistics.conflicts),
         ("solver calls", statistics.solver_calls),
+        ("steps", statistics.steps),
     ];
     for (name, count) in counts {
         text += &format!("  {name:<14}{count:>12}\n");

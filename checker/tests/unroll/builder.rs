@@ -103,6 +103,7 @@ impl Builder {
             Ok(_) => "none",
             Err(UnrollError::Unsupported(diagnostic)) => diagnostic.code,
             Err(UnrollError::TooLarge { limit, .. }) => limit,
+            Err(UnrollError::Stopped(_)) => "allowance",
         }
     }
 }

@@ -57,9 +57,9 @@ fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Res
     if let Some(text) = &options.target
         && !target.set(text)
     {
-        let message = format!("`{text}` is not an architecture");
+        let message = format!("there is no architecture `{text}`");
         return Err(Diagnostic::new("syntax::target", message, start, "for this file")
-            .with_help("for example `sm_90`, or `spa_50`"));
+            .with_help("for example `sm_90` or `sm_100a`, or `spa_50`"));
     }
     if target.sm < 70 && !target.spa {
         let message = format!("PTX has a memory model from sm_70 on; the target is sm_{}", target.sm);

@@ -28,7 +28,13 @@ pub fn parse(text: &str, file: FileId) -> (File, Vec<Diagnostic>) {
         );
         return (empty, vec![error]);
     }
-    let Tokens { tokens, comments } = tokenize(text, file);
+    let Tokens { tokens, comments, unclosed } = tokenize(text, file);
+    if let Some(start) = unclosed {
+        let span = Span::new(file, start, start + 2);
+        let message = "this comment is not closed";
+        let error = Diagnostic::new("syntax::unterminated-comment", message, span, "opened here");
+        return (empty, vec![error.with_help("close it with `*/`")]);
+    }
     if let Some(error) = check_nesting(&tokens, file) {
         return (empty, vec![error]);
     }

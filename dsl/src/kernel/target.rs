@@ -9,6 +9,14 @@ use crate::span::Span;
 /// The machine that is programmed below PTX.
 pub const SPA: &str = "spa_50";
 
+/// Numbers of the architectures that there are.
+const ARCHITECTURES: &[u16] = &[
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110,
+    120, 121,
+];
+/// The last minor version of each major version of the PTX ISA, from 1 on.
+const LAST_VERSIONS: &[u16] = &[5, 3, 2, 3, 1, 5, 8, 8, 4];
+
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
@@ -57,7 +65,7 @@ impl Target {
             if understood {
                 return Ok(Some(target));
             }
-            let message = "this target line is not understood";
+            let message = "this target line is not understood, or names a version that there is not";
             return Err(Diagnostic::new("syntax::target", message, comment.place.0, "target line")
                 .with_help("write it like `//! target sm_90 ptx 8.0`, or `//! target spa_50`"));
         }
@@ -68,27 +76,31 @@ impl Target {
         self.spa = text == SPA;
         self.spa || self.set_sm(text)
     }
-    /// Sets the architecture from `sm_90` (a trailing `a` or `f` is ignored); `false` if it is not one.
+    /// Sets the architecture from `sm_90` (a final `a` or `f` is ignored); `false` if there is none like that.
     pub fn set_sm(&mut self, text: &str) -> bool {
-        let digits = text.strip_prefix("sm_").map(|rest| rest.trim_end_matches(['a', 'f']));
+        let digits = text.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
         match digits.and_then(|digits| digits.parse().ok()) {
-            Some(sm) => {
+            Some(sm) if ARCHITECTURES.contains(&sm) => {
                 self.sm = sm;
                 true
             }
-            None => false,
+            _ => false,
         }
     }
     fn set_ptx(&mut self, text: &str) -> bool {
         let version = text
             .split_once('.')
             .and_then(|(major, minor)| Some((major.parse::<u16>().ok()?, minor.parse::<u16>().ok()?)));
+        let exists = |(major, minor): (u16, u16)| {
+            let last = usize::from(major).checked_sub(1).and_then(|index| LAST_VERSIONS.get(index));
+            last.is_some_and(|&last| minor <= last)
+        };
         match version {
-            Some(ptx) => {
+            Some(ptx) if exists(ptx) => {
                 self.ptx = ptx;
                 true
             }
-            None => false,
+            _ => false,
         }
     }
     /// The error if this target is older than `ptx` and `sm`, which `feature` needs.

@@ -16,6 +16,8 @@ pub struct Tokens<'t> {
     pub tokens: Vec<Spanned<'t>>,
     /// In order of the text.
     pub comments: Vec<Comment>,
+    /// Where a `/*` begins that nothing closes; what follows is in neither list.
+    pub unclosed: Option<usize>,
 }
 
 /// Splits `text` into tokens and comments.
@@ -23,6 +25,7 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
     let mut tokens: Vec<Spanned<'_>> = Vec::new();
     let mut comments: Vec<Comment> = Vec::new();
     let mut end_of_last = 0;
+    let mut unclosed = None;
     for (result, range) in Token::lexer(text).spanned() {
         let token = result.unwrap_or(Token::Bad);
         let gap = &text[end_of_last..range.start];
@@ -45,6 +48,11 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
                 Some((_, Token::Bad, end)) if *end == range.start => *end = range.end,
                 _ => tokens.push((range.start, token, range.end)),
             },
+            // No expression has the two side by side, so this can only be meant as a comment.
+            Token::Star if matches!(tokens.last(), Some((_, Token::Slash, end)) if *end == range.start) => {
+                unclosed = tokens.pop().map(|(start, ..)| start);
+                break;
+            }
             Token::BracketOpen | Token::Semicolon => {
                 // A fence without its scope is an instruction too, so that it gets the error it deserves.
                 let bare: &[&str] = if token == Token::BracketOpen {
@@ -72,7 +80,7 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
             _ => tokens.push((range.start, token, range.end)),
         }
     }
-    Tokens { tokens, comments }
+    Tokens { tokens, comments, unclosed }
 }
 
 /// A token of the kernel language.

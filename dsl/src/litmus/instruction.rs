@@ -320,7 +320,11 @@ impl Resolver {
 
     fn target(&mut self, operand: &Operand) -> Option<RegisterId> {
         match &operand.kind {
-            OperandKind::Name(name) if is_register(name) => Some(self.register(name)),
+            OperandKind::Name(name) if is_register(name) => {
+                let register = self.register(name);
+                self.written.insert(register);
+                Some(register)
+            }
             OperandKind::Name(_) | OperandKind::Number(_) => {
                 let message = "a result goes into a register, `r` and a number";
                 self.error("resolve::litmus-operands", message, operand.span, "not a register");

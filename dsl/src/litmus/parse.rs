@@ -29,13 +29,25 @@ pub fn parse(text: &str, file: FileId) -> Result<File, Diagnostic> {
     let word = title.split_whitespace().next().unwrap_or("litmus");
     let start = 3 + title.find(word).unwrap_or(0);
     let name = Name { text: word.to_owned(), span: at(start, (start + word.len()).min(brace)) };
-    let mut parser = Parser {
-        tokens: tokenize(text, brace, file),
-        next: 0,
-        end: Span::new(file, text.len(), text.len()),
-        depth: 0,
-    };
+    let tokens = tokenize(text, brace, file);
+    if let Some(opened) = unclosed_comment(text, &tokens) {
+        let message = "this comment is not closed";
+        return Err(Diagnostic::new("syntax::unterminated-comment", message, opened, "opened here")
+            .with_help("close it with `*)`"));
+    }
+    let mut parser = Parser { tokens, next: 0, end: Span::new(file, text.len(), text.len()), depth: 0 };
     parser.file(name)
+}
+
+/// A `(*` that was not read as a comment; nothing else in the format looks like one.
+fn unclosed_comment(text: &str, tokens: &[Spanned<'_>]) -> Option<Span> {
+    tokens.windows(2).find_map(|pair| {
+        let ((bracket, open), (_, star)) = (pair[0], pair[1]);
+        let is_opened = bracket == Token::ParenthesisOpen
+            && open.end == star.start
+            && text.as_bytes().get(star.start as usize) == Some(&b'*');
+        is_opened.then(|| Span { end: star.start + 1, ..open })
+    })
 }
 
 struct Parser<'t> {

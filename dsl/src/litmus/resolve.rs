@@ -11,7 +11,7 @@ use crate::kernel::program::{
 };
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of registers and locations.
 pub const WIDTH: u8 = 64;
@@ -90,6 +90,8 @@ pub struct Resolver {
     locations: BTreeMap<String, ObjectId>,
     /// By thread and name.
     register_ids: BTreeMap<(u32, String), RegisterId>,
+    /// What instructions give a value.
+    pub written: BTreeSet<RegisterId>,
     /// Values that registers start with, where it is not 0.
     starts: BTreeMap<RegisterId, u64>,
     /// Names of barrier instances.
@@ -328,6 +330,12 @@ impl Resolver {
                 self.error("resolve::litmus-name", message, span, format!("write it as `P0:{name}`"));
                 ExpressionKind::Constant(0)
             }
+            AtomKind::Location(name) if !self.locations.contains_key(name) => {
+                let message =
+                    format!("there is no location `{name}`: nothing declares it, and nothing uses it");
+                self.error("resolve::litmus-name", message, span, "always 0");
+                ExpressionKind::Constant(0)
+            }
             AtomKind::Location(name) => {
                 let base = AddressBase::Object(self.location(&Name { text: name.clone(), span }));
                 ExpressionKind::FinalValue(Box::new(Address {
@@ -340,6 +348,13 @@ impl Resolver {
             }
             AtomKind::Register(thread, name) => {
                 match self.thread_register(*thread, &Name { text: name.clone(), span }, n_threads) {
+                    Some(register)
+                        if !self.written.contains(&register) && !self.starts.contains_key(&register) =>
+                    {
+                        let message = format!("nothing gives `P{thread}:{name}` a value");
+                        self.error("resolve::litmus-name", message, span, "always 0");
+                        ExpressionKind::Constant(0)
+                    }
                     Some(register) => ExpressionKind::FinalRegister(*thread, register),
                     None => ExpressionKind::Constant(0),
                 }

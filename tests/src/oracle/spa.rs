@@ -244,7 +244,7 @@ fn ask(
         Vacuity::Unreachable(span) => {
             text[span.start as usize..].lines().next().unwrap_or_default().to_owned()
         }
-        Vacuity::NothingCompletes => "some outcome".to_owned(),
+        Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => "some outcome".to_owned(),
     });
     Ok((unreachable.collect(), verdict(&outcome, Property::Assert) == Verdict::Violated))
 }

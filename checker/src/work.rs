@@ -1,0 +1,83 @@
+//! How much a run does and may do, in steps that are the same on every machine.
+//!
+//! Time is no measure for that: on a busy machine it would turn a proof into *inconclusive*, and another machine would
+//! give other reports. So what takes the time is counted where it happens: statements executed, terms and clauses built,
+//! words of relations combined, clauses the solver visits. A step takes some nanoseconds.
+//!
+//! The count belongs to the thread. A check runs on one thread from its start to its end, so it counts nothing else,
+//! and the operators of relations need not be handed a counter.
+
+use std::cell::Cell;
+
+thread_local! {
+    static DONE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts steps of this thread.
+pub fn count(steps: usize) {
+    DONE.set(DONE.get().wrapping_add(steps as u64));
+}
+
+/// Steps of this thread so far.
+pub fn done() -> u64 {
+    DONE.get()
+}
+
+/// Up to where a run may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    start: u64,
+    steps: u64,
+    clock: fn() -> u64,
+    deadline_us: u64,
+}
+
+/// What has been used up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UsedUp {
+    /// The steps.
+    Steps,
+    /// The time.
+    Time,
+}
+
+impl Allowance {
+    /// `steps` from now on, until `clock` passes `deadline_us`.
+    pub fn new(steps: u64, clock: fn() -> u64, deadline_us: u64) -> Self {
+        Self { start: done(), steps, clock, deadline_us }
+    }
+    /// No end.
+    pub fn unlimited() -> Self {
+        Self::new(u64::MAX, || 0, u64::MAX)
+    }
+    /// Steps done since it was given.
+    pub fn used(&self) -> u64 {
+        done().wrapping_sub(self.start)
+    }
+    /// Steps left.
+    pub fn left(&self) -> u64 {
+        self.steps.saturating_sub(self.used())
+    }
+    /// What is used up, if something is. The steps are asked about first: they are the same in every run.
+    pub fn used_up(&self) -> Option<UsedUp> {
+        if self.used() >= self.steps {
+            return Some(UsedUp::Steps);
+        }
+        (self.deadline_us != u64::MAX && (self.clock)() > self.deadline_us).then_some(UsedUp::Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allowance, UsedUp, count};
+
+    #[test]
+    fn steps_and_time_end_separately() {
+        let allowance = Allowance::new(10, || 5, 5);
+        assert_eq!((allowance.left(), allowance.used_up()), (10, None));
+        assert_eq!(Allowance::new(10, || 6, 5).used_up(), Some(UsedUp::Time));
+        count(10);
+        assert_eq!((allowance.left(), allowance.used_up()), (0, Some(UsedUp::Steps)));
+        assert_eq!(Allowance::unlimited().used_up(), None);
+    }
+}
