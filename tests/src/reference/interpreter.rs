@@ -417,6 +417,8 @@ impl Interpreter<'_> {
                     for event in &mut self.events[start..] {
                         event.unblocks = success && event.is_read();
                         event.is_repeated = choice == 2;
+                        // A wait counts as passed: what its own try read decides about none of its writes.
+                        event.decided.retain(|&read| read < start);
                     }
                 }
                 if choice % 2 == 1 { Ok(()) } else { Err(Stop::Blocked(End::AtAwait { tried: choice == 2 })) }
