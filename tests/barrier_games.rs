@@ -233,7 +233,10 @@ fn ctas(seed: u64) -> Vec<Vec<Step>> {
 }
 
 fn text(programs: &[Vec<Step>], dimension: &str, coordinate: &str) -> String {
-    let mut text = format!("kernel k {{\n    launch {{ {dimension}: {} }}\n", programs.len());
+    let n = programs.len();
+    let launch =
+        if dimension == "ctas" { format!("ctas: {n}, cluster: {n}") } else { format!("{dimension}: {n}") };
+    let mut text = format!("kernel k {{\n    launch {{ {launch} }}\n");
     for flag in 0..N_FLAGS {
         let _ = writeln!(text, "    global f{flag}: u32 = 0;");
     }

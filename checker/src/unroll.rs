@@ -18,6 +18,7 @@ mod expression;
 mod hang;
 mod host;
 mod lifetime;
+mod live;
 mod loops;
 mod mbarrier;
 mod multimem;
@@ -47,7 +48,7 @@ use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
 use mbarrier::MbarrierLog;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far to unroll.
@@ -241,6 +242,8 @@ struct Unroller<'a> {
     host: HostLog,
     location_of: BTreeMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
+    /// Assignments that nothing depends on.
+    idle: FxHashSet<usize>,
     sites: IndexMap<Site, ()>,
     barriers: BarrierLog,
     aligned: AlignedLog,
@@ -297,6 +300,7 @@ impl<'a> Unroller<'a> {
             host,
             location_of: BTreeMap::new(),
             site_of: FxHashMap::default(),
+            idle: live::idle_assignments(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierLog::default(),
             aligned: AlignedLog::new(aligned),

@@ -282,6 +282,25 @@ fn bounds_and_parameters() {
 
 /// On the test's clock every time is 0.
 #[test]
+fn an_open_loop_says_what_makes_it_more_than_a_wait() {
+    let of = |body: &str| {
+        let text = format!("kernel k {{ launch {{ warps: 2 }} global f: u32; global n: u32 = 0; {body} }}");
+        reports(&text).flat()
+    };
+    let carried = of("var i: u32 = 0; loop { if ld.relaxed.cta [f] == i { break; } i += 1; }");
+    assert!(
+        carried.contains("can run more than 4 times: `i` goes from one round into the next"),
+        "{carried}"
+    );
+    let written = of("loop { red.relaxed.cta.add.u32 [n], 1; if ld.relaxed.cta [f] == 1 { break; } }");
+    assert!(written.contains("a round that does not leave can write at k.fence:1"), "{written}");
+    let met = of("loop { bar.sync 0; if ld.relaxed.cta [f] == 1 { break; } }");
+    assert!(met.contains("each round executes what is at k.fence:1"), "{met}");
+    let waits = of("loop { if ld.relaxed.cta [f] == 1 { break; } }");
+    assert!(!waits.contains("can run more than"), "{waits}");
+}
+
+#[test]
 fn json_lines() {
     insta::assert_snapshot!(reports(&message("st.release.cta [flag], 1;", ACQUIRE)).json);
 }

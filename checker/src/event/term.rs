@@ -322,6 +322,15 @@ impl TermPool {
         if a_max < b_min || b_max < a_min {
             return Self::FALSE;
         }
+        // No value is itself and something more.
+        for (sum, other) in [(a, b), (b, a)] {
+            if let TermKind::Add(x, k) = *self.kind(sum)
+                && x == other
+                && self.constant_value(k).is_some_and(|k| k != 0)
+            {
+                return Self::FALSE;
+            }
+        }
         if let Some(value) = self.constant_value(b) {
             if self.constant_value(a).is_some() {
                 return Self::FALSE;

@@ -1,8 +1,8 @@
 //! What depends on which read: dependencies through which a value really flows, and stores that a branch decides.
 //!
 //! A dependency that is counted although it is none excludes executions and can make a proof untrue, so whatever is in
-//! doubt here is no dependency: conditions too large to look through, and what only a wait, the bound of a loop or an
-//! `assume` lets happen.
+//! doubt here is no dependency: conditions too large to look through, several comparisons of one value, and what only a
+//! wait, the bound of a loop or an `assume` lets happen.
 
 use crate::bits::BitMatrix;
 use crate::event::support::Supports;
@@ -196,8 +196,18 @@ impl Given {
         if rests.iter().flatten().all(|&term| collect_atoms(terms, term, &mut atoms)) {
             let given = self.constraints.iter().filter(|(_, own)| own.is_subset(&atoms));
             let given: Vec<TermRef> = given.map(|&(term, _)| term).collect();
+            // Comparisons of one value are not free of each other: what the table takes for a case may be none.
+            let mut n_atoms: BTreeMap<EventId, usize> = BTreeMap::new();
+            for &atom in &atoms {
+                for &read in supports.reads(terms, atom) {
+                    *n_atoms.entry(read).or_default() += 1;
+                }
+            }
             for atom in Table::new(terms, &atoms).decisive(&rests, &given) {
-                deciding.extend(supports.reads(terms, atom));
+                let reads = supports.reads(terms, atom);
+                if reads.iter().all(|read| n_atoms[read] == 1) {
+                    deciding.extend(reads);
+                }
             }
         }
         deciding

@@ -1,9 +1,11 @@
 //! Which events may happen in one execution, and which always do together: by unit propagation over their guards.
 
 use crate::bits::{BitMatrix, EventSet};
-use crate::event::{EventGraph, TermKind, TermPool, TermRef};
+use crate::event::{EventGraph, EventId, TermKind, TermPool, TermRef};
+use fencepost_dsl::index::Id;
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Which events exclude or imply one another, by unit propagation over guards and constraints.
 pub(super) struct Togetherness {
@@ -14,36 +16,63 @@ pub(super) struct Togetherness {
 }
 
 impl Togetherness {
+    /// Compares guards by sets of them: for each fact, the guards that it follows from.
     pub(super) fn new(graph: &EventGraph) -> Self {
         let n = graph.events.len();
         let propagation = Propagation::new(graph);
-        let mut guards: BTreeMap<TermRef, EventSet> = BTreeMap::new();
-        for (id, event) in graph.events.iter_enumerated() {
-            guards.entry(event.guard).or_insert_with(|| EventSet::empty(n)).insert(id);
+        let guards: IndexSet<TermRef> = graph.events.iter().map(|event| event.guard).collect();
+        let guard_of: Vec<usize> =
+            graph.events.iter().filter_map(|event| guards.get_index_of(&event.guard)).collect();
+        let closures: Vec<Option<BTreeSet<TermRef>>> =
+            guards.iter().map(|&guard| propagation.closure(&graph.terms, guard)).collect();
+        let numbers = |range: std::ops::Range<usize>| range.map(EventId::from_index);
+        let mut known_by: FxHashMap<TermRef, EventSet> = FxHashMap::default();
+        for (guard, facts) in numbers(0..guards.len()).zip(&closures) {
+            for &fact in facts.iter().flatten() {
+                known_by.entry(fact).or_insert_with(|| EventSet::empty(guards.len())).insert(guard);
+            }
+            crate::work::count(facts.as_ref().map_or(0, BTreeSet::len));
         }
-        let facts: BTreeMap<TermRef, Option<BTreeSet<TermRef>>> =
-            guards.keys().map(|&guard| (guard, propagation.closure(&graph.terms, guard))).collect();
+        let nobody = EventSet::empty(guards.len());
+        // Per guard, what it implies.
+        let mut implied: Vec<EventSet> = vec![nobody.clone(); guards.len()];
+        for (index, &guard) in guards.iter().enumerate() {
+            if closures[index].is_none() {
+                continue;
+            }
+            let conjuncts = graph.terms.conjuncts(guard).iter();
+            let of = |fact| known_by.get(fact).unwrap_or(&nobody);
+            let implying = conjuncts.map(of).fold(None, |all: Option<EventSet>, of_fact| {
+                Some(all.map_or_else(|| of_fact.clone(), |all| all.intersection(of_fact)))
+            });
+            let implying = implying.unwrap_or_else(|| EventSet::full(guards.len()));
+            crate::work::count(guards.len() / 8);
+            implying.iter().for_each(|by| implied[by.index()].insert(EventId::from_index(index)));
+        }
+        let never = EventSet::from_iter(
+            guards.len(),
+            numbers(0..guards.len()).filter(|guard| closures[guard.index()].is_none()),
+        );
         let (mut coexist, mut implies) = (BitMatrix::empty(n), BitMatrix::empty(n));
-        for (guard, events) in &guards {
-            let Some(known) = &facts[guard] else { continue };
-            let (mut together, mut implied) = (EventSet::empty(n), EventSet::empty(n));
-            for (other, others) in &guards {
-                let Some(other_known) = &facts[other] else { continue };
-                let clash = |a: &BTreeSet<TermRef>, b: &BTreeSet<TermRef>| {
-                    a.iter().any(|&fact| match *graph.terms.kind(fact) {
-                        TermKind::Not(inner) => b.contains(&inner),
-                        _ => false,
-                    })
+        for (index, facts) in closures.iter().enumerate() {
+            let Some(facts) = facts else { continue };
+            let mut excluded = never.clone();
+            for fact in facts {
+                let opposite = match *graph.terms.kind(*fact) {
+                    TermKind::Not(inner) => Some(inner),
+                    _ => propagation.negations.get(fact).copied(),
                 };
-                if !clash(known, other_known) && !clash(other_known, known) {
-                    together.extend(others);
-                }
-                if graph.terms.conjuncts(*other).iter().all(|conjunct| known.contains(conjunct)) {
-                    implied.extend(others);
+                if let Some(others) = opposite.and_then(|opposite| known_by.get(&opposite)) {
+                    excluded.extend(others);
                 }
             }
-            coexist.fill(events, &together);
-            implies.fill(events, &implied);
+            crate::work::count(n / 4 + facts.len() * (1 + guards.len() / 64));
+            let events_of = |of: &dyn Fn(EventId) -> bool| {
+                EventSet::from_fn(n, |event| of(EventId::from_index(guard_of[event.index()])))
+            };
+            let own = events_of(&|guard| guard.index() == index);
+            coexist.fill(&own, &events_of(&|guard| !excluded.contains(guard)));
+            implies.fill(&own, &events_of(&|guard| implied[index].contains(guard)));
         }
         Self { coexist, implies }
     }

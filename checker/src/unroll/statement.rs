@@ -3,6 +3,7 @@
 use super::barrier::ElectionResult;
 use super::env::Env;
 use super::expression::Frame;
+use super::live::place_of;
 use super::loops::Shape;
 use super::wait::has_effect;
 use super::{State, UnrollError, Unroller};
@@ -42,6 +43,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let span = statement.span;
         match &statement.kind {
+            StatementKind::Assign { .. } if self.idle.contains(&place_of(statement)) => Ok(()),
             StatementKind::Assign { register, value } => {
                 let value = self.evaluate(&state.env, frame, value)?;
                 let value = self.graph.terms.resize(value, frame.width(*register));

@@ -141,7 +141,7 @@ impl Unroller<'_> {
             let is_wait = tried.is_some();
             let (env, changed) = tried.map_or((head.env, Vec::new()), |tried| (tried.env, tried.changed));
             let going = State { live: self.graph.terms.and(head.live, goes), env };
-            let n_effects = self.effects.len();
+            let (first_of_round, n_effects) = (self.graph.events.next_id(), self.effects.len());
             let (mut round, missing) = self.deciding_round(way, going, frame, shape, first, &changed)?;
             if let Some(register) = missing {
                 return Ok(Waited::No(carries(frame, register)));
@@ -149,7 +149,7 @@ impl Unroller<'_> {
             round.again.env.restrict_to(&entry);
             left.append(&mut round.leaves);
             let again = round.again.live;
-            let (mut silent, culprit) = self.silence(first, n_effects, again);
+            let (mut silent, culprit) = self.silence(first_of_round, n_effects, again);
             if is_wait {
                 // A round without effect is a try, and is not made as another.
                 let both = self.graph.terms.and(again, silent);
@@ -301,7 +301,7 @@ impl Unroller<'_> {
         }
         for id in (first.0..self.graph.events.next_id().0).map(EventId) {
             let event = &mut self.graph.events[id];
-            if event.role == Role::Await && !awaited.contains(&id) {
+            if event.role == Role::Await && is_read(&&*event) && !awaited.contains(&id) {
                 event.role = Role::Plain;
             }
         }

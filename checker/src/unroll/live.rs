@@ -1,0 +1,196 @@
+//! Which assignments matter: those of registers that something but their own computation reads.
+//!
+//! A loop that counts its rounds, and never looks at the count, is a wait like any other, so what nobody reads is not
+//! computed.
+//!
+//! Sound: an assignment has no effect but on its register, and no value that a condition, address, stored value or other
+//! operand is made of comes from a register left out.
+
+use fencepost_dsl::kernel::program::{
+    Address, BarrierKind, Expression, ExpressionKind, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
+    MultimemOp, Program, ProxyFenceKind, RegisterId, SpaOp, Statement, StatementKind,
+};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// The assignments that nothing depends on, by their place in memory.
+pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
+    let mut idle = FxHashSet::default();
+    for kernel in program.parts.iter().chain([entry]) {
+        let mut uses = Uses::default();
+        if let Some(goal) = &kernel.condition {
+            uses.expression(&goal.condition);
+            goal.filter.iter().for_each(|filter| uses.expression(filter));
+        }
+        kernel.finals.iter().for_each(|goal| uses.expression(&goal.condition));
+        uses.find_idle(&kernel.body, &mut idle);
+    }
+    for function in program.functions.iter() {
+        let mut uses = Uses::default();
+        function.result.iter().for_each(|result| uses.expression(result));
+        uses.find_idle(&function.body, &mut idle);
+    }
+    idle
+}
+
+/// What reads which registers of a body.
+#[derive(Default)]
+struct Uses<'p> {
+    read: BTreeSet<RegisterId>,
+    assigned: Vec<(&'p Statement, RegisterId, &'p Expression)>,
+    /// An instruction whose operands are not looked at may read any register.
+    reads_anything: bool,
+}
+
+impl<'p> Uses<'p> {
+    fn find_idle(mut self, body: &'p [Statement], idle: &mut FxHashSet<usize>) {
+        self.statements(body);
+        if self.reads_anything {
+            return;
+        }
+        let mut pending = std::mem::take(&mut self.assigned);
+        loop {
+            let (live, rest): (Vec<_>, Vec<_>) =
+                pending.into_iter().partition(|(_, register, _)| self.read.contains(register));
+            pending = rest;
+            if live.is_empty() {
+                break;
+            }
+            live.into_iter().for_each(|(_, _, value)| self.expression(value));
+        }
+        idle.extend(pending.iter().map(|&(statement, ..)| place_of(statement)));
+    }
+
+    fn statements(&mut self, statements: &'p [Statement]) {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Assign { register, value } => {
+                    self.assigned.push((statement, *register, value));
+                }
+                StatementKind::Instruction(instruction) => self.instruction(&instruction.kind),
+                StatementKind::If { condition, then, otherwise } => {
+                    self.expression(condition);
+                    self.statements(then);
+                    self.statements(otherwise);
+                }
+                StatementKind::For { start, end, body, .. } => {
+                    self.expression(start);
+                    self.expression(end);
+                    self.statements(body);
+                }
+                StatementKind::While { prelude, condition, body, .. } => {
+                    self.expression(condition);
+                    self.statements(prelude);
+                    self.statements(body);
+                }
+                StatementKind::Await { prelude, condition, .. } => {
+                    self.expression(condition);
+                    self.statements(prelude);
+                }
+                StatementKind::Call { values, references, .. } => {
+                    values.iter().for_each(|value| self.expression(value));
+                    references.iter().for_each(|address| self.address(address));
+                }
+                StatementKind::Assert(condition)
+                | StatementKind::Assume(condition)
+                | StatementKind::Reachable(condition) => self.expression(condition),
+                StatementKind::Host(_) => self.reads_anything = true,
+                StatementKind::Break | StatementKind::Exit => {}
+            }
+        }
+    }
+
+    fn instruction(&mut self, kind: &InstructionKind) {
+        match kind {
+            InstructionKind::Load { address, .. }
+            | InstructionKind::GetCtaRank { address, .. }
+            | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
+            | InstructionKind::Spa(SpaOp::InvalidateLine(address))
+            | InstructionKind::Multimem(MultimemOp::LoadReduce { address, .. })
+            | InstructionKind::Mbarrier(MbarrierOp::Inval { address }) => self.address(address),
+            InstructionKind::Store { values, address, .. } => {
+                values.iter().for_each(|value| self.expression(value));
+                self.address(address);
+            }
+            InstructionKind::Atomic { operands, address, .. } => {
+                operands.iter().for_each(|operand| self.expression(operand));
+                self.address(address);
+            }
+            InstructionKind::Reduction { operand: value, address, .. }
+            | InstructionKind::Multimem(
+                MultimemOp::Store { value, address, .. }
+                | MultimemOp::Reduction { operand: value, address, .. },
+            )
+            | InstructionKind::Mbarrier(
+                MbarrierOp::Init { address, count: value }
+                | MbarrierOp::ExpectTx { address, tx: value, .. }
+                | MbarrierOp::CompleteTx { address, tx: value, .. },
+            ) => {
+                self.expression(value);
+                self.address(address);
+            }
+            InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
+                self.expression(&arrive.count);
+                arrive.expect_tx.iter().for_each(|bytes| self.expression(bytes));
+                self.address(&arrive.address);
+            }
+            InstructionKind::Mbarrier(MbarrierOp::Wait(wait)) => {
+                let (MbarrierPhase::State(phase) | MbarrierPhase::Parity(phase)) = &wait.phase;
+                self.expression(phase);
+                self.address(&wait.address);
+            }
+            InstructionKind::Mbarrier(MbarrierOp::PendingCount { state: value, .. })
+            | InstructionKind::WarpSync { mask: value }
+            | InstructionKind::ElectSync { mask: value, .. } => self.expression(value),
+            InstructionKind::Fence { .. }
+            | InstructionKind::MbarrierInitFence
+            | InstructionKind::AliasFence
+            | InstructionKind::ProxyFence(_)
+            | InstructionKind::ClusterArrive { .. }
+            | InstructionKind::ClusterWait { .. }
+            | InstructionKind::GridDependency(_)
+            | InstructionKind::SetMaxRegisters { .. }
+            | InstructionKind::Spa(_) => {}
+            InstructionKind::TensormapCopyFence { destination, source, .. } => {
+                self.address(destination);
+                self.address(source);
+            }
+            InstructionKind::Barrier { kind, id, count, .. } => {
+                self.expression(id);
+                count.iter().for_each(|count| self.expression(count));
+                if let BarrierKind::Reduce { predicate, .. } = kind {
+                    self.expression(predicate);
+                }
+            }
+            InstructionKind::Async(_) => self.reads_anything = true,
+        }
+    }
+
+    fn address(&mut self, address: &Address) {
+        let parts = address.indices.iter().chain(address.rank.as_deref()).chain(address.device.as_deref());
+        parts.for_each(|part| self.expression(part));
+    }
+
+    fn expression(&mut self, expression: &Expression) {
+        match &expression.kind {
+            ExpressionKind::Register(register) | ExpressionKind::FinalRegister(_, register) => {
+                self.read.insert(*register);
+            }
+            ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => self.expression(operand),
+            ExpressionKind::Binary(_, left, right) => {
+                self.expression(left);
+                self.expression(right);
+            }
+            ExpressionKind::Select(condition, then, otherwise) => {
+                [condition, then, otherwise].into_iter().for_each(|part| self.expression(part));
+            }
+            ExpressionKind::FinalValue(address) => self.address(address),
+            ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => {}
+        }
+    }
+}
+
+/// What tells a statement of a program from all others.
+pub fn place_of(statement: &Statement) -> usize {
+    std::ptr::from_ref(statement).addr()
+}
