@@ -437,6 +437,7 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::memory-as-value", "memory is read by an instruction, not by its name"),
     ("resolve::condition-width", "a condition has 1 bit"),
     ("resolve::width-mismatch", "operands have different widths"),
+    ("resolve::no-sign", "values have no sign, and this is only right for numbers with one"),
     ("resolve::literal-too-large", "a number does not fit its width"),
     ("resolve::dimension-count", "wrong number of indices"),
     ("resolve::argument-count", "wrong number of arguments"),

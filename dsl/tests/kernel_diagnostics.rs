@@ -99,6 +99,75 @@ fn names_and_types() {
 }
 
 #[test]
+fn values_have_no_sign() {
+    for (body, part) in [
+        ("assert tid > -1;", "`-1` is 4294967295 for `>`"),
+        (
+            "assert tid > -1;",
+            "write `(x ^ 0x80000000) > 0x7fffffff`; if the bits are meant, write `0xffffffff`",
+        ),
+        ("assert -3 <= tid;", "write `0x7ffffffd <= (x ^ 0x80000000)`"),
+        ("let v = ld [w]; assert v < -1;", "`0xffffffffffffffff`"),
+        ("let v = ld [b]; assert v < -1;", "write `(x ^ 0x80) < 0x7f`"),
+        ("assert tid >= 2 - 3;", "`2 - 3` is 4294967295"),
+        ("assert tid >= (N == 0 ? 1 : -1);", "is not below zero"),
+        ("let none = -1; assert tid > none;", "`none`"),
+        ("assert -tid < 3;", "write `0 - …`"),
+        ("if ld [x] > -1 { }", "`-1` is"),
+        ("while ld [x] > -1 { }", "`-1` is"),
+        ("await ld.relaxed.gpu [x] > -1;", "`-1` is"),
+        ("final { assert [x] > -1; }", "`-1` is"),
+        ("let v = tid / -2;", "`-2` is 4294967294 for `/`"),
+        ("let v = tid % -2;", "`0xfffffffe`"),
+        ("let v = -8 / tid;", "for `/`"),
+        ("let v = -8 >> 1;", "which shifts in zeros"),
+        ("let v = tid << -1;", "with `>>`"),
+        ("var v = tid; v >>= -1;", "with `<<`"),
+        ("for i in -1..3 { }", "`-1` is 4294967295 as a bound of a loop"),
+        ("for i in 0..-1 { }", "count from 0"),
+        ("red.max.relaxed.gpu.u32 [x], -1;", "write `.max.s32`"),
+        ("let v = atom.min.relaxed.gpu [w], -1;", "write `.min.s64`"),
+        ("assert tid >= 0;", "`tid >= 0` is always true: values have no sign"),
+        ("assert 0 <= tid;", "`tid < 0x80000000`"),
+        ("assert tid < 0;", "`tid < 0` is never true"),
+        ("assert 0x0u32 > tid + 1;", "`tid + 1 >= 0x80000000`"),
+    ] {
+        check_body(body, "resolve::no-sign", part);
+    }
+    for (text, part) in [
+        ("const A = -1;\nkernel k {}", "those of -1 are `0xffffffff`"),
+        ("const A = 3 > -1;\nkernel k {}", "those of -1"),
+        ("kernel k(N in -1..=3) {}", "those of -1"),
+        ("global x: u32 = -1;\nkernel k {}", "those of -1"),
+    ] {
+        check(text, "resolve::constant-overflow", 1, part);
+    }
+}
+
+#[test]
+fn bits_below_zero_are_values_like_others() {
+    let text = "
+        const NONE = 0xffffffff;
+        kernel k(N in 0..=3) {
+            global x: u32 = 0; global y: u32 = NONE;
+            let none = -1;
+            var v = tid;
+            v -= 1; v += -1; v *= -1; v &= -4;
+            st.relaxed.gpu [x], -1;
+            atom.add.relaxed.gpu.u32 _, [x], -1;
+            atom.min.relaxed.gpu.s32 _, [x], -1;
+            red.and.relaxed.gpu.b32 [x], -2;
+            assert v == -1 || v != none || none == 0 - 1;
+            assert v < NONE && v < ~0 && v <= (-1) as u32 && v >> 31 == 1;
+            assert v > 0 || v <= 0 || v % (-1 & 7) == 0 || v < N - 1 || v < 3 - 2;
+            assert -0 < v || v < -1 + 2 || v < 4 * 2 - 7;
+            final { assert [x] == -1; }
+        }";
+    let (_, errors) = errors(text);
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
 fn objects_and_launches() {
     for (body, code, part) in [
         ("launch z { ctas: 0 }", "validate::launch-dimension", "`ctas` is 0"),

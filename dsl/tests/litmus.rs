@@ -91,6 +91,31 @@ fn a_view_through_another_proxy_has_the_address_of_what_it_views() {
 }
 
 #[test]
+fn any_proxy_may_go_to_another_generic_name() {
+    let program = program(
+        "PTX t { y @ generic aliases x; z @ generic aliases x; }
+         P0@cta 0,gpu 0 ; cold.weak r1, y ; st.weak y, 1 ; cold.weak r2, y ; suld.weak r3, z ; exists (y = 1)",
+    )
+    .expect("it is a good file");
+    let objects: Vec<(&str, Proxy, u32, u32)> = program.kernels[0]
+        .objects
+        .iter()
+        .map(|object| (object.name.as_str(), object.proxy, object.storage.0, object.mapping))
+        .collect();
+    // A view each, at the address of the name: as if `c @ constant aliases y` stood there.
+    assert_eq!(
+        objects,
+        [
+            ("x", Proxy::Generic, 0, 0),
+            ("y", Proxy::Generic, 0, 1),
+            ("z", Proxy::Generic, 0, 2),
+            ("y", Proxy::Constant, 0, 1),
+            ("z", Proxy::Surface, 0, 2),
+        ]
+    );
+}
+
+#[test]
 fn each_proxy_has_its_instructions() {
     let accesses =
         [("ld.weak r1, ", "x"), ("suld.weak r1, ", "s"), ("tld.weak r1, ", "t"), ("cold.weak r1, ", "c")];

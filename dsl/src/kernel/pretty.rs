@@ -320,7 +320,8 @@ fn list(values: &[Expr]) -> String {
     values.iter().map(expr).collect::<Vec<_>>().join(", ")
 }
 
-fn expr(value: &Expr) -> String {
+/// An expression, on one line.
+pub(super) fn expr(value: &Expr) -> String {
     expr_in(value, 0)
 }
 

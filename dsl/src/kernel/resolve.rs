@@ -30,6 +30,7 @@ mod mbarrier;
 mod memory;
 mod multimem;
 mod proxy;
+mod sign;
 mod spa;
 mod statement;
 

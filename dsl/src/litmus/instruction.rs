@@ -227,11 +227,15 @@ impl Resolver {
         Some(instruction(opcode, kind))
     }
 
-    /// An instruction goes through one proxy, and a location is reached through one.
-    fn check_proxy(&mut self, name: &Name, object: ObjectId, opcode: &Name) -> Option<()> {
+    /// What an instruction accesses by the name of `object`. An instruction goes through one proxy, and a location is reached
+    /// through one; but another generic name is a virtual address before all, and an instruction of any proxy can go there.
+    fn through_proxy(&mut self, name: &Name, object: ObjectId, opcode: &Name) -> Option<ObjectId> {
         let (own, needed) = (self.objects[object].proxy, proxy_of(&opcode.text));
         if own == needed {
-            return Some(());
+            return Some(object);
+        }
+        if own == Proxy::Generic && self.objects[object].mapping != 0 {
+            return Some(self.view(object, needed));
         }
         let message = format!(
             "`{}` accesses memory through the {needed} proxy; `{}` is reached through the {own} proxy",
@@ -354,8 +358,7 @@ impl Resolver {
             OperandKind::Name(name) if !is_register(name) => {
                 let name = Name { text: name.clone(), span: operand.span };
                 let object = self.location(&name);
-                self.check_proxy(&name, object, opcode)?;
-                let base = AddressBase::Object(object);
+                let base = AddressBase::Object(self.through_proxy(&name, object, opcode)?);
                 Some(Address { span: operand.span, base, indices: Vec::new(), rank: None, device: None })
             }
             OperandKind::Name(_) => {

@@ -88,6 +88,8 @@ pub struct Resolver {
     pub registers: IndexVec<RegisterId, Register>,
     loops: IndexVec<LoopId, Loop>,
     locations: BTreeMap<String, ObjectId>,
+    /// Generic names as other proxies see them.
+    views: BTreeMap<(ObjectId, Proxy), ObjectId>,
     /// By thread and name.
     register_ids: BTreeMap<(u32, String), RegisterId>,
     /// What instructions give a value.
@@ -172,6 +174,15 @@ impl Resolver {
             Object { name: name.text.clone(), mapping, proxy, span: name.span, ..self.objects[of].clone() };
         let id = self.objects.push(object);
         self.locations.insert(name.text.clone(), id);
+    }
+
+    /// The bytes at the virtual address of `object`, accessed through another proxy.
+    pub fn view(&mut self, object: ObjectId, proxy: Proxy) -> ObjectId {
+        let objects = &mut self.objects;
+        *self
+            .views
+            .entry((object, proxy))
+            .or_insert_with(|| objects.push(Object { proxy, ..objects[object].clone() }))
     }
 
     fn initial_value(&self, location: ObjectId) -> u64 {

@@ -57,6 +57,8 @@ pub(super) struct Body<'c> {
     pub(super) in_final: bool,
     /// Whether the host runs it.
     pub(super) in_program: bool,
+    /// Registers that keep a constant, by what it is as a number with sign.
+    pub(super) signed_constants: BTreeMap<RegisterId, i128>,
     n_generated: u32,
 }
 
@@ -76,6 +78,7 @@ impl<'c> Body<'c> {
             loop_depth: 0,
             in_final: false,
             in_program: false,
+            signed_constants: BTreeMap::new(),
             n_generated: 0,
         }
     }

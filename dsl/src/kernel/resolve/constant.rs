@@ -138,12 +138,15 @@ impl Checker {
                     UnaryOp::Not => Ok(u128::from(value == 0)),
                     UnaryOp::Complement => Ok(u128::from(!value)),
                     UnaryOp::Negate if value == 0 => Ok(0),
-                    UnaryOp::Negate => Err(self.overflow(expr.place)),
+                    UnaryOp::Negate => Err(self.below_zero(expr.place)),
                 }
             }
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                evaluate_binary(*op, left, right).map(u128::from).ok_or_else(|| self.overflow(expr.place))
+                evaluate_binary(*op, left, right).map(u128::from).ok_or_else(|| match op {
+                    BinaryOp::Subtract => self.below_zero(expr.place),
+                    _ => self.overflow(expr.place),
+                })
             }
             ExprKind::Select(condition, then, otherwise) => {
                 let chosen = if self.evaluate(condition)? != 0 { then } else { otherwise };
@@ -174,6 +177,12 @@ impl Checker {
     fn overflow(&mut self, place: Place) -> super::Reported {
         let message = "this constant does not fit 64 bits without sign";
         self.report(Diagnostic::new("resolve::constant-overflow", message, place.0, "overflows"))
+    }
+
+    fn below_zero(&mut self, place: Place) -> super::Reported {
+        let message = "this constant does not fit 64 bits without sign";
+        let error = Diagnostic::new("resolve::constant-overflow", message, place.0, "below zero");
+        self.report(error.with_help("write the bits that are meant: those of -1 are `0xffffffff` in 32 bits"))
     }
 }
 

@@ -304,6 +304,7 @@ impl Body<'_> {
             (Some(Natural::Flexible(a)), Some(Natural::Flexible(b))) => want.or(Some(a.max(b))),
             _ => want,
         };
+        let written = (left, right);
         let left = self.resolve_expression(left, operand_width);
         let right = self.resolve_expression(right, operand_width);
         let (mut left, mut right) = (left?, right?);
@@ -351,6 +352,7 @@ impl Body<'_> {
                 },
             ));
         }
+        self.check_sign(op, (written.0, &left), (written.1, &right), span)?;
         let width = if op.is_comparison() { 1 } else { left.width };
         let kind = ExpressionKind::Binary(binary_op(op), Box::new(left), Box::new(right));
         Ok(Expression { span, width, kind })

@@ -181,8 +181,8 @@ impl Host<'_, '_> {
         block: &ast::Block,
         span: Span,
     ) -> Resolved<()> {
-        let start = self.constant(&range.start)?;
-        let end = self.constant(&range.end)?.saturating_add(u64::from(range.inclusive));
+        let start = self.bound(&range.start)?;
+        let end = self.bound(&range.end)?.saturating_add(u64::from(range.inclusive));
         for value in start..end {
             self.n_iterations += 1;
             if self.n_iterations > MAX_ITERATIONS {
@@ -200,8 +200,9 @@ impl Host<'_, '_> {
         Ok(())
     }
 
-    fn constant(&mut self, expr: &Expr) -> Resolved<u64> {
+    fn bound(&mut self, expr: &Expr) -> Resolved<u64> {
         let value = self.body.resolve_exact(expr, 32)?;
+        self.body.check_bound_sign((expr, &value))?;
         let Some(value) = constant_value(&value) else {
             let message = "how often a program launches kernels must be known before it runs";
             let error = Diagnostic::new("resolve::not-constant", message, expr.place.0, "not a constant");

@@ -360,7 +360,9 @@ impl Body<'_> {
         let (op, default) = self.operation_at(&access, rmw, width)?;
         let mut resolved = Vec::new();
         for value in values {
-            resolved.push(self.value_operand(site, value, width)?);
+            let operand = self.value_operand(site, value, width)?;
+            self.check_extreme_sign(op, value, &operand)?;
+            resolved.push(operand);
         }
         let name = match site.results {
             Results::Nothing if is_sink => None,
@@ -381,6 +383,7 @@ impl Body<'_> {
         let (address, width) = self.memory_operand(site, &site.operands[0], &access)?;
         let (op, default) = self.operation_at(&access, rmw, width)?;
         let operand = self.value_operand(site, &site.operands[1], width)?;
+        self.check_extreme_sign(op, &site.operands[1], &operand)?;
         let text = self.access_text(site, &access, &address, width, rmw.name, default);
         let (sem, scope) = (access.sem, access.scope);
         Ok((text, InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))

@@ -61,6 +61,7 @@ impl Body<'_> {
                 let (address, width) = self.memory_operand(site, memory, &access)?;
                 let (op, default) = self.operation_at(&access, rmw, width)?;
                 let operand = self.value_operand(site, value, width)?;
+                self.check_extreme_sign(op, value, &operand)?;
                 let text = self.access_text(site, &access, &address, width, rmw.name, default);
                 let (sem, scope) = (access.sem, access.scope);
                 let operation = MultimemOp::Reduction { op, operand, address, sem, scope };
@@ -90,7 +91,11 @@ impl Body<'_> {
             }
             None => (None, 'u'),
         };
-        let values = vec![self.value_operand(site, value, width)?];
+        let operand = self.value_operand(site, value, width)?;
+        if let Some(op) = reduction {
+            self.check_extreme_sign(op, value, &operand)?;
+        }
+        let values = vec![operand];
         let text = self.access_text(site, &access, &address, width, rmw.map_or("", |rmw| rmw.name), default);
         let (sem, scope) = (access.sem, access.scope);
         let store = AsyncStore { address, values, reduction, mbarrier: None, sem, scope };

@@ -158,6 +158,7 @@ impl Body<'_> {
         };
         if let Some(name) = name {
             let register = self.bind_register(name, resolved.width, Mutability::Let);
+            self.remember_constant(register, value);
             self.push(span, StatementKind::Assign { register, value: resolved });
         }
         Ok(())
@@ -202,12 +203,15 @@ impl Body<'_> {
             }));
         };
         let width = self.registers[register].width;
-        let value = self.resolve_exact(value, width)?;
+        let resolved = self.resolve_exact(value, width)?;
+        if let Some(op) = op {
+            self.check_assigned_sign(op, (value, &resolved))?;
+        }
         let value = match op {
-            None => value,
+            None => resolved,
             Some(op) => {
                 let old = Expression { span: place, width, kind: ExpressionKind::Register(register) };
-                let kind = ExpressionKind::Binary(binary_op(op), Box::new(old), Box::new(value));
+                let kind = ExpressionKind::Binary(binary_op(op), Box::new(old), Box::new(resolved));
                 Expression { span, width, kind }
             }
         };
@@ -243,6 +247,8 @@ impl Body<'_> {
             (register, this.resolve_loop_body(body))
         });
         let (start, mut end) = (start?, end?);
+        self.check_bound_sign((&range.start, &start))?;
+        self.check_bound_sign((&range.end, &end))?;
         if let (Some(first), Some(last)) = (constant_value(&start), constant_value(&end))
             && last.saturating_sub(first) + u128::from(range.inclusive) > MAX_LOOP_ITERATIONS
         {

@@ -61,6 +61,9 @@ impl Body<'_> {
             (AtomicOp::Max, 's') => AtomicOp::SignedMax,
             (op, _) => op,
         });
+        if let (Some(op), [value]) = (reduction, values.as_slice()) {
+            self.check_extreme_sign(op, &site.operands[1], value)?;
+        }
         let (sem, scope) = (opcode.sem, opcode.scope);
         let store = AsyncStore { address, values, reduction, mbarrier, sem, scope };
         Ok((opcode.text(ty), AsyncOp::Store(store)))
