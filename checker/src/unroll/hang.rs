@@ -167,6 +167,7 @@ impl Unroller<'_> {
         shape: &Shape<'_>,
     ) -> Result<(), UnrollError> {
         let entry = state.env.clone();
+        let endless = shape.is_endless();
         let mut left = Vec::new();
         let mut n_uncertain = 0;
         while state.live != TermPool::FALSE {
@@ -187,7 +188,7 @@ impl Unroller<'_> {
                 self.cut(shape.id, again.live, &Because::TripCount);
                 break;
             }
-            if round.uncertain || shape.is_unconditional() && may_have_left {
+            if round.uncertain || endless || (shape.is_unconditional() && may_have_left) {
                 n_uncertain += 1;
             }
             *state = again;

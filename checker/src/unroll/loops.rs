@@ -52,6 +52,11 @@ impl<'p> Shape<'p> {
     pub fn is_unconditional(&self) -> bool {
         self.stays_if && matches!(self.condition.kind, ExpressionKind::Constant(1))
     }
+
+    /// Whether nothing leaves the loop.
+    pub fn is_endless(&self) -> bool {
+        self.is_unconditional() && !can_leave(self.body, true)
+    }
 }
 
 /// What one iteration comes to.
@@ -144,7 +149,7 @@ impl Unroller<'_> {
         because: &Because,
     ) -> Result<(), UnrollError> {
         let entry = state.env.clone();
-        let endless = shape.is_unconditional() && !can_leave(shape.body, true);
+        let endless = shape.is_endless();
         let may_stand = self.looks_for_hangs();
         let mut left = Vec::new();
         let mut n_uncertain = 0;

@@ -312,7 +312,8 @@ impl Unroller<'_> {
     fn silence(&mut self, first: EventId, n_effects: usize, path: TermRef) -> (TermRef, Option<Because>) {
         let mut silent = TermPool::TRUE;
         let mut culprit = None;
-        for (guard, span) in self.effects[n_effects..].to_vec() {
+        for index in n_effects..self.effects.len() {
+            let (guard, span) = self.effects[index];
             let both = self.graph.terms.and(guard, path);
             let not = self.graph.terms.not(both);
             if not != TermPool::TRUE {

@@ -51,8 +51,12 @@ impl Interpreter<'_> {
             heads.push((before.clone(), start));
             let result = self.round(shape);
             if matches!(result, Ok(false) | Err(Stop::Break | Stop::Exit)) {
-                for event in self.events[start..].iter_mut().filter(|event| event.is_read()) {
-                    event.leaves = true;
+                for event in &mut self.events[start..] {
+                    event.leaves |= event.is_read();
+                    // A wait counts as passed: what its own try read decides about none of its writes.
+                    if shape.body.is_empty() {
+                        event.decided.retain(|&read| read < start);
+                    }
                 }
             }
             match result {
