@@ -85,10 +85,11 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 
 /// Takes failing tries of spin loops that cannot take part in a flagged pair out of the graph.
 ///
-/// Sound: see [`Role::Spin`]. A failing try writes nothing and decides nothing, so deleting it from an execution leaves
-/// an execution; it can only matter as an end of a flagged pair, or by an obligation of its own.
+/// Sound: see [`Role::Spin`]. A try that writes nothing decides nothing, so deleting it from an execution leaves an
+/// execution; it can only matter as an end of a flagged pair, or by an obligation of its own. Tries that write what is
+/// there stay.
 fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
-    let mut needed: BTreeSet<UnknownId> = BTreeSet::new();
+    let mut needed: BTreeSet<UnknownId> = graph.writing_tries.iter().copied().collect();
     let spin_of = |event: EventId| match graph.events[event].role {
         Role::Spin(spin) => Some(spin),
         Role::Plain | Role::Await => None,

@@ -208,6 +208,15 @@ impl Unroller<'_> {
         if silent == TermPool::FALSE {
             return Ok(Err(culprit.unwrap_or(Because::TripCount)));
         }
+        for id in (first.0..self.graph.events.next_id().0).map(EventId) {
+            let event = &self.graph.events[id];
+            if matches!(event.kind, EventKind::Write(_))
+                && self.graph.terms.and(event.guard, again.live) != TermPool::FALSE
+            {
+                self.graph.writing_tries.push(choice);
+                break;
+            }
+        }
         let tries = self.graph.terms.implies(live, silent);
         self.graph.constraints.push(Constraint { term: tries });
         again.env.restrict_to(&head.env);
