@@ -321,8 +321,7 @@ impl Unroller<'_> {
     fn silence(&mut self, first: EventId, n_effects: usize, path: TermRef) -> (TermRef, Option<Because>) {
         let mut silent = TermPool::TRUE;
         let mut culprit = None;
-        for index in n_effects..self.effects.len() {
-            let (guard, span) = self.effects[index];
+        for &(guard, span) in &self.effects[n_effects..] {
             let both = self.graph.terms.and(guard, path);
             let not = self.graph.terms.not(both);
             if not != TermPool::TRUE {
