@@ -65,11 +65,13 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
     ) -> Result<Waited, UnrollError> {
-        let effect = effect_in(self.program, shape.prelude).or_else(|| effect_in(self.program, shape.body));
+        let effect_of_test = effect_in(self.program, shape.prelude);
+        let effect = effect_of_test.or_else(|| effect_in(self.program, shape.body));
         let mut why = Because::TripCount;
         for (keeps_try, tests_last) in [(false, false), (false, true), (true, false), (true, true)] {
-            // A loop without a test of its own has none to make before.
-            if tests_last && (shape.is_unconditional() || shape.body.is_empty()) {
+            // A loop without a test of its own has none to make before, and effects of a test made before cannot be taken back.
+            let has_test = !shape.is_unconditional() && !shape.body.is_empty() && effect_of_test.is_none();
+            if tests_last && !has_test {
                 continue;
             }
             let checkpoint = self.checkpoint();
