@@ -3,8 +3,8 @@
 //! Each illegal combination has its own diagnostic code and names its rule. Operands are checked elsewhere
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
-use super::opcode::{Modifier, Opcode, PtxType, Window, parse_scope, parse_space, unknown, unsupported};
-use super::program::{AsyncSpace, AtomicOp, BarrierReduction, GridDependency};
+use super::opcode::{Modifier, Opcode, PtxType, Window, parse_space, unknown, unsupported};
+use super::program::{AsyncSpace, AtomicOp, BarrierReduction};
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
@@ -23,7 +23,6 @@ pub use spa::SpaOpcode;
 mod access;
 mod asynchronous;
 mod barrier;
-mod cluster;
 mod fence;
 mod mbarrier;
 mod multimem;
@@ -75,38 +74,12 @@ pub enum Operation {
     },
     /// `bar.warp.sync`
     WarpSync,
-    /// `barrier.cluster.arrive`
-    ClusterArrive {
-        /// Its sem.
-        sem: Sem,
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `barrier.cluster.wait`
-    ClusterWait {
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `elect.sync`
-    ElectSync,
-    /// `getctarank`
-    GetCtaRank {
-        /// Without `.shared::cluster`.
-        is_generic: bool,
-    },
     /// `mbarrier`
     Mbarrier(MbarrierOpcode),
     /// `mov`, of registers that are objects
     Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
-    /// `griddepcontrol`
-    GridDependency(GridDependency),
-    /// `setmaxnreg`
-    SetMaxRegisters {
-        /// `.inc`
-        increase: bool,
-    },
     /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
     Spa(SpaOpcode),
 }
@@ -183,12 +156,9 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
-        "clusterlaunchcontrol" => asynchronous::check_launch_control(opcode, target),
         "tcgen05" => asynchronous::check_tensor(opcode, target),
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
-        "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
-        "griddepcontrol" => asynchronous::check_grid_dependency(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
@@ -196,8 +166,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "bar" | "barrier" => barrier::check(opcode, target),
         "mbarrier" => mbarrier::check(opcode, target),
         "multimem" => multimem::check(opcode, target),
-        "elect" => cluster::check_elect(opcode, target),
-        "getctarank" => cluster::check_rank(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
             asynchronous::check_replace(opcode, target)
         }

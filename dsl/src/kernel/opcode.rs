@@ -7,7 +7,7 @@ use super::ast::Name;
 use super::suggest::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Scope, Space};
+use crate::vocabulary::Space;
 
 /// One part of an opcode behind its first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,17 +78,6 @@ impl PtxType {
 impl std::fmt::Display for PtxType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", self.kind, self.width)
-    }
-}
-
-/// Reads a scope modifier.
-pub fn parse_scope(text: &str) -> Option<Scope> {
-    match text {
-        "cta" => Some(Scope::Cta),
-        "cluster" => Some(Scope::Cluster),
-        "gpu" => Some(Scope::Gpu),
-        "sys" => Some(Scope::Sys),
-        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, Proxy, PtxType, Rmw, Scope, Sem, Span, Target,
-    Window, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier,
+    Window, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
     unsupported_modifier,
 };
 
@@ -48,7 +48,7 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
         let text = modifier.text;
         if SEMS.contains(&text) {
             parts.sems.push(modifier);
-        } else if let Some(scope) = parse_scope(text) {
+        } else if let Some(scope) = Scope::from_name(text) {
             set_once(&mut parts.scope, scope, modifier)?;
         } else if let Some((space, window)) = parse_space(text) {
             set_once(&mut parts.space, space, modifier)?;

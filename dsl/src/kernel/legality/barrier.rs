@@ -5,7 +5,15 @@ use super::{BarrierForm, BarrierReduction, Diagnostic, Opcode, Operation, Target
 pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     let words: Vec<&str> = opcode.modifiers.iter().map(|modifier| modifier.text).collect();
     if words.first() == Some(&"cluster") {
-        return super::cluster::check_barrier(opcode, target);
+        let message = "`bar` synchronizes a CTA; the barrier of a cluster is `barrier.cluster`";
+        return Err(Diagnostic::new(
+            "validate::barrier-form",
+            message,
+            opcode.span,
+            "not a barrier instruction",
+        )
+        .with_help("write `barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;`")
+        .with_rule("BR-9"));
     }
     if opcode.mnemonic == "bar" && words.first() == Some(&"warp") {
         if words != ["warp", "sync"] {

@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, FenceSem, Modifier, Opcode, Operation, Scope, Sem, Span, SyncRestrict, Target,
-    check_scope_floor, floor, parse_scope, proxy, set_once, unknown_modifier,
+    check_scope_floor, floor, proxy, set_once, unknown_modifier,
 };
 
 pub(super) fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
@@ -21,9 +21,9 @@ fn check_thread_fence(opcode: &Opcode<'_>, target: Target) -> Result<Operation, 
     let mut restriction: Option<(Modifier<'_>, Span)> = None;
     for &modifier in &opcode.modifiers {
         let text = modifier.text;
-        if let Some(found) = parse_scope(text) {
+        if let Some(found) = Scope::from_name(text) {
             set_once(&mut scope, found, modifier)?;
-        } else if let Some(found) = parse_sem(text) {
+        } else if let Some(found) = FenceSem::from_name(text) {
             set_once(&mut sem, found, modifier)?;
         } else if text.starts_with("sync_restrict") || text.ends_with("_init") {
             set_once(&mut restriction, modifier, modifier)?;
@@ -78,16 +78,6 @@ fn check_restricted(
     let sem = if sem == Sem::Acquire { FenceSem::Acquire } else { FenceSem::Release };
     let text = format!("fence.{sem}.sync_restrict::{restrict}.cluster");
     Ok(Operation::Fence { text, sem, scope: Scope::Cluster, restrict: Some(restrict) })
-}
-
-pub(super) fn parse_sem(text: &str) -> Option<FenceSem> {
-    match text {
-        "sc" => Some(FenceSem::Sc),
-        "acq_rel" => Some(FenceSem::AcqRel),
-        "acquire" => Some(FenceSem::Acquire),
-        "release" => Some(FenceSem::Release),
-        _ => None,
-    }
 }
 
 /// What a `.sync_restrict` restricts to, and the sem it needs (FN-7, FN-8, FN-15 … FN-17).

@@ -1,8 +1,8 @@
 //! `mbarrier` (§4.3): which modifiers each of its operations takes.
 
 use super::{
-    Diagnostic, Modifier, Opcode, Operation, PtxType, Scope, Sem, Span, Target, Window, floor, parse_scope,
-    parse_space, set_once, unknown_modifier, unsupported, unsupported_modifier,
+    Diagnostic, Modifier, Opcode, Operation, PtxType, Scope, Sem, Span, Target, Window, floor, parse_space,
+    set_once, unknown_modifier, unsupported, unsupported_modifier,
 };
 use crate::vocabulary::Space;
 
@@ -169,7 +169,7 @@ fn split<'a>(
     let mut parts = Parts::default();
     for &modifier in modifiers {
         let text = modifier.text;
-        if let Some(scope) = parse_scope(text) {
+        if let Some(scope) = Scope::from_name(text) {
             set_once(&mut parts.scope, scope, modifier)?;
         } else if let Some((space, window)) = parse_space(text) {
             let Some(window) = window.filter(|_| space == Space::Shared) else {

@@ -7,8 +7,8 @@
 use super::access::OPERATIONS;
 use super::{
     Access, Diagnostic, Opcode, Operation, Proxy, PtxType, Rmw, Scope, Sem, Space, Span, Target, Window,
-    check_operation_type, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once,
-    unknown_modifier, unsupported, unsupported_modifier,
+    check_operation_type, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
+    unsupported, unsupported_modifier,
 };
 use crate::kernel::opcode::Modifier;
 use crate::kernel::program::AtomicOp;
@@ -48,7 +48,7 @@ fn split<'a>(opcode: &Opcode<'a>, modifiers: &[Modifier<'a>]) -> Result<Parts<'a
         let text = modifier.text;
         if SEMS.contains(&text) {
             set_once(&mut parts.sem, text, modifier)?;
-        } else if let Some(scope) = parse_scope(text) {
+        } else if let Some(scope) = Scope::from_name(text) {
             set_once(&mut parts.scope, scope, modifier)?;
         } else if let Some((space, _)) = parse_space(text) {
             set_once(&mut parts.space, space, modifier)?;

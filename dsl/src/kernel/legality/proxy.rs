@@ -1,11 +1,11 @@
 //! Proxy fences: `fence.proxy`, `membar.proxy` and `tensormap.cp_fenceproxy` (FN-11 … FN-21, FN-24, FN-25).
 
-use super::fence::{check_restriction, parse_sem};
+use super::fence::check_restriction;
 use super::{
     AsyncSpace, Diagnostic, Modifier, Opcode, Operation, ProxyFenceOpcode, Scope, Sem, Span, Target,
-    check_scope_floor, floor, parse_scope, set_once, unknown_modifier, unsupported,
+    check_scope_floor, floor, set_once, unknown_modifier, unsupported,
 };
-use crate::vocabulary::Proxy;
+use crate::vocabulary::{FenceSem, Proxy};
 
 /// The modifiers behind `.proxy` by kind.
 struct Parts<'a> {
@@ -28,9 +28,9 @@ fn illegal(span: Span, message: impl Into<String>, help: &str, rule: &'static st
 fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
     let (mut kind, mut sem, mut scope, mut restriction, mut rest) = (None, None, None, None, None);
     for &modifier in opcode.modifiers.iter().filter(|modifier| modifier.text != "proxy") {
-        if let Some(found) = parse_scope(modifier.text) {
+        if let Some(found) = Scope::from_name(modifier.text) {
             set_once(&mut scope, found, modifier)?;
-        } else if parse_sem(modifier.text).is_some() {
+        } else if FenceSem::from_name(modifier.text).is_some() {
             set_once(&mut sem, modifier, modifier)?;
         } else if modifier.text.starts_with("sync_restrict") {
             set_once(&mut restriction, modifier, modifier)?;
@@ -254,7 +254,7 @@ pub(super) fn check_tensormap(opcode: &Opcode<'_>, target: Target) -> Result<Ope
         "write `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned`";
     let mut scope = None;
     for &modifier in &opcode.modifiers {
-        if let Some(found) = parse_scope(modifier.text) {
+        if let Some(found) = Scope::from_name(modifier.text) {
             set_once(&mut scope, found, modifier)?;
         } else if !NEEDED.contains(&modifier.text) {
             return Err(unknown_modifier(opcode, modifier, &NEEDED));

@@ -158,6 +158,12 @@ pub enum InstructionKind {
     Spa(SpaOp),
 }
 
+impl From<AsyncOp> for InstructionKind {
+    fn from(operation: AsyncOp) -> Self {
+        Self::Async(Box::new(operation))
+    }
+}
+
 /// Which form of `griddepcontrol`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum GridDependency {

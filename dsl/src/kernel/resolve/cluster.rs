@@ -1,4 +1,4 @@
-//! Instructions of clusters and proxies with their operands: `elect.sync`, `getctarank`, proxy fences.
+//! Proxy fences with their operands, and checks of state spaces.
 
 use super::super::ast::{ExprKind, Operand};
 use super::super::legality::ProxyFenceOpcode;
@@ -7,8 +7,7 @@ use super::Resolved;
 use super::asynchronous::described;
 use super::body::Body;
 use super::constant::parse_literal;
-use super::expression::constant_value;
-use super::instruction::{Parts, Results, Site, operand_span};
+use super::instruction::{Parts, Site, operand_span};
 use crate::diagnostic::Diagnostic;
 use crate::vocabulary::Space;
 
@@ -16,60 +15,7 @@ use crate::vocabulary::Space;
 const TENSORMAP_BYTES: u128 = 128;
 
 impl Body<'_> {
-    /// `let p = elect.sync mask;` or, with the leader's lane, `let {leader, p} = elect.sync mask;`.
-    pub(super) fn resolve_elect(&mut self, site: &Site<'_>) -> Resolved<Parts> {
-        self.expect_operands(site, 1, 1, "a mask of lanes")?;
-        let mask = self.value_operand(site, &site.operands[0], 32)?;
-        if constant_value(&mask) == Some(0) {
-            let message = "the mask names no lane, so the executing lane is not in it";
-            let error = Diagnostic::new("validate::warp-mask", message, mask.span, "no lane");
-            return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule("UB-A14")));
-        }
-        let (leader, predicate) = match site.results {
-            Results::Nothing => {
-                let message = "the result of `elect.sync` is not bound";
-                let error =
-                    Diagnostic::new("validate::unbound-result", message, site.span, "a result is lost");
-                return Err(self.report(error.with_help("write `let p = elect.sync …;`")));
-            }
-            Results::One(name) => (None, name),
-            Results::Vector([leader, predicate]) => (leader.as_deref(), predicate.as_deref()),
-            Results::Vector(_) => {
-                let message = "`elect.sync` gives the leader's lane and a predicate";
-                let error =
-                    Diagnostic::new("validate::vector-count", message, site.span, "a different number here");
-                return Err(self.report(error.with_help("write `let {leader, p} = elect.sync …;`")));
-            }
-        };
-        let leader = self.result_register(leader, 32);
-        let predicate = self.result_register(predicate, 1);
-        let registers = match site.results {
-            Results::Vector(_) => vec![leader, predicate],
-            Results::Nothing | Results::One(_) => vec![predicate],
-        };
-        Ok(("elect.sync".to_owned(), InstructionKind::ElectSync { leader, predicate, mask }, registers))
-    }
-
-    /// `let r = getctarank.shared::cluster.u32 [p];`, with or without the brackets.
-    pub(super) fn resolve_cta_rank(&mut self, site: &Site<'_>, is_generic: bool) -> Resolved<Parts> {
-        self.expect_operands(site, 1, 1, "an address in shared memory")?;
-        let operand = &site.operands[0];
-        let memory = match operand {
-            Operand::Memory(memory) => Some(memory.clone()),
-            Operand::Expr(expr) => Self::as_memory(expr),
-            Operand::Vector(_) | Operand::Tensor(_) | Operand::Sink(_) => None,
-        };
-        let Some(memory) = memory else {
-            return Err(self.wrong_operand(site, operand_span(operand, site.span), "an address, `[x]`,"));
-        };
-        let (address, _) = self.resolve_address(&memory)?;
-        self.expect_space(site, &address, Space::Shared, "AS-43")?;
-        let destination = self.one_result(site, false, 32)?;
-        let text = if is_generic { "getctarank.u32" } else { "getctarank.shared::cluster.u32" };
-        Ok((text.to_owned(), InstructionKind::GetCtaRank { destination, address }, vec![destination]))
-    }
-
-    pub(super) fn resolve_proxy_fence(
+    pub(in crate::kernel) fn resolve_proxy_fence(
         &mut self,
         site: &Site<'_>,
         text: String,
@@ -199,7 +145,7 @@ impl Body<'_> {
     }
 
     /// Checks the state space of an object; for a reference, its callers are checked.
-    pub(super) fn expect_space(
+    pub(in crate::kernel) fn expect_space(
         &mut self,
         site: &Site<'_>,
         address: &Address,

@@ -1,11 +1,12 @@
 //! Instructions with their operands: counts, kinds, widths, state spaces, alignment, and the full spelling.
 
 use super::super::ast::{Name, Operand};
+use super::super::isa::{self, Built};
 use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, GridDependency, Instruction,
-    InstructionKind, Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
+    Register, RegisterId, StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -17,7 +18,7 @@ use crate::vocabulary::{Proxy, Sem, Space};
 
 /// What is done with an instruction's results; a missing name is `_`.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Results<'a> {
+pub(in crate::kernel) enum Results<'a> {
     /// A plain statement.
     Nothing,
     /// One value.
@@ -30,16 +31,16 @@ pub(super) enum Results<'a> {
 const GENERATED: &str = "";
 
 /// An instruction's opcode and operands while they are looked at.
-pub(super) struct Site<'a> {
-    pub(super) opcode: Opcode<'a>,
-    pub(super) span: Span,
-    pub(super) operands: &'a [Operand],
-    pub(super) results: Results<'a>,
+pub(in crate::kernel) struct Site<'a> {
+    pub(in crate::kernel) opcode: Opcode<'a>,
+    pub(in crate::kernel) span: Span,
+    pub(in crate::kernel) operands: &'a [Operand],
+    pub(in crate::kernel) results: Results<'a>,
 }
 
 impl Body<'_> {
     /// An instruction inside an expression: its value goes to a generated register.
-    pub(super) fn resolve_instruction_value(
+    pub(in crate::kernel) fn resolve_instruction_value(
         &mut self,
         opcode: &Name,
         operands: &[Operand],
@@ -50,7 +51,7 @@ impl Body<'_> {
     }
 
     /// An instruction; returns the registers of its results.
-    pub(super) fn resolve_instruction(
+    pub(in crate::kernel) fn resolve_instruction(
         &mut self,
         opcode: &Name,
         operands: &[Operand],
@@ -58,63 +59,78 @@ impl Body<'_> {
         results: Results<'_>,
     ) -> Resolved<Vec<Option<RegisterId>>> {
         let opcode = Opcode::new(opcode);
-        let operation = match legality::check(&opcode, self.checker.target) {
-            Ok(operation) => operation,
-            Err(error) => return Err(self.report(error)),
-        };
         let site = Site { opcode, span, operands, results };
-        let (text, kind, registers) = match operation {
-            Operation::Load(access) => self.resolve_load(&site, access)?,
-            Operation::Store(access) => self.resolve_store(&site, access)?,
-            Operation::Atomic(access, rmw) => self.resolve_atomic(&site, access, rmw)?,
-            Operation::Reduction(access, rmw) => self.resolve_reduction(&site, access, rmw)?,
-            Operation::Multimem(opcode) => self.resolve_multimem(&site, opcode)?,
-            Operation::Fence { text, sem, scope, restrict } => {
-                self.resolve_plain(&site, text, InstructionKind::Fence { sem, scope, restrict })?
+        let (text, kind, registers) = match isa::read(&site.opcode, self.checker.target) {
+            Some(Ok(mut words)) => {
+                let (kind, registers) = (words.form().build)(self, &site, &mut words)?;
+                (words.text(), kind, registers)
             }
-            Operation::MbarrierInitFence => {
-                let text = "fence.mbarrier_init.release.cluster".to_owned();
-                self.resolve_plain(&site, text, InstructionKind::MbarrierInitFence)?
-            }
-            Operation::ProxyFence { text, kind } => self.resolve_proxy_fence(&site, text, kind)?,
-            Operation::Barrier { text, form, aligned } => self.resolve_barrier(&site, text, form, aligned)?,
-            Operation::WarpSync => self.resolve_warp_sync(&site)?,
-            Operation::ClusterArrive { sem, aligned } => {
-                let text = format!("barrier.cluster.arrive.{sem}{}", if aligned { ".aligned" } else { "" });
-                self.resolve_plain(&site, text, InstructionKind::ClusterArrive { sem, aligned })?
-            }
-            Operation::ClusterWait { aligned } => {
-                let text = format!("barrier.cluster.wait.acquire{}", if aligned { ".aligned" } else { "" });
-                self.resolve_plain(&site, text, InstructionKind::ClusterWait { aligned })?
-            }
-            Operation::ElectSync => self.resolve_elect(&site)?,
-            Operation::GetCtaRank { is_generic } => self.resolve_cta_rank(&site, is_generic)?,
-            Operation::Mbarrier(opcode) => self.resolve_mbarrier(&site, opcode)?,
-            Operation::Move => self.resolve_move(&site)?,
-            Operation::Async(opcode) => self.resolve_async(&site, opcode)?,
-            Operation::Spa(opcode) => self.resolve_spa(&site, opcode)?,
-            Operation::GridDependency(action) => {
-                let text = match action {
-                    GridDependency::LaunchDependents => "griddepcontrol.launch_dependents",
-                    GridDependency::Wait => "griddepcontrol.wait",
-                };
-                self.resolve_plain(&site, text.to_owned(), InstructionKind::GridDependency(action))?
-            }
-            Operation::SetMaxRegisters { increase } => self.resolve_max_registers(&site, increase)?,
+            Some(Err(error)) => return Err(self.report(error)),
+            None => self.resolve_operation(&site)?,
         };
         let opcode_span = site.opcode.span;
         self.push(span, StatementKind::Instruction(Instruction { text, opcode_span, kind }));
         Ok(registers)
     }
 
+    fn resolve_operation(&mut self, site: &Site<'_>) -> Resolved<Parts> {
+        let operation = match legality::check(&site.opcode, self.checker.target) {
+            Ok(operation) => operation,
+            Err(error) => return Err(self.report(error)),
+        };
+        Ok(match operation {
+            Operation::Load(access) => self.resolve_load(site, access)?,
+            Operation::Store(access) => self.resolve_store(site, access)?,
+            Operation::Atomic(access, rmw) => self.resolve_atomic(site, access, rmw)?,
+            Operation::Reduction(access, rmw) => self.resolve_reduction(site, access, rmw)?,
+            Operation::Multimem(opcode) => self.resolve_multimem(site, opcode)?,
+            Operation::Fence { text, sem, scope, restrict } => {
+                self.resolve_plain(site, text, InstructionKind::Fence { sem, scope, restrict })?
+            }
+            Operation::MbarrierInitFence => {
+                let text = "fence.mbarrier_init.release.cluster".to_owned();
+                self.resolve_plain(site, text, InstructionKind::MbarrierInitFence)?
+            }
+            Operation::ProxyFence { text, kind } => self.resolve_proxy_fence(site, text, kind)?,
+            Operation::Barrier { text, form, aligned } => self.resolve_barrier(site, text, form, aligned)?,
+            Operation::WarpSync => self.resolve_warp_sync(site)?,
+            Operation::Mbarrier(opcode) => self.resolve_mbarrier(site, opcode)?,
+            Operation::Move => self.resolve_move(site)?,
+            Operation::Async(opcode) => self.resolve_async(site, opcode)?,
+            Operation::Spa(opcode) => self.resolve_spa(site, opcode)?,
+        })
+    }
+
     /// An instruction without operands and result.
+    pub(in crate::kernel) fn plain(&mut self, site: &Site<'_>, kind: InstructionKind) -> Resolved<Built> {
+        self.expect_no_result(site)?;
+        self.expect_operands(site, 0, 0, "no operands")?;
+        Ok((kind, Vec::new()))
+    }
+
+    /// A mask of lanes, of which there is one.
+    pub(in crate::kernel) fn lanes_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<Expression> {
+        let mask = self.value_operand(site, operand, 32)?;
+        if constant_value(&mask) == Some(0) {
+            let message = "the mask names no lane, so the executing lane is not in it";
+            let error = Diagnostic::new("validate::warp-mask", message, mask.span, "no lane");
+            return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule(rule)));
+        }
+        Ok(mask)
+    }
+
     fn resolve_plain(&mut self, site: &Site<'_>, text: String, kind: InstructionKind) -> Resolved<Parts> {
         self.expect_no_result(site)?;
         self.expect_operands(site, 0, 0, "no operands")?;
         Ok((text, kind, Vec::new()))
     }
 
-    pub(super) fn expect_operands(
+    pub(in crate::kernel) fn expect_operands(
         &mut self,
         site: &Site<'_>,
         min: usize,
@@ -134,7 +150,7 @@ impl Body<'_> {
         )))
     }
 
-    pub(super) fn expect_no_result(&mut self, site: &Site<'_>) -> Resolved<()> {
+    pub(in crate::kernel) fn expect_no_result(&mut self, site: &Site<'_>) -> Resolved<()> {
         if matches!(site.results, Results::Nothing) {
             return Ok(());
         }
@@ -143,12 +159,17 @@ impl Body<'_> {
         Err(self.report(error.with_help(format!("write it as a statement: `{} …;`", site.opcode.text))))
     }
 
-    pub(super) fn wrong_operand(&mut self, site: &Site<'_>, span: Span, expected: &str) -> Reported {
+    pub(in crate::kernel) fn wrong_operand(
+        &mut self,
+        site: &Site<'_>,
+        span: Span,
+        expected: &str,
+    ) -> Reported {
         let message = format!("`{}` takes {expected} here", site.opcode.text);
         self.report(Diagnostic::new("validate::operand-kind", message, span, format!("expected {expected}")))
     }
 
-    pub(super) fn memory_operand(
+    pub(in crate::kernel) fn memory_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -242,7 +263,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub(super) fn value_operand(
+    pub(in crate::kernel) fn value_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -254,7 +275,11 @@ impl Body<'_> {
         }
     }
 
-    pub(super) fn result_register(&mut self, name: Option<&str>, width: Width) -> Option<RegisterId> {
+    pub(in crate::kernel) fn result_register(
+        &mut self,
+        name: Option<&str>,
+        width: Width,
+    ) -> Option<RegisterId> {
         match name? {
             GENERATED => Some(self.generate(width)),
             name => Some(self.registers.push(Register { name: name.to_owned(), width })),
@@ -262,14 +287,14 @@ impl Body<'_> {
     }
 
     /// Splits off a `_` before the address, which stands for a result that is not wanted.
-    pub(super) fn without_sink<'a>(site: &Site<'a>) -> (bool, &'a [Operand]) {
+    pub(in crate::kernel) fn without_sink<'a>(site: &Site<'a>) -> (bool, &'a [Operand]) {
         match site.operands {
             [Operand::Sink(_), rest @ ..] => (true, rest),
             operands => (false, operands),
         }
     }
 
-    pub(super) fn unbound_result(&mut self, site: &Site<'_>) -> Reported {
+    pub(in crate::kernel) fn unbound_result(&mut self, site: &Site<'_>) -> Reported {
         let message = format!("the result of `{}` is not bound", site.opcode.text);
         let error = Diagnostic::new("validate::unbound-result", message, site.span, "a result is lost");
         self.report(
@@ -308,7 +333,7 @@ impl Body<'_> {
         Ok((text, kind, registers))
     }
 
-    pub(super) fn vector_count(&mut self, site: &Site<'_>, n: u8) -> Reported {
+    pub(in crate::kernel) fn vector_count(&mut self, site: &Site<'_>, n: u8) -> Reported {
         let message = format!("`{}` moves {n} element{}", site.opcode.text, if n == 1 { "" } else { "s" });
         let error = Diagnostic::new("validate::vector-count", message, site.span, "a different number here");
         self.report(error.with_help(match n {
@@ -390,7 +415,7 @@ impl Body<'_> {
     }
 
     /// The operation at the width of the object, and the kind of type it has if none is written.
-    pub(super) fn operation_at(
+    pub(in crate::kernel) fn operation_at(
         &mut self,
         access: &Access,
         rmw: Rmw,
@@ -419,7 +444,7 @@ impl Body<'_> {
         Ok((op, default))
     }
 
-    pub(super) fn access_text(
+    pub(in crate::kernel) fn access_text(
         &self,
         site: &Site<'_>,
         access: &Access,
@@ -469,7 +494,12 @@ impl Body<'_> {
     }
 
     /// A vector is at most 16 bytes (32 on newer targets), aligned as a whole, and within the innermost dimension.
-    pub(super) fn check_vector(&mut self, address: &Address, width: Width, access: &Access) -> Resolved<()> {
+    pub(in crate::kernel) fn check_vector(
+        &mut self,
+        address: &Address,
+        width: Width,
+        access: &Access,
+    ) -> Resolved<()> {
         let n = u32::from(access.elements);
         if n == 1 {
             return Ok(());
@@ -612,12 +642,7 @@ impl Body<'_> {
     fn resolve_warp_sync(&mut self, site: &Site<'_>) -> Resolved<Parts> {
         self.expect_no_result(site)?;
         self.expect_operands(site, 1, 1, "a mask of lanes")?;
-        let mask = self.value_operand(site, &site.operands[0], 32)?;
-        if constant_value(&mask) == Some(0) {
-            let message = "the mask names no lane, so the executing lane is not in it";
-            let error = Diagnostic::new("validate::warp-mask", message, mask.span, "no lane");
-            return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule("UB-W1")));
-        }
+        let mask = self.lanes_operand(site, &site.operands[0], "UB-W1")?;
         Ok(("bar.warp.sync".to_owned(), InstructionKind::WarpSync { mask }, Vec::new()))
     }
 }
@@ -634,9 +659,9 @@ fn proxied_text(mnemonic: &str, access: &Access, width: Width, (op, kind): (&str
 }
 
 /// Full spelling, meaning, and result registers.
-pub(super) type Parts = (String, InstructionKind, Vec<Option<RegisterId>>);
+pub(in crate::kernel) type Parts = (String, InstructionKind, Vec<Option<RegisterId>>);
 
-pub(super) fn operand_span(operand: &Operand, fallback: Span) -> Span {
+pub(in crate::kernel) fn operand_span(operand: &Operand, fallback: Span) -> Span {
     match operand {
         Operand::Memory(memory) => memory.place.0,
         Operand::Vector(elements) => elements.first().map_or(fallback, |element| element.place.0),

@@ -19,7 +19,11 @@ use crate::span::Span;
 const MAX_COUNT: u128 = (1 << 20) - 1;
 
 impl Body<'_> {
-    pub(super) fn resolve_mbarrier(&mut self, site: &Site<'_>, opcode: MbarrierOpcode) -> Resolved<Parts> {
+    pub(in crate::kernel) fn resolve_mbarrier(
+        &mut self,
+        site: &Site<'_>,
+        opcode: MbarrierOpcode,
+    ) -> Resolved<Parts> {
         match opcode.verb {
             MbarrierVerb::Init => self.resolve_mbarrier_init(site, opcode),
             MbarrierVerb::Inval => {
@@ -254,7 +258,7 @@ impl Body<'_> {
     }
 
     /// An address in a peer is not in `.shared::cta`.
-    pub(super) fn check_window(
+    pub(in crate::kernel) fn check_window(
         &mut self,
         address: &Address,
         written: Option<(Window, Span)>,
@@ -272,7 +276,7 @@ impl Body<'_> {
     }
 
     /// Remembers that a reference must stand for memory of the own CTA.
-    pub(super) fn note_local(&mut self, address: &Address, rule: &'static str, why: &'static str) {
+    pub(in crate::kernel) fn note_local(&mut self, address: &Address, rule: &'static str, why: &'static str) {
         if let (AddressBase::Reference(reference), Some(function), None) =
             (address.base, self.owner, &address.rank)
         {
@@ -282,7 +286,7 @@ impl Body<'_> {
     }
 
     /// The one result of an instruction.
-    pub(super) fn one_result(
+    pub(in crate::kernel) fn one_result(
         &mut self,
         site: &Site<'_>,
         is_sink: bool,
@@ -297,7 +301,7 @@ impl Body<'_> {
         Ok(self.result_register(name, width))
     }
 
-    pub(super) fn operand_count(&mut self, site: &Site<'_>, form: &str, n: usize) -> Reported {
+    pub(in crate::kernel) fn operand_count(&mut self, site: &Site<'_>, form: &str, n: usize) -> Reported {
         let message = format!("`{}` takes {form}; {n} given", site.opcode.text);
         self.report(Diagnostic::new(
             "validate::operand-count",

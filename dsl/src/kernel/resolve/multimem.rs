@@ -18,7 +18,7 @@ use crate::vocabulary::Replication;
 
 /// What an address is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(in crate::kernel) enum Purpose {
     /// Any instruction but `multimem`.
     Access,
     /// A `multimem` instruction.

@@ -12,7 +12,7 @@ use crate::vocabulary::{Proxy, Sem};
 
 impl Body<'_> {
     /// The proxy of a memory operand; references are generic.
-    pub(super) fn proxy_of(&self, address: &Address) -> Proxy {
+    pub(in crate::kernel) fn proxy_of(&self, address: &Address) -> Proxy {
         match address.base {
             AddressBase::Object(object) => self.objects[object].proxy,
             AddressBase::Reference(_) => Proxy::Generic,
@@ -20,7 +20,7 @@ impl Body<'_> {
     }
 
     /// The opcode's proxy must be the object's; a plain weak `ld` of a constant means `ld.const`.
-    pub(super) fn check_proxy(
+    pub(in crate::kernel) fn check_proxy(
         &mut self,
         opcode: &Opcode<'_>,
         address: &Address,
@@ -59,7 +59,7 @@ impl Body<'_> {
     }
 
     /// Functions take addresses of generic memory.
-    pub(super) fn check_reference_proxy(&mut self, object: &Object, span: Span) -> Resolved<()> {
+    pub(in crate::kernel) fn check_reference_proxy(&mut self, object: &Object, span: Span) -> Resolved<()> {
         if object.proxy == Proxy::Generic {
             return Ok(());
         }
