@@ -14,8 +14,12 @@ use words::Words;
 
 pub mod words;
 
+mod barrier;
 mod cluster;
+mod fence;
 mod launch;
+mod mbarrier;
+mod spa;
 
 /// A form of an instruction.
 pub struct Form {
@@ -23,6 +27,8 @@ pub struct Form {
     pub name: &'static str,
     /// What may stand behind the name, in the order of the full spelling.
     pub slots: &'static [Slot],
+    /// The name in the full spelling, if it is another.
+    pub spelled: &'static str,
     /// What comes behind the opcode, as a reader writes it.
     pub operands: &'static str,
     /// What to write, where that is not what the family's help says.
@@ -143,6 +149,8 @@ pub enum Key {
     Aligned,
     /// `.multicast::cluster` and so on.
     Multicast,
+    /// `.sync_restrict::shared::cta` and so on.
+    Restrict,
 }
 
 /// The words of one kind behind a name, at most one of which stands there.
@@ -193,7 +201,7 @@ pub struct Refusal {
     pub label: &'static str,
     /// What to do.
     pub help: &'static str,
-    /// The rule it rests on.
+    /// The rule it rests on; empty if there is none.
     pub rule: &'static str,
 }
 
@@ -217,6 +225,11 @@ pub const fn default(key: Key, words: &'static [&'static str]) -> Slot {
     Slot { key, words, need: Need::Default(words[0]) }
 }
 
+/// Words of which one may be there and none means anything to the model.
+pub const fn hint(words: &'static [&'static str]) -> Slot {
+    Slot { key: Key::Plain, words, need: Need::Hint }
+}
+
 /// Words that PTX has and this version does not check.
 pub const fn unsupported(words: &'static [&'static str]) -> Slot {
     Slot { key: Key::Plain, words, need: Need::Unsupported(None) }
@@ -232,6 +245,7 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
     Form {
         name,
         slots,
+        spelled: name,
         operands: "",
         help: "",
         floor,
@@ -244,6 +258,9 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
 }
 
 impl Form {
+    const fn spelled(self, spelled: &'static str) -> Self {
+        Self { spelled, ..self }
+    }
     const fn operands(self, operands: &'static str) -> Self {
         Self { operands, ..self }
     }
@@ -274,25 +291,37 @@ pub struct Family {
     pub help: &'static str,
     /// The rule that says what forms there are.
     pub rule: &'static str,
-    /// Names that PTX has and this version does not check, and what to do; that may be empty.
-    pub unsupported: &'static [(&'static str, &'static str)],
+    /// Names that begin like it and that no row has: not checked, or refused.
+    pub others: &'static [(&'static str, Need)],
     /// A row each.
     pub forms: &'static [Form],
 }
 
-/// All of them.
+/// Those of SPA 5.0 machines.
+pub static SPA_FAMILIES: &[&Family] = &[&spa::BAR, &spa::DATA_CACHE, &spa::MEMBAR, &spa::TEXTURE_CACHE];
+
+/// Those of PTX.
 pub static FAMILIES: &[&Family] = &[
+    &barrier::BAR,
+    &barrier::BARRIER,
     &cluster::BARRIER,
     &cluster::ELECT,
     &cluster::RANK,
+    &fence::FENCE,
+    &fence::MBARRIER_INIT,
+    &fence::MEMBAR,
+    &fence::MEMBAR_PROXY,
+    &fence::PROXY,
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,
+    &mbarrier::MBARRIER,
 ];
 
 /// Reads an opcode by its row; nothing if no row has its mnemonic.
 pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Option<Result<Words<'a>, Diagnostic>> {
-    let leading = FAMILIES.iter().filter(|family| words::leads(family.name, opcode));
+    let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
+    let leading = families.iter().filter(|family| words::leads(family.name, opcode));
     let family = leading.max_by_key(|family| family.name.len())?;
     Some(words::read(family, opcode, target))
 }

@@ -4,27 +4,22 @@
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
 use super::opcode::{Modifier, Opcode, PtxType, Window, parse_space, unknown, unsupported};
-use super::program::{AsyncSpace, AtomicOp, BarrierReduction};
+use super::program::AtomicOp;
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
+use crate::vocabulary::{Proxy, Scope, Sem, Space};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use asynchronous::{
     AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
     TensorOpcode, check_reduction_type,
 };
-pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
-pub use spa::SpaOpcode;
 
 mod access;
 mod asynchronous;
-mod barrier;
-mod fence;
-mod mbarrier;
 mod multimem;
 mod proxy;
 mod spa;
@@ -43,77 +38,12 @@ pub enum Operation {
     Reduction(Access, Rmw),
     /// `multimem`
     Multimem(MultimemOpcode),
-    /// `fence`, `membar`
-    Fence {
-        /// Canonical spelling.
-        text: String,
-        /// Its sem.
-        sem: FenceSem,
-        /// Its scope.
-        scope: Scope,
-        /// `.sync_restrict`
-        restrict: Option<SyncRestrict>,
-    },
-    /// `fence.mbarrier_init`
-    MbarrierInitFence,
-    /// `fence.proxy`, `membar.proxy`, `tensormap.cp_fenceproxy`
-    ProxyFence {
-        /// Canonical spelling.
-        text: String,
-        /// Which.
-        kind: ProxyFenceOpcode,
-    },
-    /// `bar`, `barrier`
-    Barrier {
-        /// Canonical spelling.
-        text: String,
-        /// Its form.
-        form: BarrierForm,
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `bar.warp.sync`
-    WarpSync,
-    /// `mbarrier`
-    Mbarrier(MbarrierOpcode),
+    /// `tensormap.cp_fenceproxy`
+    TensormapCopy(Scope),
     /// `mov`, of registers that are objects
     Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
-    /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
-    Spa(SpaOpcode),
-}
-
-/// A proxy fence before its operands are looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProxyFenceOpcode {
-    /// `alias`
-    Alias,
-    /// `texture` and so on, of the formal model
-    Formal(Proxy),
-    /// `alias.acquire.sys`, `alias.release.sys`
-    AliasHalf(Sem),
-    /// `async`
-    Async(AsyncSpace),
-    /// `async::generic`
-    AsyncGeneric(Sem, SyncRestrict),
-    /// `tensormap::generic.release`
-    TensormapRelease(Scope),
-    /// `tensormap::generic.acquire`
-    TensormapAcquire(Scope),
-    /// `tensormap.cp_fenceproxy`
-    TensormapCopy(Scope),
-}
-
-/// The form of a `bar`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BarrierForm {
-    /// `sync`
-    Sync,
-    /// `arrive`
-    Arrive,
-    /// `red`
-    Reduce(BarrierReduction),
 }
 
 /// What the opcode of a memory access says.
@@ -162,9 +92,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
-        "fence" | "membar" => fence::check(opcode, target),
-        "bar" | "barrier" => barrier::check(opcode, target),
-        "mbarrier" => mbarrier::check(opcode, target),
         "multimem" => multimem::check(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
             asynchronous::check_replace(opcode, target)

@@ -41,11 +41,15 @@ pub fn read<'a>(
 ) -> Result<Words<'a>, Diagnostic> {
     let leading = family.forms.iter().filter(|form| leads(form.name, opcode));
     let Some(form) = leading.max_by_key(|form| form.name.len()) else {
-        let unsupported = family.unsupported.iter().filter(|(name, _)| leads(name, opcode));
-        let last = |name: &str| opcode.modifiers[name.split('.').count() - 2];
-        return Err(match unsupported.max_by_key(|(name, _)| name.len()) {
-            Some((name, help)) => unsupported_word(opcode, last(name), (!help.is_empty()).then_some(*help)),
-            None => no_form(family, opcode),
+        let others = family.others.iter().filter(|(name, _)| leads(name, opcode));
+        let Some((name, need)) = others.max_by_key(|(name, _)| name.len()) else {
+            return Err(no_form(family, opcode));
+        };
+        let last = opcode.modifiers[name.split('.').count() - 2];
+        return Err(match need {
+            Need::Refused(refusal) => refused(refusal, last),
+            Need::Unsupported(help) => unsupported_word(opcode, last, *help),
+            _ => no_form(family, opcode),
         });
     };
     if form.slots.is_empty() && opcode.text != form.name {
@@ -128,7 +132,7 @@ impl<'a> Words<'a> {
     }
     /// The full spelling: every word that means something, in the order of the row.
     pub fn text(&self) -> String {
-        let mut text = self.form.name.to_owned();
+        let mut text = self.form.spelled.to_owned();
         for (slot, found) in self.form.slots.iter().zip(&self.found) {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,
@@ -191,11 +195,15 @@ impl<'a> Words<'a> {
     }
 
     fn check_floors(&self) -> Result<(), Diagnostic> {
+        if self.target.spa {
+            return Ok(());
+        }
         self.target.check_floor(self.form.name, self.form.floor, self.opcode.span)?;
         for (word, span) in self.found.iter().flatten() {
-            let own = self.form.floors.iter().filter(|(young, _)| young == word);
-            let common = YOUNG.iter().filter(|(young, _)| young == word);
-            for (_, floor) in own.chain(common) {
+            if let Some((_, floor)) = self.form.floors.iter().find(|(young, _)| young == word) {
+                self.target.check_floor(&format!("{}.{word}", self.form.name), *floor, *span)?;
+            }
+            if let Some((_, floor)) = YOUNG.iter().find(|(young, _)| young == word) {
                 self.target.check_floor(&format!(".{word}"), *floor, *span)?;
             }
         }
@@ -216,7 +224,11 @@ impl Slot {
 }
 
 fn no_form(family: &Family, opcode: &Opcode<'_>) -> Diagnostic {
-    let message = format!("`{}` is not a form of `{}`", opcode.text, family.name);
+    let message = if opcode.text == family.name {
+        format!("`{}` needs more words to be an instruction", opcode.text)
+    } else {
+        format!("`{}` is not a form of `{}`", opcode.text, family.name)
+    };
     Diagnostic::new(family.code, message, opcode.span, "not a form of it")
         .with_help(family.help)
         .with_rule(family.rule)
@@ -256,7 +268,7 @@ fn unsupported_word(opcode: &Opcode<'_>, modifier: Modifier<'_>, help: Option<&'
 
 fn refused(refusal: &Refusal, modifier: Modifier<'_>) -> Diagnostic {
     let message = refusal.message.replace("{}", &format!("`.{}`", modifier.text));
-    Diagnostic::new(refusal.code, message, modifier.span, refusal.label)
-        .with_help(refusal.help)
-        .with_rule(refusal.rule)
+    let error =
+        Diagnostic::new(refusal.code, message, modifier.span, refusal.label).with_help(refusal.help);
+    if refusal.rule.is_empty() { error } else { error.with_rule(refusal.rule) }
 }

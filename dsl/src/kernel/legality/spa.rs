@@ -5,22 +5,11 @@
 
 use super::access::OPERATIONS;
 use super::{
-    Access, AtomicOp, BarrierForm, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem,
-    set_once, unknown_modifier,
+    Access, AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, set_once,
+    unknown_modifier,
 };
 use crate::kernel::suggest::suggest;
-use crate::vocabulary::{Invalidation, MembarLevel, Proxy};
-
-/// An instruction that other machines have nothing like.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SpaOpcode {
-    /// `MEMBAR`
-    Membar(MembarLevel, Invalidation),
-    /// `CCTL.D.IVALL`, `CCTLT.IVALL`
-    InvalidateAll(Invalidation),
-    /// `CCTL.IV [a]`
-    InvalidateLine,
-}
+use crate::vocabulary::Proxy;
 
 /// First words of the instructions of the table.
 const KNOWN: &[&str] = &["LD", "ST", "TLD", "ATOM", "RED", "MEMBAR", "CCTL", "CCTLT", "BAR"];
@@ -96,9 +85,6 @@ pub fn check(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
     match opcode.mnemonic {
         "LD" | "ST" | "TLD" => check_access(opcode),
         "ATOM" | "RED" => check_atomic(opcode),
-        "MEMBAR" => check_membar(opcode),
-        "CCTL" | "CCTLT" => check_cache_control(opcode),
-        "BAR" => check_barrier(opcode),
         _ => Err(unknown(opcode)),
     }
 }
@@ -215,64 +201,4 @@ fn check_atomic(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
     } else {
         Operation::Atomic(access, rmw)
     })
-}
-
-fn check_membar(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
-    let (mut level, mut invalidation) = (None, None);
-    for &modifier in &opcode.modifiers {
-        if let Some(found) = MembarLevel::from_name(modifier.text) {
-            set_once(&mut level, found, modifier)?;
-        } else {
-            let (data, texture) = match modifier.text {
-                "IVALLD" => (true, false),
-                "IVALLT" => (false, true),
-                "IVALLTD" => (true, true),
-                _ => {
-                    let known = ["CTA", "VC", "GL", "SYS", "IVALLD", "IVALLT", "IVALLTD"];
-                    return Err(unknown_modifier(opcode, modifier, &known).with_rule("SPA-1"));
-                }
-            };
-            set_once(&mut invalidation, Invalidation { data, texture }, modifier)?;
-        }
-    }
-    let Some((level, _)) = level else {
-        let message = "`MEMBAR` needs a level";
-        let error = Diagnostic::new("validate::membar-level", message, opcode.span, "which pool of threads?");
-        return Err(error
-            .with_help("write `.CTA` inside a CTA, `.VC` between CTAs, `.GL` with other clients of the GPU, `.SYS` with the host or peers")
-            .with_rule("SPA-2"));
-    };
-    let invalidation = invalidation.map_or_else(Invalidation::default, |(invalidation, _)| invalidation);
-    Ok(Operation::Spa(SpaOpcode::Membar(level, invalidation)))
-}
-
-fn check_cache_control(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
-    match opcode.text {
-        "CCTL.IV" => Ok(Operation::Spa(SpaOpcode::InvalidateLine)),
-        "CCTL.D.IVALL" => {
-            Ok(Operation::Spa(SpaOpcode::InvalidateAll(Invalidation { data: true, texture: false })))
-        }
-        "CCTLT.IVALL" => {
-            Ok(Operation::Spa(SpaOpcode::InvalidateAll(Invalidation { data: false, texture: true })))
-        }
-        _ => {
-            let message = format!("`{}` is not a form of cache control", opcode.text);
-            Err(Diagnostic::new("validate::cache-control", message, opcode.span, "not known here")
-                .with_help("forms are `CCTL.IV [a]` for a line of the data L1, `CCTL.D.IVALL` for all of it, and `CCTLT.IVALL` for the texture L1")
-                .with_rule("SPA-5"))
-        }
-    }
-}
-
-fn check_barrier(opcode: &Opcode<'_>) -> Result<Operation, Diagnostic> {
-    if opcode.text == "BAR.SYNC" {
-        return Ok(Operation::Barrier {
-            text: opcode.text.to_owned(),
-            form: BarrierForm::Sync,
-            aligned: true,
-        });
-    }
-    let message = format!("`{}` is not checked by this version", opcode.text);
-    Err(Diagnostic::new("unsupported::instruction", message, opcode.span, "not `BAR.SYNC`")
-        .with_help("write `BAR.SYNC 0;`, with a count of threads if not all of the CTA take part"))
 }

@@ -6,6 +6,7 @@ use super::super::program::{
     Register, RegisterId, Statement, StatementKind, Storage, StorageId, Width,
 };
 use super::super::suggest::suggest;
+use super::super::target::Target;
 use super::{Checker, ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
@@ -81,6 +82,11 @@ impl<'c> Body<'c> {
             signed_constants: BTreeMap::new(),
             n_generated: 0,
         }
+    }
+
+    /// What the kernel is compiled for.
+    pub(in crate::kernel) fn target(&self) -> Target {
+        self.checker.target
     }
 
     pub(in crate::kernel) fn report(&mut self, diagnostic: Diagnostic) -> Reported {

@@ -1,60 +1,32 @@
 //! Proxy fences with their operands, and checks of state spaces.
 
 use super::super::ast::{ExprKind, Operand};
-use super::super::legality::ProxyFenceOpcode;
-use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, ProxyFenceKind, Width};
+use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, Width};
 use super::Resolved;
 use super::asynchronous::described;
 use super::body::Body;
 use super::constant::parse_literal;
 use super::instruction::{Parts, Site, operand_span};
 use crate::diagnostic::Diagnostic;
-use crate::vocabulary::Space;
+use crate::vocabulary::{Scope, Space};
 
 /// The only size that a fence of the tensormap proxy takes, in bytes.
 const TENSORMAP_BYTES: u128 = 128;
 
 impl Body<'_> {
-    pub(in crate::kernel) fn resolve_proxy_fence(
-        &mut self,
-        site: &Site<'_>,
-        text: String,
-        kind: ProxyFenceOpcode,
-    ) -> Resolved<Parts> {
+    /// `tensormap.cp_fenceproxy`
+    pub(in crate::kernel) fn resolve_map_copy(&mut self, site: &Site<'_>, scope: Scope) -> Resolved<Parts> {
         self.expect_no_result(site)?;
-        let plain = match kind {
-            ProxyFenceOpcode::Alias => InstructionKind::AliasFence,
-            ProxyFenceOpcode::Formal(proxy) => InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }),
-            ProxyFenceOpcode::AliasHalf(sem) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::AliasHalf { sem })
-            }
-            ProxyFenceOpcode::Async(space) => InstructionKind::ProxyFence(ProxyFenceKind::Async { space }),
-            ProxyFenceOpcode::AsyncGeneric(sem, restrict) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict })
-            }
-            ProxyFenceOpcode::TensormapRelease(scope) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope })
-            }
-            ProxyFenceOpcode::TensormapAcquire(scope) => {
-                self.expect_operands(site, 2, 2, "the address of a tensor map and its size, 128")?;
-                let address = self.map_operand(site, &site.operands[0], Space::Global, "UB-F1")?;
-                self.expect_map_size(site, &site.operands[1], "UB-F1")?;
-                let kind = ProxyFenceKind::TensormapAcquire { scope, address };
-                return Ok((text, InstructionKind::ProxyFence(kind), Vec::new()));
-            }
-            ProxyFenceOpcode::TensormapCopy(scope) => {
-                self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
-                let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
-                let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
-                self.expect_map_size(site, &site.operands[2], "UB-F2")?;
-                self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
-                self.check_map_copy(&destination, &source)?;
-                let kind = InstructionKind::TensormapCopyFence { destination, source, scope };
-                return Ok((text, kind, Vec::new()));
-            }
-        };
-        self.expect_operands(site, 0, 0, "no operands")?;
-        Ok((text, plain, Vec::new()))
+        self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
+        let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
+        let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
+        self.expect_map_size(site, &site.operands[2], "UB-F2")?;
+        self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
+        self.check_map_copy(&destination, &source)?;
+        let text = format!(
+            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{scope}.sync.aligned"
+        );
+        Ok((text, InstructionKind::TensormapCopyFence { destination, source, scope }, Vec::new()))
     }
 
     /// A tensor map stays the description of what it is declared to describe.
@@ -86,7 +58,7 @@ impl Body<'_> {
     }
 
     /// 128 bytes of one state space, in the own CTA.
-    fn map_operand(
+    pub(in crate::kernel) fn map_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -131,7 +103,12 @@ impl Body<'_> {
         Err(self.report(error.with_rule(rule)))
     }
 
-    fn expect_map_size(&mut self, site: &Site<'_>, operand: &Operand, rule: &'static str) -> Resolved<()> {
+    pub(in crate::kernel) fn expect_map_size(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<()> {
         if let Operand::Expr(expr) = operand
             && let ExprKind::Literal(text) = &expr.kind
             && parse_literal(text).is_ok_and(|literal| literal.value == TENSORMAP_BYTES)

@@ -2,11 +2,11 @@
 
 use super::super::ast::{Name, Operand};
 use super::super::isa::{self, Built};
-use super::super::legality::{self, Access, BarrierForm, Operation, Rmw};
+use super::super::legality::{self, Access, Operation, Rmw};
 use super::super::opcode::{Opcode, PtxType, Window};
 use super::super::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BarrierReduction, Expression, Instruction, InstructionKind,
-    Register, RegisterId, StatementKind, Width,
+    Address, AddressBase, AtomicOp, Expression, Instruction, InstructionKind, Register, RegisterId,
+    StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -84,20 +84,9 @@ impl Body<'_> {
             Operation::Atomic(access, rmw) => self.resolve_atomic(site, access, rmw)?,
             Operation::Reduction(access, rmw) => self.resolve_reduction(site, access, rmw)?,
             Operation::Multimem(opcode) => self.resolve_multimem(site, opcode)?,
-            Operation::Fence { text, sem, scope, restrict } => {
-                self.resolve_plain(site, text, InstructionKind::Fence { sem, scope, restrict })?
-            }
-            Operation::MbarrierInitFence => {
-                let text = "fence.mbarrier_init.release.cluster".to_owned();
-                self.resolve_plain(site, text, InstructionKind::MbarrierInitFence)?
-            }
-            Operation::ProxyFence { text, kind } => self.resolve_proxy_fence(site, text, kind)?,
-            Operation::Barrier { text, form, aligned } => self.resolve_barrier(site, text, form, aligned)?,
-            Operation::WarpSync => self.resolve_warp_sync(site)?,
-            Operation::Mbarrier(opcode) => self.resolve_mbarrier(site, opcode)?,
+            Operation::TensormapCopy(scope) => self.resolve_map_copy(site, scope)?,
             Operation::Move => self.resolve_move(site)?,
             Operation::Async(opcode) => self.resolve_async(site, opcode)?,
-            Operation::Spa(opcode) => self.resolve_spa(site, opcode)?,
         })
     }
 
@@ -122,12 +111,6 @@ impl Body<'_> {
             return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule(rule)));
         }
         Ok(mask)
-    }
-
-    fn resolve_plain(&mut self, site: &Site<'_>, text: String, kind: InstructionKind) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 0, 0, "no operands")?;
-        Ok((text, kind, Vec::new()))
     }
 
     pub(in crate::kernel) fn expect_operands(
@@ -550,100 +533,6 @@ impl Body<'_> {
                 Err(self.report(error.with_help("use scalar accesses, or another index")))
             }
         }
-    }
-
-    fn resolve_barrier(
-        &mut self,
-        site: &Site<'_>,
-        text: String,
-        form: BarrierForm,
-        aligned: bool,
-    ) -> Resolved<Parts> {
-        let mut operands = site.operands;
-        let predicate = match form {
-            BarrierForm::Sync => {
-                self.expect_operands(site, 1, 2, "a barrier and maybe a thread count")?;
-                None
-            }
-            BarrierForm::Arrive if operands.len() == 1 => {
-                let message = format!("`{}` needs a thread count", site.opcode.text);
-                let error =
-                    Diagnostic::new("validate::barrier-missing-count", message, site.span, "no count");
-                let error =
-                    error.with_help("write `bar.arrive 0, 64;`: the number of threads that take part");
-                return Err(self.report(error.with_rule("BR-1")));
-            }
-            BarrierForm::Arrive => {
-                self.expect_operands(site, 2, 2, "a barrier and a thread count")?;
-                None
-            }
-            BarrierForm::Reduce(_) => {
-                self.expect_operands(site, 2, 3, "a barrier, maybe a thread count, and a condition")?;
-                let last = operands.split_last();
-                operands = last.map_or(operands, |(_, rest)| rest);
-                last.map(|(last, _)| last)
-            }
-        };
-        let id = self.value_operand(site, &operands[0], 32)?;
-        if let Some(value) = constant_value(&id)
-            && value > 15
-        {
-            let message = format!("there is no barrier {value}");
-            let error = Diagnostic::new("validate::barrier-id", message, id.span, "not in 0..=15");
-            return Err(self.report(error.with_help("a CTA has barriers 0 to 15").with_rule("UB-B1")));
-        }
-        let count = match operands.get(1) {
-            Some(operand) => Some(self.barrier_count(site, operand)?),
-            None => None,
-        };
-        let kind = match form {
-            BarrierForm::Sync => BarrierKind::Sync,
-            BarrierForm::Arrive => BarrierKind::Arrive,
-            BarrierForm::Reduce(op) => {
-                let Some(Operand::Expr(predicate)) = predicate else {
-                    return Err(self.wrong_operand(site, site.span, "a condition"));
-                };
-                let predicate = self.resolve_condition(predicate)?;
-                let width = if op == BarrierReduction::Popc { 32 } else { 1 };
-                let name = match site.results {
-                    Results::One(name) => name,
-                    Results::Nothing => return Err(self.unbound_result(site)),
-                    Results::Vector(_) => return Err(self.vector_count(site, 1)),
-                };
-                let named = self.result_register(name, width);
-                let destination = named.unwrap_or_else(|| self.generate(width));
-                let kind = BarrierKind::Reduce { destination, op, predicate };
-                return Ok((
-                    text,
-                    InstructionKind::Barrier { kind, id, count, aligned, instance: None },
-                    vec![Some(destination)],
-                ));
-            }
-        };
-        self.expect_no_result(site)?;
-        Ok((text, InstructionKind::Barrier { kind, id, count, aligned, instance: None }, Vec::new()))
-    }
-
-    fn barrier_count(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {
-        let count = self.value_operand(site, operand, 32)?;
-        match constant_value(&count) {
-            Some(value) if value == 0 || value % 32 != 0 || value > 1024 => {
-                let message = format!("{value} is not a thread count of a barrier");
-                let label = if value > 1024 { "more than a CTA has" } else { "not a multiple of 32" };
-                let error = Diagnostic::new("validate::barrier-count", message, count.span, label);
-                Err(self.report(
-                    error.with_help("barriers count whole warps: 32, 64, … up to 1024").with_rule("UB-B2"),
-                ))
-            }
-            _ => Ok(count),
-        }
-    }
-
-    fn resolve_warp_sync(&mut self, site: &Site<'_>) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 1, 1, "a mask of lanes")?;
-        let mask = self.lanes_operand(site, &site.operands[0], "UB-W1")?;
-        Ok(("bar.warp.sync".to_owned(), InstructionKind::WarpSync { mask }, Vec::new()))
     }
 }
 
