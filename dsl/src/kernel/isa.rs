@@ -14,12 +14,16 @@ use words::Words;
 
 pub mod words;
 
+pub(in crate::kernel) mod access;
 mod barrier;
 mod cluster;
 mod fence;
+pub(in crate::kernel) mod foreign;
 mod launch;
 mod mbarrier;
+mod multimem;
 mod spa;
+mod texture;
 
 /// A form of an instruction.
 pub struct Form {
@@ -37,6 +41,8 @@ pub struct Form {
     pub floor: Floor,
     /// Words that are younger than the instruction.
     pub floors: &'static [(&'static str, Floor)],
+    /// Keys of which two different words are no repetition but a contradiction.
+    pub exclusive: &'static [Key],
     /// The rule that it rests on.
     pub rule: &'static str,
     /// What kind of instruction it is.
@@ -151,6 +157,18 @@ pub enum Key {
     Multicast,
     /// `.sync_restrict::shared::cta` and so on.
     Restrict,
+    /// `.v2` and so on.
+    Vector,
+    /// `.mmio`
+    Mmio,
+    /// `.nc`
+    NonCoherent,
+    /// `.ca` and so on.
+    Cache,
+    /// `.L1::evict_last` and so on: has no meaning to the model.
+    Hint,
+    /// `.L2::cache_hint`, which adds an operand.
+    Policy,
 }
 
 /// The words of one kind behind a name, at most one of which stands there.
@@ -199,7 +217,7 @@ pub struct Refusal {
     pub message: &'static str,
     /// What stands there.
     pub label: &'static str,
-    /// What to do.
+    /// What to do; `{}` is the word.
     pub help: &'static str,
     /// The rule it rests on; empty if there is none.
     pub rule: &'static str,
@@ -250,6 +268,7 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
         help: "",
         floor,
         floors: &[],
+        exclusive: &[],
         rule: "",
         traits: Traits::PLAIN,
         check: |_| Ok(()),
@@ -269,6 +288,9 @@ impl Form {
     }
     const fn floors(self, floors: &'static [(&'static str, Floor)]) -> Self {
         Self { floors, ..self }
+    }
+    const fn exclusive(self, exclusive: &'static [Key]) -> Self {
+        Self { exclusive, ..self }
     }
     const fn rule(self, rule: &'static str) -> Self {
         Self { rule, ..self }
@@ -298,10 +320,24 @@ pub struct Family {
 }
 
 /// Those of SPA 5.0 machines.
-pub static SPA_FAMILIES: &[&Family] = &[&spa::BAR, &spa::DATA_CACHE, &spa::MEMBAR, &spa::TEXTURE_CACHE];
+pub static SPA_FAMILIES: &[&Family] = &[
+    &spa::ATOM,
+    &spa::BAR,
+    &spa::DATA_CACHE,
+    &spa::LOAD,
+    &spa::MEMBAR,
+    &spa::REDUCTION,
+    &spa::STORE,
+    &spa::TEXTURE,
+    &spa::TEXTURE_CACHE,
+];
 
 /// Those of PTX.
 pub static FAMILIES: &[&Family] = &[
+    &access::ATOM,
+    &access::LOAD,
+    &access::REDUCTION,
+    &access::STORE,
     &barrier::BAR,
     &barrier::BARRIER,
     &cluster::BARRIER,
@@ -316,10 +352,21 @@ pub static FAMILIES: &[&Family] = &[
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,
     &mbarrier::MBARRIER,
+    &multimem::LOAD_REDUCE,
+    &multimem::MULTIMEM,
+    &multimem::REDUCTION,
+    &multimem::STORE,
+    &texture::SULD,
+    &texture::SURED,
+    &texture::SUST,
+    &texture::TEX,
 ];
 
 /// Reads an opcode by its row; nothing if no row has its mnemonic.
 pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Option<Result<Words<'a>, Diagnostic>> {
+    if matches!(opcode.mnemonic, "st" | "red") && opcode.has("async") {
+        return None;
+    }
     let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
     let leading = families.iter().filter(|family| words::leads(family.name, opcode));
     let family = leading.max_by_key(|family| family.name.len())?;

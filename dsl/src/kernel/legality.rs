@@ -3,41 +3,27 @@
 //! Each illegal combination has its own diagnostic code and names its rule. Operands are checked elsewhere
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
+use super::isa::foreign;
 use super::opcode::{Modifier, Opcode, PtxType, Window, parse_space, unknown, unsupported};
 use super::program::AtomicOp;
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Scope, Sem, Space};
+use crate::vocabulary::{Scope, Sem, Space};
 
-pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
+pub use super::isa::access::{Access, OPERATIONS, Rmw, check_operation_type};
 pub use asynchronous::{
     AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
     TensorOpcode, check_reduction_type,
 };
-pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
 
-mod access;
 mod asynchronous;
-mod multimem;
 mod proxy;
-mod spa;
-mod texture;
 
 /// A legal opcode.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// `ld`, `tex`, `suld`
-    Load(Access),
-    /// `st`, `sust`
-    Store(Access),
-    /// `atom`
-    Atomic(Access, Rmw),
-    /// `red`, `sured`
-    Reduction(Access, Rmw),
-    /// `multimem`
-    Multimem(MultimemOpcode),
     /// `tensormap.cp_fenceproxy`
     TensormapCopy(Scope),
     /// `mov`, of registers that are objects
@@ -46,42 +32,10 @@ pub enum Operation {
     Async(AsyncOpcode),
 }
 
-/// What the opcode of a memory access says.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// Its sem.
-    pub sem: Sem,
-    /// Its scope; `Cta` for weak accesses.
-    pub scope: Scope,
-    /// State space, if written.
-    pub space: Option<(Space, Span)>,
-    /// The part of the shared state space, if `.shared` is written.
-    pub window: Option<Window>,
-    /// Type, if written.
-    pub ty: Option<(PtxType, Span)>,
-    /// Elements of the vector; 1 for scalars.
-    pub elements: u8,
-    /// Place of the vector modifier, or of the opcode.
-    pub vector_span: Span,
-    /// The proxy that the opcode names; `ld` without `.const` says `Generic` and may mean `Constant`.
-    pub proxy: Proxy,
-}
-
-/// An operation of `atom` or `red`, before min and max are told apart by type.
-#[derive(Clone, Copy, Debug)]
-pub struct Rmw {
-    /// Unsigned flavour.
-    pub op: AtomicOp,
-    /// As PTX spells it.
-    pub name: &'static str,
-    /// Where.
-    pub span: Span,
-}
-
 /// Checks an opcode against PTX's rules and the target's floors.
 pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     if target.spa {
-        return spa::check(opcode);
+        return Err(foreign::unknown(opcode));
     }
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
@@ -89,15 +43,11 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "tcgen05" => asynchronous::check_tensor(opcode, target),
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
-        "ld" | "st" => access::check_load_store(opcode, target),
-        "atom" | "red" => access::check_atomic(opcode, target),
-        "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
-        "multimem" => multimem::check(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
             asynchronous::check_replace(opcode, target)
         }
         "tensormap" => proxy::check_tensormap(opcode, target),
-        word if spa::is_known(word) => Err(spa::foreign(opcode)),
+        word if foreign::is_known(word) => Err(foreign::foreign(opcode)),
         _ => Err(unknown(opcode)),
     }
 }

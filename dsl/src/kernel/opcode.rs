@@ -73,6 +73,15 @@ impl PtxType {
         };
         Some(Self { kind, width })
     }
+
+    /// Reads the type of an access, which may be one of floating-point numbers: to the model they are bits.
+    pub fn of_access(text: &str) -> Option<Self> {
+        match text {
+            "f32" => Some(Self { kind: 'f', width: 32 }),
+            "f64" => Some(Self { kind: 'f', width: 64 }),
+            _ => Self::parse(text),
+        }
+    }
 }
 
 impl std::fmt::Display for PtxType {

@@ -113,7 +113,13 @@ impl Resolver {
             return self.wrong_operands(opcode, "a register and a location");
         };
         let (register, address) = (self.target(target)?, self.address(address, opcode)?);
-        let kind = InstructionKind::Load { destinations: vec![Some(register)], address, sem, scope };
+        let kind = InstructionKind::Load {
+            destinations: vec![Some(register)],
+            address,
+            sem,
+            scope,
+            non_coherent: false,
+        };
         Some(instruction(opcode, kind))
     }
 

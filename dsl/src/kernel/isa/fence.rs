@@ -225,7 +225,7 @@ pub(super) static PROXY: Family = Family {
                     &["shared"],
                     &Refusal {
                         code: PROXY_FENCE,
-                        message: "`fence.proxy.async{}` does not say which shared memory",
+                        message: "`fence.proxy.async.shared` does not say which shared memory",
                         label: "not allowed here",
                         help: "write `.shared::cta` or `.shared::cluster`",
                         rule: "FN-12",

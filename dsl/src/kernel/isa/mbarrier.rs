@@ -183,7 +183,7 @@ pub(super) static MBARRIER: Family = Family {
         "mbarrier.check_layout",
         Need::Refused(&Refusal {
             code: "unsupported::instruction",
-            message: "`mbarrier{}` is not checked by this version",
+            message: "`mbarrier.check_layout` is not checked by this version",
             label: "known to PTX, not checked here",
             help: "leave it out of the skeleton",
             rule: "",

@@ -92,6 +92,12 @@ impl<'a> Words<'a> {
         let slots = self.form.slots.iter().zip(&self.found).filter(|(slot, _)| slot.key == key);
         slots.filter_map(|(_, found)| *found).next()
     }
+    /// The hints that are written, and their places.
+    pub fn hints(&self) -> Vec<(&'static str, Span)> {
+        let slots = self.form.slots.iter().zip(&self.found);
+        let hints = slots.filter(|(slot, _)| matches!(slot.key, Key::Hint | Key::Policy));
+        hints.filter_map(|(_, found)| *found).collect()
+    }
     /// Whether this word is written or meant.
     pub fn has(&self, word: &str) -> bool {
         self.form.slots.iter().zip(&self.found).any(|(slot, found)| match (found, &slot.need) {
@@ -118,7 +124,7 @@ impl<'a> Words<'a> {
     }
     /// The type that is written or meant.
     pub fn ty(&self) -> Option<PtxType> {
-        self.get(Key::Type).and_then(PtxType::parse)
+        self.get(Key::Type).and_then(PtxType::of_access)
     }
     /// Puts into the full spelling what only the operands tell.
     pub fn set(&mut self, key: Key, word: &str) {
@@ -150,17 +156,26 @@ impl<'a> Words<'a> {
 
     /// Puts a word into its slot.
     fn take(&mut self, modifier: Modifier<'a>) -> Result<(), Diagnostic> {
-        let Some((index, word)) = self.form.slots.iter().enumerate().find_map(|(index, slot)| {
+        let takes = |(index, slot): (usize, &Slot)| {
             Some((index, slot.words.iter().copied().find(|word| slot.takes(word, modifier.text))?))
-        }) else {
+        };
+        let slots = self.form.slots.iter().enumerate();
+        // A word that two slots have fills the first that is empty.
+        let empty = slots.clone().filter(|(index, _)| self.found[*index].is_none()).find_map(takes);
+        let Some((index, word)) = empty.or_else(|| slots.clone().find_map(takes)) else {
             return Err(self.unknown(modifier));
         };
         match &self.form.slots[index].need {
             Need::Unsupported(help) => Err(unsupported_word(&self.opcode, modifier, *help)),
             Need::Refused(refusal) => Err(refused(refusal, modifier)),
             Need::Must(_) | Need::May | Need::Default(_) | Need::Hint => {
-                if let Some((_, first)) = self.found[index] {
-                    return Err(second(modifier, first));
+                if let Some((other, first)) = self.found[index] {
+                    let is_exclusive = self.form.exclusive.contains(&self.form.slots[index].key);
+                    return Err(if is_exclusive && other != word {
+                        exclusive(modifier, other, first)
+                    } else {
+                        second(modifier, first)
+                    });
                 }
                 self.found[index] = Some((word, modifier.span));
                 Ok(())
@@ -181,7 +196,8 @@ impl<'a> Words<'a> {
             let error = |code, what: &str, help: &str, rule| {
                 let message = format!("`{}` needs {what}", self.opcode.text);
                 let error = Diagnostic::new(code, message, self.opcode.span, "missing here");
-                error.with_help(help.to_owned()).with_rule(rule)
+                let error = error.with_help(help.to_owned());
+                if rule == "" { error } else { error.with_rule(rule) }
             };
             return Err(match lack {
                 Some(Lack { code, what, help, rule }) => error(code, what, help, rule),
@@ -242,6 +258,15 @@ fn second(modifier: Modifier<'_>, first: Span) -> Diagnostic {
         .with_help("keep one of them")
 }
 
+/// The error for a word that contradicts another.
+fn exclusive(modifier: Modifier<'_>, other: &str, first: Span) -> Diagnostic {
+    let message = format!("`.{other}` and `.{}` exclude each other", modifier.text);
+    Diagnostic::new("validate::exclusive-modifiers", message, modifier.span, "the second one")
+        .with_label(first, "the first one")
+        .with_help("keep one of them")
+        .with_rule("MM-14")
+}
+
 /// The error for a word that an instruction does not have.
 pub fn unknown<'k>(
     opcode: &Opcode<'_>,
@@ -268,7 +293,7 @@ fn unsupported_word(opcode: &Opcode<'_>, modifier: Modifier<'_>, help: Option<&'
 
 fn refused(refusal: &Refusal, modifier: Modifier<'_>) -> Diagnostic {
     let message = refusal.message.replace("{}", &format!("`.{}`", modifier.text));
-    let error =
-        Diagnostic::new(refusal.code, message, modifier.span, refusal.label).with_help(refusal.help);
+    let error = Diagnostic::new(refusal.code, message, modifier.span, refusal.label)
+        .with_help(refusal.help.replace("{}", modifier.text));
     if refusal.rule.is_empty() { error } else { error.with_rule(refusal.rule) }
 }

@@ -28,6 +28,8 @@ pub enum InstructionKind {
         sem: Sem,
         /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
         scope: Scope,
+        /// `ld.global.nc`: through the texture proxy (MM-2).
+        non_coherent: bool,
     },
     /// `st`.
     Store {

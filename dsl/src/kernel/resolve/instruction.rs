@@ -1,12 +1,13 @@
 //! Instructions with their operands: counts, kinds, widths, state spaces, alignment, and the full spelling.
 
 use super::super::ast::{Name, Operand};
+use super::super::isa::access::{self, Access};
 use super::super::isa::{self, Built};
-use super::super::legality::{self, Access, Operation, Rmw};
-use super::super::opcode::{Opcode, PtxType, Window};
+use super::super::legality::{self, Operation};
+use super::super::opcode::Opcode;
 use super::super::program::{
-    Address, AddressBase, AtomicOp, Expression, Instruction, InstructionKind, Register, RegisterId,
-    StatementKind, Width,
+    Address, AddressBase, Expression, Instruction, InstructionKind, Register, RegisterId, StatementKind,
+    Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -14,7 +15,7 @@ use super::multimem::Purpose;
 use super::{Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Sem, Space};
+use crate::vocabulary::{Sem, Space};
 
 /// What is done with an instruction's results; a missing name is `_`.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,7 @@ pub(in crate::kernel) enum Results<'a> {
 const GENERATED: &str = "";
 
 /// An instruction's opcode and operands while they are looked at.
+#[derive(Clone)]
 pub(in crate::kernel) struct Site<'a> {
     pub(in crate::kernel) opcode: Opcode<'a>,
     pub(in crate::kernel) span: Span,
@@ -79,11 +81,6 @@ impl Body<'_> {
             Err(error) => return Err(self.report(error)),
         };
         Ok(match operation {
-            Operation::Load(access) => self.resolve_load(site, access)?,
-            Operation::Store(access) => self.resolve_store(site, access)?,
-            Operation::Atomic(access, rmw) => self.resolve_atomic(site, access, rmw)?,
-            Operation::Reduction(access, rmw) => self.resolve_reduction(site, access, rmw)?,
-            Operation::Multimem(opcode) => self.resolve_multimem(site, opcode)?,
             Operation::TensormapCopy(scope) => self.resolve_map_copy(site, scope)?,
             Operation::Move => self.resolve_move(site)?,
             Operation::Async(opcode) => self.resolve_async(site, opcode)?,
@@ -238,7 +235,7 @@ impl Body<'_> {
                     return Err(self.report(error));
                 }
                 if access.sem == Sem::Mmio && space == Space::Shared {
-                    return Err(self.report(legality::mmio_space(address.span)));
+                    return Err(self.report(access::mmio_space(address.span)));
                 }
             }
             _ => {}
@@ -288,34 +285,6 @@ impl Body<'_> {
         )
     }
 
-    fn resolve_load(&mut self, site: &Site<'_>, access: Access) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
-        let [memory] = operands else {
-            return Err(self
-                .expect_operands(site, 1, 1, "an address")
-                .err()
-                .unwrap_or_else(|| self.wrong_operand(site, site.span, "an address in brackets")));
-        };
-        let (address, width) = self.memory_operand(site, memory, &access)?;
-        self.check_vector(&address, width, &access)?;
-        let n = usize::from(access.elements);
-        let names: Vec<Option<&str>> = match site.results {
-            Results::Nothing if is_sink => vec![None; n],
-            Results::Nothing => return Err(self.unbound_result(site)),
-            Results::One(name) if n == 1 => vec![name],
-            Results::One(None) => vec![None; n],
-            Results::Vector(names) if names.len() == n => names.iter().map(Option::as_deref).collect(),
-            Results::One(Some(_)) | Results::Vector(_) => {
-                return Err(self.vector_count(site, access.elements));
-            }
-        };
-        let destinations: Vec<_> = names.into_iter().map(|name| self.result_register(name, width)).collect();
-        let text = self.access_text(site, &access, &address, width, "", 'u');
-        let registers = destinations.clone();
-        let kind = InstructionKind::Load { destinations, address, sem: access.sem, scope: access.scope };
-        Ok((text, kind, registers))
-    }
-
     pub(in crate::kernel) fn vector_count(&mut self, site: &Site<'_>, n: u8) -> Reported {
         let message = format!("`{}` moves {n} element{}", site.opcode.text, if n == 1 { "" } else { "s" });
         let error = Diagnostic::new("validate::vector-count", message, site.span, "a different number here");
@@ -323,227 +292,6 @@ impl Body<'_> {
             1 => "write `.v2` or `.v4` for a vector, or one name".to_owned(),
             _ => format!("write {n} names or values in braces: `{{a, b, …}}`"),
         }))
-    }
-
-    fn resolve_store(&mut self, site: &Site<'_>, access: Access) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 2, 2, "an address and a value")?;
-        let (address, width) = self.memory_operand(site, &site.operands[0], &access)?;
-        self.check_vector(&address, width, &access)?;
-        let mut values = Vec::new();
-        match &site.operands[1] {
-            Operand::Vector(elements) if elements.len() == usize::from(access.elements) => {
-                for element in elements {
-                    values.push(self.resolve_exact(element, width)?);
-                }
-            }
-            Operand::Vector(_) => return Err(self.vector_count(site, access.elements)),
-            operand if access.elements == 1 => values.push(self.value_operand(site, operand, width)?),
-            _ => return Err(self.vector_count(site, access.elements)),
-        }
-        let text = self.access_text(site, &access, &address, width, "", 'u');
-        Ok((
-            text,
-            InstructionKind::Store { values, address, sem: access.sem, scope: access.scope },
-            Vec::new(),
-        ))
-    }
-
-    fn resolve_atomic(&mut self, site: &Site<'_>, access: Access, rmw: Rmw) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
-        let n_values = if rmw.op == AtomicOp::CompareAndSwap { 2 } else { 1 };
-        let Some((memory, values)) = operands.split_first().filter(|(_, values)| values.len() == n_values)
-        else {
-            let form = if n_values == 2 {
-                "an address, the value to compare and the value to swap in"
-            } else {
-                "an address and a value"
-            };
-            let message = format!("`{}` takes {form}; {} given", site.opcode.text, operands.len());
-            let error =
-                Diagnostic::new("validate::operand-count", message, site.span, "wrong number of operands");
-            return Err(self.report(error));
-        };
-        let (address, width) = self.memory_operand(site, memory, &access)?;
-        let (op, default) = self.operation_at(&access, rmw, width)?;
-        let mut resolved = Vec::new();
-        for value in values {
-            let operand = self.value_operand(site, value, width)?;
-            self.check_extreme_sign(op, value, &operand)?;
-            resolved.push(operand);
-        }
-        let name = match site.results {
-            Results::Nothing if is_sink => None,
-            Results::Nothing => return Err(self.unbound_result(site)),
-            Results::One(name) => name,
-            Results::Vector(_) => return Err(self.vector_count(site, 1)),
-        };
-        let destination = self.result_register(name, width);
-        let text = self.access_text(site, &access, &address, width, rmw.name, default);
-        let (sem, scope) = (access.sem, access.scope);
-        let kind = InstructionKind::Atomic { destination, op, operands: resolved, address, sem, scope };
-        Ok((text, kind, vec![destination]))
-    }
-
-    fn resolve_reduction(&mut self, site: &Site<'_>, access: Access, rmw: Rmw) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 2, 2, "an address and a value")?;
-        let (address, width) = self.memory_operand(site, &site.operands[0], &access)?;
-        let (op, default) = self.operation_at(&access, rmw, width)?;
-        let operand = self.value_operand(site, &site.operands[1], width)?;
-        self.check_extreme_sign(op, &site.operands[1], &operand)?;
-        let text = self.access_text(site, &access, &address, width, rmw.name, default);
-        let (sem, scope) = (access.sem, access.scope);
-        Ok((text, InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))
-    }
-
-    /// The operation at the width of the object, and the kind of type it has if none is written.
-    pub(in crate::kernel) fn operation_at(
-        &mut self,
-        access: &Access,
-        rmw: Rmw,
-        width: Width,
-    ) -> Resolved<(AtomicOp, char)> {
-        let default = match rmw.op {
-            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareAndSwap => {
-                'b'
-            }
-            _ => 'u',
-        };
-        let (ty, span) = access.ty.unwrap_or((PtxType { kind: default, width }, rmw.span));
-        if let Err(error) = legality::check_operation_type(rmw, ty, span) {
-            return Err(self.report(error));
-        }
-        if width == 128
-            && let Some(error) = self.checker.target.check("atom.b128", (8, 3), 90, rmw.span)
-        {
-            return Err(self.report(error));
-        }
-        let op = match (rmw.op, ty.kind) {
-            (AtomicOp::Min, 's') => AtomicOp::SignedMin,
-            (AtomicOp::Max, 's') => AtomicOp::SignedMax,
-            (op, _) => op,
-        };
-        Ok((op, default))
-    }
-
-    pub(in crate::kernel) fn access_text(
-        &self,
-        site: &Site<'_>,
-        access: &Access,
-        address: &Address,
-        width: Width,
-        op: &str,
-        default_kind: char,
-    ) -> String {
-        if self.checker.target.spa {
-            return self.spa_text(site, access, width, op);
-        }
-        let mut text = site.opcode.mnemonic.to_owned();
-        if let ("multimem", Some(verb)) = (site.opcode.mnemonic, site.opcode.modifiers.first()) {
-            text += &format!(".{}", verb.text);
-            if site.opcode.has("async") {
-                text += ".async";
-            }
-        }
-        let proxy = self.proxy_of(address);
-        if matches!(proxy, Proxy::Texture | Proxy::Surface) {
-            return proxied_text(site.opcode.mnemonic, access, width, (op, default_kind));
-        }
-        match access.sem {
-            Sem::Weak | Sem::Volatile => text += &format!(".{}", access.sem),
-            Sem::Mmio => text += ".mmio.relaxed.sys",
-            _ => text += &format!(".{}.{}", access.sem, access.scope),
-        }
-        if proxy == Proxy::Constant {
-            text += ".const";
-        } else if site.opcode.mnemonic == "multimem" {
-            text += ".global";
-        } else if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
-            text += &format!(".{space}");
-            if access.window == Some(Window::Cluster) || address.rank.is_some() {
-                text += "::cluster";
-            }
-        }
-        if !op.is_empty() {
-            text += &format!(".{op}");
-        }
-        if access.elements > 1 {
-            text += &format!(".v{}", access.elements);
-        }
-        let kind = if width == 128 { 'b' } else { default_kind };
-        let ty = access.ty.map_or(PtxType { kind, width }, |(ty, _)| ty);
-        text + &format!(".{ty}")
-    }
-
-    /// A vector is at most 16 bytes (32 on newer targets), aligned as a whole, and within the innermost dimension.
-    pub(in crate::kernel) fn check_vector(
-        &mut self,
-        address: &Address,
-        width: Width,
-        access: &Access,
-    ) -> Resolved<()> {
-        let n = u32::from(access.elements);
-        if n == 1 {
-            return Ok(());
-        }
-        let total = n * u32::from(width);
-        let span = access.vector_span;
-        if width == 128
-            || total > 256
-            || (total > 128 && access.space.is_some_and(|(s, _)| s == Space::Shared))
-        {
-            let message = format!("a vector has at most 128 bits; this one has {total}");
-            let error = Diagnostic::new("validate::vector-size", message, span, "too large");
-            return Err(self.report(error.with_help("split it into several accesses")));
-        }
-        if total > 128
-            && let Some(error) = self.checker.target.check("a 256-bit vector", (8, 8), 100, span)
-        {
-            return Err(self.report(error));
-        }
-        let AddressBase::Object(object) = address.base else { return Ok(()) };
-        let object = &self.objects[object];
-        let inner = object.dimensions.last().copied().unwrap_or(1);
-        let constants: Vec<Option<u128>> = address.indices.iter().map(constant_value).collect();
-        let name = object.name.clone();
-        let bytes = total / 8;
-        let error = match constants.last() {
-            None => Some(format!("`{name}` has one element; a vector of {n} does not fit")),
-            Some(Some(index)) if index + u128::from(n) > u128::from(inner) => Some(format!(
-                "a vector of {n} at `{name}[…{index}]` reaches past the innermost dimension of {inner}"
-            )),
-            _ => constants
-                .iter()
-                .zip(&object.dimensions)
-                .try_fold(0_u128, |flat, (index, &dimension)| Some(flat * u128::from(dimension) + (*index)?))
-                .map(|flat| flat * u128::from(width / 8) + u128::from(object.offset_bytes))
-                .filter(|offset| offset % u128::from(bytes) != 0)
-                .map(|offset| {
-                    format!(
-                        "a vector of {bytes} bytes must be {bytes}-byte aligned; this is at byte {offset}"
-                    )
-                }),
-        };
-        match error {
-            None => Ok(()),
-            Some(message) => {
-                let error =
-                    Diagnostic::new("validate::vector-alignment", message, address.span, "vector access");
-                Err(self.report(error.with_help("use scalar accesses, or another index")))
-            }
-        }
-    }
-}
-
-/// `tex.1d.u32.s32`, `sured.b.add.1d.u32`.
-fn proxied_text(mnemonic: &str, access: &Access, width: Width, (op, kind): (&str, char)) -> String {
-    let kind = if matches!(mnemonic, "suld" | "sust") { 'b' } else { kind };
-    let ty = access.ty.map_or(PtxType { kind, width }, |(ty, _)| ty);
-    match (mnemonic, op) {
-        ("tex", _) => format!("tex.1d.{ty}.s32"),
-        (_, "") => format!("{mnemonic}.b.1d.{ty}"),
-        _ => format!("{mnemonic}.b.{op}.1d.{ty}"),
     }
 }
 

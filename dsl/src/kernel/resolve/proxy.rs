@@ -1,7 +1,7 @@
 //! Which instructions go with which objects: one through the texture proxy reads textures, and nothing else does.
 
 use super::super::ast::Name;
-use super::super::legality::{self, Access};
+use super::super::isa::access::{self, Access};
 use super::super::opcode::Opcode;
 use super::super::program::{Address, AddressBase, Object};
 use super::Resolved;
@@ -33,10 +33,10 @@ impl Body<'_> {
             return Ok(());
         }
         if own == Proxy::Constant && opcode.mnemonic != "ld" && access.proxy == Proxy::Generic {
-            return Err(self.report(legality::constant_is_read_only(address.span)));
+            return Err(self.report(access::constant_is_read_only(address.span)));
         }
         if own == Proxy::Constant && is_plain_load {
-            return Err(self.report(legality::constant_is_weak(access.sem, address.span)));
+            return Err(self.report(access::constant_is_weak(access.sem, address.span)));
         }
         let is = described(own);
         let message = match access.proxy {

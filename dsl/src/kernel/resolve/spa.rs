@@ -1,7 +1,6 @@
 //! Kernels for SPA machines: operands of their instructions, `client` blocks, and the fields of their launches.
 
 use super::super::ast;
-use super::super::legality::Access;
 use super::super::opcode::PtxType;
 use super::super::program::{
     Address, BinaryOp, Channel, Coordinate, Expression, ExpressionKind, InstructionKind, Launch, SpaLaunch,
@@ -12,7 +11,7 @@ use super::instruction::Site;
 use super::{Checker, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Client, Proxy, Replication, Sem, Space};
+use crate::vocabulary::{Client, Proxy, Replication, Space};
 
 /// Fields of a launch that only these machines have.
 pub(super) const FIELDS: [&str; 3] = ["sms", "copy_engine", "host"];
@@ -148,21 +147,6 @@ impl Body<'_> {
                 ty.width
             )),
         )
-    }
-
-    /// The spelling of an access with its width.
-    pub(super) fn spa_text(&self, site: &Site<'_>, access: &Access, width: Width, op: &str) -> String {
-        let mut text = site.opcode.mnemonic.to_owned();
-        if access.sem == Sem::Volatile {
-            text += ".CV";
-        }
-        if !op.is_empty() {
-            text += &format!(".{}", op.to_uppercase());
-        }
-        match access.ty {
-            Some((ty, _)) if ty.kind == 's' => text + &format!(".S{}", ty.width),
-            _ => text + spa_suffix(width),
-        }
     }
 
     /// The block of a client, if it may stand here.

@@ -5,7 +5,7 @@ use super::{
     Target, check_operation_type, check_scope_floor, floor, is_float, misplaced_noinc, parse_space, set_once,
     unknown_modifier, unsupported_modifier,
 };
-use crate::kernel::legality::access::OPERATIONS;
+use crate::kernel::legality::OPERATIONS;
 use crate::kernel::opcode::Window;
 
 /// A bulk copy's opcode.

@@ -5,7 +5,7 @@ use super::{
     Target, Window, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
     unsupported_modifier,
 };
-use crate::kernel::legality::access::OPERATIONS;
+use crate::kernel::legality::OPERATIONS;
 use crate::kernel::program::AtomicOp;
 
 /// The opcode of a `st.async` or `red.async`.
