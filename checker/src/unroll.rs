@@ -29,10 +29,10 @@ mod wait;
 pub use dump::dump;
 
 use crate::event::{
-    AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy,
-    Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
+    GraphError, Hierarchy, Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
-use crate::work::{self, Allowance, UsedUp};
+use crate::work::{self, Allowance};
 use asynchronous::AsyncLog;
 use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
 use env::Env;
@@ -43,7 +43,7 @@ use fencepost_dsl::kernel::program::{
     RegisterId, StorageId,
 };
 use fencepost_dsl::vocabulary::{Replication, Space};
-use fencepost_dsl::{Diagnostic, IndexVec, Span};
+use fencepost_dsl::{IndexVec, Span};
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
@@ -99,34 +99,8 @@ impl Default for UnrollOptions {
     }
 }
 
-/// Why there is no event graph.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum UnrollError {
-    /// The kernel does something that cannot be modelled.
-    Unsupported(Diagnostic),
-    /// The allowance is used up.
-    Stopped(UsedUp),
-    /// A limit was reached.
-    TooLarge {
-        /// Which: `threads`, `events`, `steps` or `barrier edges`.
-        limit: &'static str,
-        /// Its value.
-        value: u64,
-        /// What was being executed.
-        span: Span,
-    },
-}
-
-impl UnrollError {
-    fn unsupported(
-        code: &'static str,
-        message: impl Into<String>,
-        span: Span,
-        label: impl Into<String>,
-    ) -> Self {
-        Self::Unsupported(Diagnostic::new(code, message, span, label))
-    }
-}
+/// Why a kernel has not been unrolled.
+pub type UnrollError = GraphError;
 
 /// Most threads of a launch.
 pub const MAX_THREADS: u64 = 65_536;
@@ -155,7 +129,7 @@ pub fn unroll(
     unroller.finish_peers()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
-    Ok(unroller.graph)
+    Ok(unroller.graph.finish())
 }
 
 fn n_threads(launch: &Launch) -> u64 {
@@ -238,7 +212,7 @@ struct Unroller<'a> {
     kernel: &'a Kernel,
     part: Option<PartId>,
     options: &'a UnrollOptions,
-    graph: EventGraph,
+    graph: GraphBuilder,
     host: HostLog,
     location_of: BTreeMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
@@ -296,7 +270,7 @@ impl<'a> Unroller<'a> {
             kernel,
             part: None,
             options,
-            graph,
+            graph: GraphBuilder::new(graph, options.max_events, kernel.span),
             host,
             location_of: BTreeMap::new(),
             site_of: FxHashMap::default(),
@@ -427,8 +401,8 @@ impl<'a> Unroller<'a> {
     /// The parameters as unknowns, in the environment every thread starts with.
     fn declare_parameters(&mut self) -> Env {
         let mut env = Env::default();
-        let terms = &mut self.graph.terms;
         for parameter in &self.kernel.parameters {
+            let terms = &mut self.graph.terms;
             let (min, max) = (u128::from(parameter.min), u128::from(parameter.max));
             let width = self.kernel.registers[parameter.register].width;
             let (unknown, value) = terms.fresh_in_range(width, min, max, UnknownKind::Parameter);
@@ -439,8 +413,8 @@ impl<'a> Unroller<'a> {
             let below = terms.signed_less(wide, min);
             let above = terms.signed_less(max, wide);
             for out_of_range in [below, above] {
-                let term = terms.not(out_of_range);
-                self.graph.constraints.push(Constraint { term });
+                let within = self.graph.terms.not(out_of_range);
+                self.graph.constrain(within);
             }
             self.graph.parameters.push((parameter.name.clone(), unknown));
             env.set(parameter.register, value);
@@ -564,20 +538,6 @@ impl<'a> Unroller<'a> {
         self.emit_for(self.agent, guard, position, kind, site)
     }
 
-    /// An event of no thread: where CTAs and grids start and end.
-    fn emit_unowned(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
-        self.check_size(self.entry.span)?;
-        Ok(self.graph.events.push(Event {
-            agent: None,
-            guard,
-            position: 0,
-            kind,
-            site: None,
-            iterations: Vec::new(),
-            role: Role::Plain,
-        }))
-    }
-
     /// An event of the current thread or of an operation that it started.
     fn emit_for(
         &mut self,
@@ -587,8 +547,7 @@ impl<'a> Unroller<'a> {
         kind: EventKind,
         site: SiteId,
     ) -> Result<EventId, UnrollError> {
-        self.check_size(self.graph.sites[site].span)?;
-        Ok(self.graph.events.push(Event {
+        self.graph.emit(Event {
             agent: Some(agent),
             guard,
             position,
@@ -596,15 +555,7 @@ impl<'a> Unroller<'a> {
             site: Some(site),
             iterations: self.iterations.clone(),
             role: self.role,
-        }))
-    }
-
-    /// Whether there may be one more event.
-    fn check_size(&self, span: Span) -> Result<(), UnrollError> {
-        if self.graph.events.len() < self.options.max_events {
-            return Ok(());
-        }
-        Err(UnrollError::TooLarge { limit: "events", value: self.options.max_events as u64, span })
+        })
     }
 
     fn site(&mut self, span: Span, instruction: &Instruction, frame: &Frame<'_>) -> SiteId {

@@ -77,8 +77,8 @@ impl Unroller<'_> {
         let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
         let ended = self.graph.terms.and_all(ended);
         Ok((
-            self.emit_unowned(started, EventKind::CtaStart(cta))?,
-            self.emit_unowned(ended, EventKind::CtaExit(cta))?,
+            self.graph.emit_unowned(started, EventKind::CtaStart(cta))?,
+            self.graph.emit_unowned(ended, EventKind::CtaExit(cta))?,
         ))
     }
 }

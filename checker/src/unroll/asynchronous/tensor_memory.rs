@@ -142,9 +142,10 @@ impl Unroller<'_> {
         let accumulates = match &product.accumulates {
             Some(value) => {
                 let value = self.evaluate(&state.env, frame, value)?;
-                let zero = self.graph.terms.constant(0, self.graph.terms.width(value));
-                let is_zero = self.graph.terms.equal(value, zero);
-                self.graph.terms.not(is_zero)
+                let terms = &mut self.graph.terms;
+                let zero = terms.constant(0, terms.width(value));
+                let is_zero = terms.equal(value, zero);
+                terms.not(is_zero)
             }
             None => TermPool::TRUE,
         };

@@ -173,7 +173,7 @@ impl Unroller<'_> {
                 help,
             };
             let fine = self.graph.terms.not(some);
-            self.oblige_at(event, misuse, guard, fine);
+            self.graph.oblige_at(event, misuse, guard, fine);
         }
     }
 

@@ -7,8 +7,7 @@ use super::super::{UnrollError, Unroller};
 use super::{Execution, Form, Generation, Group, entails};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, MbarrierRole, Role, TermPool,
-    TermRef, Wait,
+    AgentId, BarrierEdge, Blocked, CtaId, EventId, EventKind, MbarrierRole, Role, TermPool, TermRef, Wait,
 };
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,21 +190,14 @@ impl Unroller<'_> {
             .collect();
         for (k, passes) in shared {
             let complete = self.complete(instances, Generation::Static(k));
-            self.imply(passes, complete);
+            self.graph.imply(passes, complete);
         }
         for &index in &instances.executions {
             let execution = self.execution(index);
             if let (Some((_, guard)), Generation::Dynamic(_)) = (execution.wait, execution.generation) {
                 let complete = self.complete(instances, execution.generation);
-                self.imply(guard, complete);
+                self.graph.imply(guard, complete);
             }
-        }
-    }
-
-    pub(in super::super) fn imply(&mut self, guard: TermRef, term: TermRef) {
-        let term = self.graph.terms.implies(guard, term);
-        if term != TermPool::TRUE {
-            self.graph.constraints.push(Constraint { term });
         }
     }
 
@@ -348,7 +340,7 @@ impl Unroller<'_> {
             };
             let combined = self.combine(instances, execution.generation, op);
             let holds = self.graph.terms.equal(result, combined);
-            self.imply(guard, holds);
+            self.graph.imply(guard, holds);
         }
     }
 

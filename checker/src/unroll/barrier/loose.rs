@@ -125,7 +125,7 @@ impl Unroller<'_> {
             let arrival = self.warp_arrival(group, (warp, index), executions, previous)?;
             let bound = self.graph.terms.constant(n_generations as u128, WIDTH);
             let fits = self.graph.terms.less(arrival.generation, bound);
-            self.graph.constraints.push(crate::event::Constraint { term: fits });
+            self.graph.constrain(fits);
             meeting.arrivals.push(arrival);
         }
         for generation in 0..n_generations {
@@ -194,7 +194,7 @@ impl Unroller<'_> {
             let bound = self.graph.terms.constant(u128::from(n_lanes), 32);
             let wide = self.graph.terms.resize(last, 32);
             let above = self.graph.terms.signed_less(wide, bound);
-            self.graph.constraints.push(crate::event::Constraint { term: above });
+            self.graph.constrain(above);
         }
         Ok(WarpArrival { warp, index, executions, arrived, counts, early, generation, last })
     }
@@ -204,18 +204,18 @@ impl Unroller<'_> {
         for (generation, &count) in meeting.counts.iter().enumerate() {
             let over = self.graph.terms.less(meeting.needed, count);
             let within = self.graph.terms.not(over);
-            self.graph.constraints.push(crate::event::Constraint { term: within });
+            self.graph.constrain(within);
             if let Some(&next) = meeting.counts.get(generation + 1) {
                 let zero = self.graph.terms.constant(0, WIDTH);
                 let begun = self.graph.terms.less(zero, next);
                 let full = self.graph.terms.equal(count, meeting.needed);
-                self.imply(begun, full);
+                self.graph.imply(begun, full);
             }
         }
         for pair in meeting.arrivals.windows(2) {
             if pair[0].warp == pair[1].warp {
                 let later = self.graph.terms.less(pair[0].generation, pair[1].generation);
-                self.imply(pair[1].counts, later);
+                self.graph.imply(pair[1].counts, later);
             }
         }
         for arrival in &meeting.arrivals {
@@ -223,7 +223,7 @@ impl Unroller<'_> {
             let passes = self.graph.terms.and(arrival.counts, full);
             for &index in &arrival.executions {
                 if let Some((_, guard)) = self.execution(index).wait {
-                    self.imply(guard, passes);
+                    self.graph.imply(guard, passes);
                 }
             }
         }
@@ -267,7 +267,7 @@ impl Unroller<'_> {
                 }
             }
             let some = self.graph.terms.or_all(ways);
-            self.imply(back.early, some);
+            self.graph.imply(back.early, some);
             let misuse = Misuse {
                 code: "barrier::reuse-before-reset",
                 rule: "UB-B4",
@@ -280,7 +280,7 @@ impl Unroller<'_> {
             let event = self.execution(back.executions[0]).arrive;
             let fine = self.graph.terms.not(back.early);
             let guard = self.graph.terms.and(back.arrived, previous.counts);
-            self.oblige_at(event, misuse, guard, fine);
+            self.graph.oblige_at(event, misuse, guard, fine);
         }
     }
 

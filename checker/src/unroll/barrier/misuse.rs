@@ -42,7 +42,7 @@ impl Unroller<'_> {
                 for (one, other) in [(&a, &b), (&b, &a)] {
                     if let Some((_, passed)) = one.wait {
                         let alone = self.graph.terms.not(other.guard);
-                        self.imply(passed, alone);
+                        self.graph.imply(passed, alone);
                     }
                 }
                 let name = format!("barrier {id} of {}", self.cta_name(cta));
@@ -63,7 +63,7 @@ impl Unroller<'_> {
                         help: "let all threads that meet at a barrier name the same thread count",
                     }
                 };
-                self.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
+                self.graph.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
             }
         }
         Ok(())

@@ -39,7 +39,7 @@ impl Unroller<'_> {
                     self.graph.terms.equal(n_arrived, count)
                 }
             };
-            self.imply(guard, complete);
+            self.graph.imply(guard, complete);
             for (other, &member) in all.iter().zip(&members) {
                 let meets = self.meets(other, execution);
                 let condition = self.graph.terms.and(meets, member);

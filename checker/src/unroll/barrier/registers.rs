@@ -363,7 +363,7 @@ impl Unroller<'_> {
             }
             let too_few = self.graph.terms.less(given, taken);
             let enough = self.graph.terms.not(too_few);
-            self.imply(increase.passes, enough);
+            self.graph.imply(increase.passes, enough);
         }
     }
 

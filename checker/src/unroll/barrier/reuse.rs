@@ -165,7 +165,7 @@ impl Unroller<'_> {
             let guard = self.graph.terms.and(both, all_back);
             if guard != TermPool::FALSE && !stated.contains(&guard) {
                 stated.push(guard);
-                self.oblige_at(next.arrive, self.reuse(group), guard, fine);
+                self.graph.oblige_at(next.arrive, self.reuse(group), guard, fine);
             }
         }
         Ok(())

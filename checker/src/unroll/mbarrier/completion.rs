@@ -386,7 +386,7 @@ impl Unroller<'_> {
     /// What it means that an operation happens in its phase.
     fn state_operation(&mut self, operation: &Operation, interval: Interval, phases: &Phases) {
         if interval.is_empty() {
-            self.imply(operation.guard, TermPool::FALSE);
+            self.graph.imply(operation.guard, TermPool::FALSE);
             return;
         }
         let number = self.phase_term(operation, interval);
@@ -397,21 +397,21 @@ impl Unroller<'_> {
             let above = terms.less(last, number);
             let outside = terms.or(below, above);
             let inside = terms.not(outside);
-            self.graph.constraints.push(crate::event::Constraint { term: inside });
+            self.graph.constrain(inside);
         } else if matches!(operation.kind, OperationKind::Arrive { .. }) {
             // The state it returns.
             let same = self.graph.terms.equal(operation.phase, number);
-            self.graph.constraints.push(crate::event::Constraint { term: same });
+            self.graph.constrain(same);
         }
         for phase in interval.first.max(1)..=interval.last {
             let here = self.is_phase(operation, interval, phase);
             let complete = phases.complete.get(phase as usize - 1).copied().unwrap_or(TermPool::FALSE);
             let here = self.graph.terms.and(operation.guard, here);
-            self.imply(here, complete);
+            self.graph.imply(here, complete);
         }
         if operation.kind.is_wait() {
             let passes = self.passes_in(operation.kind, number);
-            self.imply(operation.guard, passes);
+            self.graph.imply(operation.guard, passes);
         }
     }
 
@@ -428,7 +428,7 @@ impl Unroller<'_> {
         }
         for completed in asked {
             let term = self.graph.terms.equal(completed, sum);
-            self.graph.constraints.push(crate::event::Constraint { term });
+            self.graph.constrain(term);
         }
     }
 

@@ -11,7 +11,8 @@
 use super::super::{UnrollError, Unroller};
 use super::{Operation, OperationKind};
 use crate::event::{
-    Access, AgentId, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
+    Access, AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef,
+    Wait,
 };
 use fencepost_dsl::kernel::program::BinaryOp;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -163,7 +164,7 @@ impl Unroller<'_> {
             self.apply(object, changes)?;
         }
         for (event, misuse, guard) in accesses {
-            self.oblige_at(event, misuse, guard, TermPool::FALSE);
+            self.graph.oblige_at(event, misuse, guard, TermPool::FALSE);
         }
         Ok(())
     }
@@ -321,7 +322,7 @@ impl Unroller<'_> {
                 help: "let one thread initialise it, once; to use the memory again, end the old mbarrier with \
                        `mbarrier.inval` after a barrier",
             };
-            self.oblige_at(event, misuse, both, ended);
+            self.graph.oblige_at(event, misuse, both, ended);
         }
         let mut lives: BTreeMap<u32, MbarrierId> = BTreeMap::from([(0, object)]);
         for &(index, life) in &changes.operations {
@@ -378,7 +379,7 @@ impl Unroller<'_> {
                 ),
                 help: "arrive on the new mbarrier, and wait with the state that this returns",
             };
-            self.oblige_at(wait.event, misuse, wait.guard, TermPool::FALSE);
+            self.graph.oblige_at(wait.event, misuse, wait.guard, TermPool::FALSE);
         }
         Ok(())
     }
@@ -413,13 +414,14 @@ impl Unroller<'_> {
             by_location[mbarrier.location].push((id, mbarrier.offset_bytes));
         }
         let mut touched = Vec::new();
-        for (event, of_event) in self.graph.events.iter_enumerated() {
+        let EventGraph { events, terms, .. } = &mut *self.graph;
+        for (event, of_event) in events.iter_enumerated() {
             let Some(access) = of_event.kind.access() else { continue };
             if of_event.agent.is_none() {
                 continue;
             }
             for &(object, first) in &by_location[access.location] {
-                let overlaps = overlap(&mut self.graph.terms, access, first);
+                let overlaps = overlap(terms, access, first);
                 if overlaps != TermPool::FALSE {
                     touched.push((event, object, overlaps));
                 }

@@ -77,7 +77,7 @@ impl Unroller<'_> {
                 ways.push(later);
             }
             let some = self.graph.terms.or_all(ways);
-            self.imply(here, some);
+            self.graph.imply(here, some);
         }
     }
 
@@ -100,24 +100,24 @@ impl Unroller<'_> {
         if let Some(excess) = excess
             && operations.iter().all(|(other, _)| is_plain(other.kind))
         {
-            self.imply(excess, TermPool::FALSE);
+            self.graph.imply(excess, TermPool::FALSE);
         }
         for phase in interval.first..=interval.last {
             let Some(of_phase) = phases.counts.get(phase as usize).copied() else { continue };
             let here = self.is_phase(operation, interval, phase);
             let here = self.graph.terms.and(operation.guard, here);
-            self.imply(here, of_phase.within);
+            self.graph.imply(here, of_phase.within);
             let Some(excess) = excess else { continue };
             // With it the phase would have more than it expects; and it is not over yet.
             let breaks = self.graph.terms.and(here, excess);
             let open = self.graph.terms.not(phases.complete[phase as usize]);
             let still_open = self.still_open(operation, (count, excess), phase, operations, moments);
             let open = self.graph.terms.or(open, still_open);
-            self.imply(breaks, open);
+            self.graph.imply(breaks, open);
             let count = self.graph.terms.constant(u128::from(count), TX_WIDTH);
             let with_it = self.add(of_phase.arrived, count);
             let over = self.graph.terms.less(of_phase.needs, with_it);
-            self.imply(breaks, over);
+            self.graph.imply(breaks, over);
         }
     }
 

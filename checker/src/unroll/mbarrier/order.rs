@@ -16,7 +16,7 @@ use super::completion::{Counts, Phases};
 use super::moment::Moments;
 use super::phase::{Expected, Interval, SeenBy};
 use super::{Operation, OperationKind, PHASE_WIDTH, TX_MAX};
-use crate::event::{Constraint, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
+use crate::event::{MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::BinaryOp;
 
 /// Most operations that are ordered.
@@ -133,7 +133,7 @@ impl Unroller<'_> {
                 continue;
             }
             if interval.is_empty() {
-                self.imply(operation.guard, TermPool::FALSE);
+                self.graph.imply(operation.guard, TermPool::FALSE);
                 continue;
             }
             let counted = self.counted(operation);
@@ -174,7 +174,7 @@ impl Unroller<'_> {
                         [before[a][c], before[c][b], before[b][a]],
                     ] {
                         let all = self.graph.terms.and_all(happen.into_iter().chain(circle));
-                        self.imply(all, TermPool::FALSE);
+                        self.graph.imply(all, TermPool::FALSE);
                     }
                 }
             }
@@ -254,15 +254,15 @@ impl Unroller<'_> {
         let phase = self.graph.terms.resize(found.phase, PHASE_WIDTH);
         let number = self.phase_term(operation, member.interval);
         let same = self.graph.terms.equal(number, phase);
-        self.imply(operation.guard, same);
+        self.graph.imply(operation.guard, same);
         if number != operation.phase && matches!(operation.kind, OperationKind::Arrive { .. }) {
             // The state it returns.
             let same = self.graph.terms.equal(operation.phase, number);
-            self.graph.constraints.push(Constraint { term: same });
+            self.graph.constrain(same);
         }
         if operation.kind.is_wait() {
             let passes = self.passes_in(operation.kind, number);
-            self.imply(operation.guard, passes);
+            self.graph.imply(operation.guard, passes);
             return;
         }
         let pending = self.change(found.pending, TermPool::TRUE, operation.kind.pending());
@@ -274,7 +274,7 @@ impl Unroller<'_> {
         let balanced = terms.equal(tx, nothing);
         let ends = terms.and_all([member.counted, all_there, balanced]);
         let is_stated = terms.equal(member.completes, ends);
-        self.graph.constraints.push(Constraint { term: is_stated });
+        self.graph.constrain(is_stated);
         self.state_arrival(object, member, found);
         if measures.can_overflow {
             self.limit_bytes(object, member, tx, measures);
@@ -291,13 +291,13 @@ impl Unroller<'_> {
             let wanted = terms.constant(u128::from(count), terms.width(found.pending));
             let too_few = terms.less(found.pending, wanted);
             let is_stated = terms.equal(excess, too_few);
-            self.imply(operation.guard, is_stated);
+            self.graph.imply(operation.guard, is_stated);
         }
         if let Some(pending) = pending {
             let width = self.graph.terms.width(pending);
             let here = self.graph.terms.resize(found.pending, width);
             let same = self.graph.terms.equal(pending, here);
-            self.imply(member.counted, same);
+            self.graph.imply(member.counted, same);
         }
         if no_complete {
             let misuse = Misuse {
@@ -310,7 +310,7 @@ impl Unroller<'_> {
                 help: "leave out `.noComplete`, or let another arrival of the phase come surely later",
             };
             let fine = self.graph.terms.not(member.completes);
-            self.oblige_at(operation.event, misuse, member.counted, fine);
+            self.graph.oblige_at(operation.event, misuse, member.counted, fine);
         }
     }
 
@@ -336,7 +336,7 @@ impl Unroller<'_> {
             ),
             help: "announce fewer bytes per phase, or split the transfer over two mbarriers",
         };
-        self.oblige_at(member.operation.event, misuse, member.counted, fine);
+        self.graph.oblige_at(member.operation.event, misuse, member.counted, fine);
     }
 
     /// How many phases are complete in the end, and what each expects.

@@ -45,7 +45,7 @@ impl Unroller<'_> {
                 ),
                 help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster barrier)",
             };
-            self.oblige_at(event, misuse, guard, is_initialised);
+            self.graph.oblige_at(event, misuse, guard, is_initialised);
         }
     }
 
@@ -89,7 +89,7 @@ impl Unroller<'_> {
                 ),
                 help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
             };
-            self.oblige_at(operation.event, misuse, operation.guard, some_left);
+            self.graph.oblige_at(operation.event, misuse, operation.guard, some_left);
         }
     }
 
@@ -140,7 +140,7 @@ impl Unroller<'_> {
                 ),
                 help: "wait with each state before the next phase can complete, at the latest before arriving again",
             };
-            self.oblige_at(wait.event, misuse, wait.guard, fine);
+            self.graph.oblige_at(wait.event, misuse, wait.guard, fine);
         }
     }
 
@@ -171,7 +171,7 @@ impl Unroller<'_> {
                 help: "let nobody arrive for the next phase but one before every waiter has seen this one: have \
                        waiters arrive on a second mbarrier (an empty barrier), or count them in this one",
             };
-            self.oblige_at(wait.event, misuse, wait.guard, fine);
+            self.graph.oblige_at(wait.event, misuse, wait.guard, fine);
         }
     }
 
