@@ -32,9 +32,12 @@ use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
     GraphError, Hierarchy, Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
+use crate::synchronization;
+use crate::synchronization::barrier::loose_barriers;
+use crate::synchronization::log::Group;
 use crate::work::{self, Allowance};
 use asynchronous::AsyncLog;
-use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
+use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
@@ -119,11 +122,13 @@ pub fn unroll(
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
-    let known = Known { loose: unroller.loose_barriers(), writers: spa::writers(&unroller.graph) };
-    if !unroller.barriers.is_loose_like(&known.loose) || known.writers.is_some() {
+    let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
+    let known = Known { loose, writers: spa::writers(&unroller.graph) };
+    if unroller.barriers.log.loose != known.loose || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
-    unroller.finish_barriers()?;
+    let (barriers, aligned) = (&unroller.barriers.log, &unroller.aligned.log);
+    synchronization::barrier::finish(&mut unroller.graph, aligned, barriers, options.hangs)?;
     unroller.finish_mbarriers()?;
     unroller.finish_allocations()?;
     unroller.finish_peers()?;
@@ -159,7 +164,7 @@ fn run<'a>(
     known: Known,
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
     let mut unroller = Unroller::new(program, kernel, launch, options);
-    unroller.barriers = BarrierLog::new(known.loose);
+    unroller.barriers = BarrierRecorder::new(known.loose);
     unroller.writers = known.writers;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
@@ -219,8 +224,8 @@ struct Unroller<'a> {
     /// Assignments that nothing depends on.
     idle: FxHashSet<usize>,
     sites: IndexMap<Site, ()>,
-    barriers: BarrierLog,
-    aligned: AlignedLog,
+    barriers: BarrierRecorder,
+    aligned: Alignment,
     mbarriers: MbarrierLog,
     asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
@@ -276,8 +281,8 @@ impl<'a> Unroller<'a> {
             site_of: FxHashMap::default(),
             idle: live::idle_assignments(program, kernel),
             sites: IndexMap::new(),
-            barriers: BarrierLog::default(),
-            aligned: AlignedLog::new(aligned),
+            barriers: BarrierRecorder::default(),
+            aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,

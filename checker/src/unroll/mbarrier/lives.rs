@@ -14,6 +14,7 @@ use crate::event::{
     Access, AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef,
     Wait,
 };
+use crate::synchronization::barrier::passed_barriers;
 use fencepost_dsl::kernel::program::BinaryOp;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +54,7 @@ struct History<'a> {
 
 impl<'a> History<'a> {
     fn new(unroller: &'a Unroller<'_>) -> Self {
-        let passed = unroller.passed_barriers();
+        let passed = passed_barriers(&unroller.graph, &unroller.barriers.log);
         let mut history = Self { terms: &unroller.graph.terms, passages: BTreeMap::new() };
         for passage in &passed {
             let of_thread = history.passages.entry(passage.agent).or_default();

@@ -8,9 +8,9 @@
 //! Sound: each step only removes phases that no execution has, given that none before did.
 
 use super::super::Unroller;
-use super::super::barrier::PassedBarrier;
 use super::{FinalPhase, Operation, OperationKind, PHASES_MAX};
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
+use crate::synchronization::barrier::{PassedBarrier, passed_barriers};
 use fencepost_dsl::IndexVec;
 use std::collections::BTreeMap;
 
@@ -149,12 +149,14 @@ impl<'a> Narrowing<'a> {
                 before: Vec::new(),
             })
             .collect();
-        points.extend(unroller.passed_barriers().into_iter().map(|passed| Point {
-            agent: passed.agent,
-            position: passed.position,
-            guard: passed.guard,
-            what: What::Barrier(passed),
-            before: Vec::new(),
+        points.extend(passed_barriers(&unroller.graph, &unroller.barriers.log).into_iter().map(|passed| {
+            Point {
+                agent: passed.agent,
+                position: passed.position,
+                guard: passed.guard,
+                what: What::Barrier(passed),
+                before: Vec::new(),
+            }
         }));
         points.sort_by_key(|point| (point.agent, point.position));
         for at in 0..points.len() {
