@@ -8,3 +8,4 @@
 
 pub mod barrier;
 pub mod log;
+pub mod mbarrier;

@@ -30,11 +30,13 @@ pub use dump::dump;
 
 use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
-    GraphError, Hierarchy, Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+    GraphError, Hierarchy, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef,
+    UnknownKind,
 };
 use crate::synchronization;
 use crate::synchronization::barrier::loose_barriers;
-use crate::synchronization::log::Group;
+use crate::synchronization::log::{Group, MbarrierLog};
+pub use crate::synchronization::mbarrier::MbarrierEncoding;
 use crate::work::{self, Allowance};
 use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
@@ -50,7 +52,6 @@ use fencepost_dsl::{IndexVec, Span};
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
-use mbarrier::MbarrierLog;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,18 +74,6 @@ pub struct UnrollOptions {
     pub starts: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
-}
-
-/// How the phases of mbarriers are found; both ways agree where both work.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum MbarrierEncoding {
-    /// By counting where that is exact, else from an order.
-    #[default]
-    Auto,
-    /// By counting, also where that admits executions that there are not.
-    Count,
-    /// From an order of each object's operations, without what counting finds out.
-    Order,
 }
 
 impl Default for UnrollOptions {
@@ -129,7 +118,16 @@ pub fn unroll(
     }
     let (barriers, aligned) = (&unroller.barriers.log, &unroller.aligned.log);
     synchronization::barrier::finish(&mut unroller.graph, aligned, barriers, options.hangs)?;
-    unroller.finish_mbarriers()?;
+    if !unroller.graph.mbarriers.is_empty() {
+        let passed = synchronization::barrier::passed_barriers(&unroller.graph, &unroller.barriers.log);
+        let mbarriers = &mut unroller.mbarriers;
+        synchronization::mbarrier::finish(
+            &mut unroller.graph,
+            mbarriers,
+            &passed,
+            options.mbarrier_encoding,
+        )?;
+    }
     unroller.finish_allocations()?;
     unroller.finish_peers()?;
     unroller.evaluate_finals(&parameters)?;
@@ -227,6 +225,7 @@ struct Unroller<'a> {
     barriers: BarrierRecorder,
     aligned: Alignment,
     mbarriers: MbarrierLog,
+    mbarrier_of: BTreeMap<(LocationId, u32), MbarrierId>,
     asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
     counts_bytes: Option<bool>,
@@ -284,6 +283,7 @@ impl<'a> Unroller<'a> {
             barriers: BarrierRecorder::default(),
             aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
+            mbarrier_of: BTreeMap::new(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,
             final_values: BTreeMap::new(),

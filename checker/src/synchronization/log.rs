@@ -2,7 +2,7 @@
 //!
 //! The interpreter appends to these logs; nothing is stated before all threads are there.
 
-use crate::event::{AgentId, CtaId, EventId, Hierarchy, TermPool, TermRef};
+use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::BarrierReduction;
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,4 +209,187 @@ pub struct AlignedLog {
     pub instances: BTreeMap<(u32, CodePath), BTreeMap<AgentId, (TermRef, EventId)>>,
     /// Per lane: guards of places it gets to, with the last place that has each.
     pub places: BTreeMap<AgentId, Vec<(TermRef, CodePath)>>,
+}
+
+/// Bits of a phase number.
+pub const PHASE_WIDTH: u8 = 8;
+/// Most that the tx-count can be, and the least with its sign changed (§4.1).
+pub const TX_MAX: i64 = (1 << 20) - 1;
+/// Bits of a pending count.
+pub const PENDING_WIDTH: u8 = 20;
+
+/// One dynamic instance of an operation.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Whose.
+    pub agent: AgentId,
+    /// On what.
+    pub object: MbarrierId,
+    /// Happens iff this is 1; for a wait, it returned true.
+    pub guard: TermRef,
+    /// Its event.
+    pub event: EventId,
+    /// What it does.
+    pub kind: OperationKind,
+    /// In program order.
+    pub position: u32,
+    /// The statement.
+    pub span: Span,
+    /// The phase it happens in.
+    pub phase: TermRef,
+    /// For what an asynchronous operation does, where it was started: it comes after all before that, but before nothing
+    /// after it.
+    pub issued: Option<(AgentId, u32)>,
+}
+
+impl Operation {
+    /// Whether it surely comes before another by program order.
+    pub fn precedes(&self, other: &Self) -> bool {
+        (self.agent == other.agent && self.position < other.position)
+            || other.issued.is_some_and(|(agent, at)| self.agent == agent && self.position < at)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum OperationKind {
+    /// The object is one from here on.
+    Init {
+        /// Arrivals of a phase.
+        count: u32,
+    },
+    /// It is none any more.
+    Inval,
+    /// Bytes are announced.
+    Expect {
+        /// How many.
+        bytes: u32,
+    },
+    /// Bytes have been delivered.
+    Complete {
+        /// How many.
+        bytes: u32,
+    },
+    /// One more arrival is pending in this phase (`cp.async.mbarrier.arrive` without `.noinc`).
+    Raise,
+    /// Arrivals.
+    Arrive {
+        /// How many.
+        count: u32,
+        /// Bytes that are announced with them.
+        expects: u32,
+        /// Whether later phases expect that many fewer.
+        drops: bool,
+        /// 1 iff its phase has fewer arrivals pending than it brings.
+        excess: Option<TermRef>,
+        /// It must not complete the phase.
+        no_complete: bool,
+        /// The pending count that it finds, [`PENDING_WIDTH`] bits, where somebody asks.
+        pending: Option<TermRef>,
+    },
+    /// Through phases of the other parity, 1 bit.
+    WaitParity {
+        /// Which it must not find.
+        parity: TermRef,
+    },
+    /// Through phases after that of a state, [`PHASE_WIDTH`] bits.
+    WaitState {
+        /// What the arrive returned.
+        state: TermRef,
+    },
+}
+
+impl OperationKind {
+    /// How many arrivals it counts for.
+    pub fn arrivals(self) -> u32 {
+        match self {
+            Self::Arrive { count, .. } => count,
+            _ => 0,
+        }
+    }
+    /// What it adds to the pending count.
+    pub fn pending(self) -> i64 {
+        match self {
+            Self::Arrive { count, .. } => -i64::from(count),
+            Self::Raise => 1,
+            _ => 0,
+        }
+    }
+    /// What it adds to the tx-count.
+    pub fn bytes(self) -> i64 {
+        match self {
+            Self::Arrive { expects: bytes, .. } | Self::Expect { bytes } => i64::from(bytes),
+            Self::Complete { bytes } => -i64::from(bytes),
+            _ => 0,
+        }
+    }
+    /// Whether it waits.
+    pub fn is_wait(self) -> bool {
+        matches!(self, Self::WaitParity { .. } | Self::WaitState { .. })
+    }
+    /// Whether it begins or ends the object's life.
+    pub fn is_life(self) -> bool {
+        matches!(self, Self::Init { .. } | Self::Inval)
+    }
+    /// Whether a wait returns true when so many phases are complete.
+    pub fn passes_in(self, terms: &mut TermPool, completed: TermRef) -> TermRef {
+        match self {
+            Self::WaitParity { parity } => {
+                let current = terms.resize(completed, 1);
+                let same = terms.equal(current, parity);
+                terms.not(same)
+            }
+            Self::WaitState { state } => terms.less(state, completed),
+            _ => TermPool::TRUE,
+        }
+    }
+    /// Whether the object is another one after it.
+    pub fn changes(self) -> bool {
+        !self.is_wait() && !self.is_life()
+    }
+}
+
+/// All operations on mbarriers.
+#[derive(Default)]
+pub struct MbarrierLog {
+    /// In order of threads.
+    pub operations: Vec<Operation>,
+    /// What tries on final memory ask.
+    pub final_phases: Vec<FinalPhase>,
+}
+
+/// What a try on final memory asks of an object.
+#[derive(Clone, Copy)]
+pub struct FinalPhase {
+    /// Whose.
+    pub agent: AgentId,
+    /// In program order.
+    pub position: u32,
+    /// When the try gets there.
+    pub guard: TermRef,
+    /// The statement.
+    pub span: Span,
+    /// Of which object.
+    pub object: MbarrierId,
+    /// What it waits for.
+    pub kind: OperationKind,
+    /// How many phases the object completes.
+    pub completed: TermRef,
+}
+
+/// How far the log had got.
+#[derive(Clone, Copy)]
+pub struct MbarrierMark {
+    n_operations: usize,
+}
+
+impl MbarrierLog {
+    /// The present extent of the log.
+    pub fn mark(&self) -> MbarrierMark {
+        MbarrierMark { n_operations: self.operations.len() }
+    }
+    /// Forgets the operations logged since; objects stay.
+    pub fn take_back(&mut self, mark: MbarrierMark, terms: &TermPool) {
+        self.operations.truncate(mark.n_operations);
+        self.final_phases.retain(|last| terms.contains(last.completed));
+    }
 }
