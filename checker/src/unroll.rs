@@ -17,7 +17,6 @@ mod env;
 mod expression;
 mod hang;
 mod host;
-mod lifetime;
 mod live;
 mod loops;
 mod mbarrier;
@@ -26,6 +25,7 @@ mod spa;
 mod statement;
 mod wait;
 
+pub use crate::synchronization::mbarrier::MbarrierEncoding;
 pub use dump::dump;
 
 use crate::event::{
@@ -33,10 +33,9 @@ use crate::event::{
     GraphError, Hierarchy, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef,
     UnknownKind,
 };
-use crate::synchronization;
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::log::{Group, MbarrierLog};
-pub use crate::synchronization::mbarrier::MbarrierEncoding;
+use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Allowance};
 use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
@@ -116,20 +115,7 @@ pub fn unroll(
     if unroller.barriers.log.loose != known.loose || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
-    let (barriers, aligned) = (&unroller.barriers.log, &unroller.aligned.log);
-    synchronization::barrier::finish(&mut unroller.graph, aligned, barriers, options.hangs)?;
-    if !unroller.graph.mbarriers.is_empty() {
-        let passed = synchronization::barrier::passed_barriers(&unroller.graph, &unroller.barriers.log);
-        let mbarriers = &mut unroller.mbarriers;
-        synchronization::mbarrier::finish(
-            &mut unroller.graph,
-            mbarriers,
-            &passed,
-            options.mbarrier_encoding,
-        )?;
-    }
-    unroller.finish_allocations()?;
-    unroller.finish_peers()?;
+    unroller.finish()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph.finish())
@@ -168,7 +154,8 @@ fn run<'a>(
         .into_iter()
         .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.is_co_resident());
     if options.starts || may_cancel {
-        unroller.declare_starts();
+        let host = &unroller.host;
+        lifetime::declare_starts(&mut unroller.graph, |grid| host.first_of_launch(grid));
     }
     let parameters = unroller.declare_parameters();
     if kernel.is_program {
@@ -454,6 +441,19 @@ impl<'a> Unroller<'a> {
             self.last_envs.push(state.env);
         }
         Ok(())
+    }
+
+    /// States what the threads do together.
+    fn finish(&mut self) -> Result<(), UnrollError> {
+        let logs = Logs {
+            barriers: &self.barriers.log,
+            aligned: &self.aligned.log,
+            mbarriers: &mut self.mbarriers,
+            allocations: self.asynchronous.allocations(),
+            grids: self.host.started(),
+        };
+        let (hangs, mbarrier_encoding) = (self.options.hangs, self.options.mbarrier_encoding);
+        synchronization::finish(&mut self.graph, logs, synchronization::Options { hangs, mbarrier_encoding })
     }
 
     fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {

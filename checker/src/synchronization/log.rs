@@ -1,10 +1,10 @@
-//! What the threads of a launch have done at barriers and mbarriers, in order of threads and of each thread's program.
+//! What the threads of a launch have done at barriers, at mbarriers and with tensor memory, in order of threads and of each thread's program.
 //!
 //! The interpreter appends to these logs; nothing is stated before all threads are there.
 
 use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::BarrierReduction;
+use fencepost_dsl::kernel::program::{BarrierReduction, StorageId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads a warp counts for, however many lanes the launch gives it (BR-2).
@@ -177,6 +177,15 @@ pub struct BarrierLog {
 }
 
 impl BarrierLog {
+    /// Of each group, the executions by index.
+    pub fn groups(&self) -> BTreeMap<Group, Vec<usize>> {
+        let mut groups: BTreeMap<Group, Vec<usize>> = BTreeMap::new();
+        for (index, execution) in self.executions.iter().enumerate() {
+            groups.entry(execution.group).or_default().push(index);
+        }
+        groups
+    }
+
     /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not (UB-B3 is
     /// stated of them).
     pub fn common_count(&self, hierarchy: &Hierarchy, executions: &[usize]) -> Option<u32> {
@@ -392,4 +401,25 @@ impl MbarrierLog {
         self.operations.truncate(mark.n_operations);
         self.final_phases.retain(|last| terms.contains(last.completed));
     }
+}
+
+/// Columns taken or given back.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation {
+    /// Whose.
+    pub cta: CtaId,
+    /// By which thread.
+    pub agent: AgentId,
+    /// In program order.
+    pub position: u32,
+    /// When.
+    pub guard: TermRef,
+    /// How many.
+    pub columns: u32,
+    /// What is given back; `None` for an allocation.
+    pub freed: Option<StorageId>,
+    /// `tmem` objects that the kernel has.
+    pub n_objects: usize,
+    /// The operand.
+    pub span: Span,
 }

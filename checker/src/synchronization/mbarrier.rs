@@ -7,7 +7,6 @@
 //!
 //! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
 //! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
-//!
 
 mod completion;
 mod exact;
@@ -23,18 +22,14 @@ use crate::event::{
     BarrierEdge, EventId, GraphBuilder, GraphError, MbarrierId, PhaseTerms, PhasedOperation, TermPool,
     TermRef,
 };
-use completion::{Phases, add, count_object, phase_constant, phase_term};
+use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
 use exact::{forget_counting, is_countable};
 use fencepost_dsl::{Diagnostic, IndexVec};
-use moment::Moments;
+use moment::{Moments, state_excess, state_moment};
 use order::order_object;
-use phase::{Expected, Interval, SeenBy, narrow};
+use phase::{Expected, Interval, Object, PHASES_MAX, SeenBy, narrow};
 use std::collections::BTreeMap;
 
-/// Phases that are told apart.
-const PHASES_MAX: u32 = 250;
-/// Bits in which counts and bytes are summed up.
-const TX_WIDTH: u8 = 32;
 /// Most pairs of operations of one object.
 const MAX_PAIRS: usize = 4_000_000;
 
@@ -48,15 +43,6 @@ pub enum MbarrierEncoding {
     Count,
     /// From an order of each object's operations, without what counting finds out.
     Order,
-}
-
-/// An object, with what counting finds out about it.
-struct Object {
-    id: MbarrierId,
-    operations: Vec<(Operation, Interval)>,
-    /// In parallel with the operations.
-    seen: Vec<SeenBy>,
-    expected: Expected,
 }
 
 /// States what completing means for every mbarrier, and which arrivals each wait has seen.
@@ -179,13 +165,26 @@ fn finish_object(
         return Err(GraphError::TooLarge { limit: "mbarrier phases", value, span });
     }
     let (phases, moments) = if is_ordered {
-        order_object(graph, id, operations, seen, expected, n_phases)?
+        order_object(graph, object, n_phases)?
     } else {
-        count_object(graph, operations, seen, expected, n_phases)
+        count_object(graph, object, n_phases)
     };
     state_final_phase(graph, final_phases, id, &phases);
-    describe(graph, id, operations, &phases);
-    link_phases(graph, operations, moments)
+    describe(graph, id, &object.operations, &phases);
+    link_phases(graph, &object.operations, moments)
+}
+
+/// States what counting says of the object's phases.
+fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Phases, Moments) {
+    let Object { operations, seen, expected, .. } = object;
+    let phases = phases(&mut graph.terms, operations, n_phases, *expected);
+    let mut moments = Moments::new();
+    for (operation, interval) in operations {
+        state_operation(graph, operation, *interval, &phases);
+        state_excess(graph, operation, *interval, &phases, operations, &mut moments);
+        state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
+    }
+    (phases, moments)
 }
 
 /// Whether the operations of an object have to be ordered.

@@ -72,6 +72,17 @@ impl HostLog {
         }
         (log, grids)
     }
+
+    /// 1 iff the grid has started; of those that were launched.
+    pub fn started(&self) -> &BTreeMap<GridId, TermRef> {
+        &self.started
+    }
+
+    /// The first of the grids that one launch starts, on several devices.
+    pub fn first_of_launch(&self, grid: GridId) -> GridId {
+        let task = self.task_of.get(grid).copied();
+        task.and_then(|task| self.grids[task].first().copied()).unwrap_or(grid)
+    }
 }
 
 /// Every kernel that a check runs, with the shapes in which it is launched.
@@ -90,13 +101,6 @@ impl<'a> Unroller<'a> {
     /// The part that a grid runs.
     pub(super) fn part_of(&self, grid: GridId) -> Option<PartId> {
         self.graph.hierarchy.grids()[grid].part
-    }
-
-    /// The kernel that a CTA runs.
-    pub(super) fn kernel_of(&self, cta: CtaId) -> &'a Kernel {
-        let first = self.graph.hierarchy.threads_of_cta(cta).next();
-        let part = first.and_then(|first| self.part_of(self.graph.hierarchy.grid_of(first)));
-        part.map_or(self.entry, |part| &self.program.parts[part])
     }
 
     /// Runs a program: its host, and with it all grids.
@@ -198,12 +202,6 @@ impl<'a> Unroller<'a> {
             .chain(&task.prerequisite)
             .filter_map(|&before| self.on_device_of(grid, before))
             .collect()
-    }
-
-    /// The first of the grids that one launch starts, on several devices.
-    pub(super) fn first_of_launch(&self, grid: GridId) -> GridId {
-        let task = self.host.task_of.get(grid).copied();
-        task.and_then(|task| self.host.grids[task].first().copied()).unwrap_or(grid)
     }
 
     /// The grid of a task on the device of another grid.
@@ -375,11 +373,6 @@ impl<'a> Unroller<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the grid of a thread has been started, in a program.
-    pub(super) fn present(&self, agent: AgentId) -> Option<TermRef> {
-        self.host.started.get(&self.graph.hierarchy.grid_of(agent)).copied()
     }
 
     /// Tasks that the host surely never gets to: their threads wait for what it waits for.

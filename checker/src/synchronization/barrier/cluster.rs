@@ -3,7 +3,7 @@
 //! What it orders depends on the sem of the arrival, hence the edges are signals, not barrier synchronization (BR-12,
 //! BR-14).
 
-use super::{Barriers, Instances};
+use super::instances::{Barriers, Instances};
 use crate::event::{BarrierEdge, Blocked, TermPool, Wait};
 use crate::synchronization::log::{ClusterWait, Generation, Group};
 

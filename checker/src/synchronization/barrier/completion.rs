@@ -3,7 +3,7 @@
 //! A completion constraint says that everybody needed has arrived; that arrivals must not depend on the completion they
 //! bring about is not said here, but follows from barrier edges and program order being acyclic.
 
-use super::{Barriers, Instances};
+use super::instances::{Barriers, Instances};
 use crate::event::support::Supports;
 use crate::event::{
     AgentId, BarrierEdge, Blocked, EventId, EventKind, GraphError, MbarrierRole, Role, TermPool, TermRef,

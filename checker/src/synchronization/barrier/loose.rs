@@ -11,7 +11,7 @@
 //! Exact, for barriers on which each thread's arrivals are counted without knowing values read, without `red`, where no
 //! lane exits instead of arriving with its warp, and up to [`MAX_ARRIVALS`] arrivals of warps; else refused.
 
-use super::{Barriers, Instances, groups};
+use super::instances::{Barriers, Instances};
 use crate::event::{
     AgentId, BarrierEdge, Blocked, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
 };
@@ -32,7 +32,7 @@ pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> BTreeSet<Group
         let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
         log.common_count(hierarchy, executions).is_some_and(|count| count != n_threads)
     };
-    groups(log)
+    log.groups()
         .into_iter()
         .filter(|(group, executions)| matches!(group, Group::Cta(..)) && is_loose(executions))
         .map(|(group, _)| group)

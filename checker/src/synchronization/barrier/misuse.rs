@@ -2,7 +2,7 @@
 //!
 //! The threads of one generation agree on the thread count (UB-B3), and none or all of them reduce (UB-B5).
 
-use super::{Barriers, Instances};
+use super::instances::{Barriers, Instances};
 use crate::event::{GraphError, Misuse, TermPool};
 use crate::synchronization::log::{Execution, Form, Group};
 use fencepost_dsl::Diagnostic;

@@ -8,7 +8,7 @@
 //!
 //! Sound: the choice is an unknown per execution, so every quorum is looked at.
 
-use super::Barriers;
+use super::instances::Barriers;
 use crate::event::support::Supports;
 use crate::event::{AgentId, BarrierEdge, Blocked, TermPool, TermRef, UnknownKind, Wait};
 use crate::synchronization::log::Execution;

@@ -14,7 +14,7 @@
 //!
 //! Cannot: decide it where how often the thread has arrived before depends on values read.
 
-use super::{Barriers, Instances};
+use super::instances::{Barriers, Instances};
 use crate::event::{AgentId, BarrierEdge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;

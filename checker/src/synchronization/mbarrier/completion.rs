@@ -1,11 +1,12 @@
 //! When the phases of an mbarrier complete, once all operations are known.
 
-use super::TX_WIDTH;
-use super::moment::{Moments, state_excess, state_moment};
-use super::phase::{Expected, Interval, SeenBy};
+use super::phase::{Expected, Interval};
 use crate::event::{GraphBuilder, TermPool, TermRef};
 use crate::synchronization::log::{Operation, OperationKind, PHASE_WIDTH};
 use fencepost_dsl::kernel::program::BinaryOp;
+
+/// Bits in which counts and bytes are summed up.
+pub const TX_WIDTH: u8 = 32;
 
 /// The phases of one object.
 pub struct Phases {
@@ -35,25 +36,8 @@ impl Counts {
     }
 }
 
-/// States what counting says of the object's phases.
-pub fn count_object(
-    graph: &mut GraphBuilder,
-    operations: &[(Operation, Interval)],
-    seen: &[SeenBy],
-    expected: Expected,
-    n_phases: u32,
-) -> (Phases, Moments) {
-    let phases = phases(&mut graph.terms, operations, n_phases, expected);
-    let mut moments = Moments::new();
-    for (operation, interval) in operations {
-        state_operation(graph, operation, *interval, &phases);
-        state_excess(graph, operation, *interval, &phases, operations, &mut moments);
-        state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
-    }
-    (phases, moments)
-}
-
-fn phases(
+/// What counting says of the phases of an object.
+pub fn phases(
     terms: &mut TermPool,
     operations: &[(Operation, Interval)],
     n_phases: u32,
@@ -78,7 +62,7 @@ fn phases(
 }
 
 /// The count of the initialisation; of several, which exclude one another, of the one that happens.
-pub(super) fn initial_count(terms: &mut TermPool, operations: &[(Operation, Interval)]) -> TermRef {
+pub fn initial_count(terms: &mut TermPool, operations: &[(Operation, Interval)]) -> TermRef {
     let mut initial = None;
     for (operation, _) in operations {
         let OperationKind::Init { count } = operation.kind else { continue };
@@ -92,7 +76,7 @@ pub(super) fn initial_count(terms: &mut TermPool, operations: &[(Operation, Inte
 }
 
 /// How many arrivals a phase expects: the initial count less what was dropped before, and what was added in it.
-pub(super) fn expected_in(terms: &mut TermPool, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
+pub fn expected_in(terms: &mut TermPool, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
     let mut needs = initial_count(terms, operations);
     for (operation, interval) in operations {
         if matches!(operation.kind, OperationKind::Raise) && interval.contains(phase) {
@@ -172,7 +156,7 @@ fn balance(
 }
 
 /// 1 iff the operation happens and counts.
-pub(super) fn counted(terms: &mut TermPool, operation: &Operation) -> TermRef {
+pub fn counted(terms: &mut TermPool, operation: &Operation) -> TermRef {
     match operation.kind {
         OperationKind::Arrive { excess: Some(excess), .. } => {
             let fine = terms.not(excess);
@@ -182,29 +166,22 @@ pub(super) fn counted(terms: &mut TermPool, operation: &Operation) -> TermRef {
     }
 }
 
-pub(super) fn happens_in(
-    terms: &mut TermPool,
-    operation: &Operation,
-    interval: Interval,
-    phase: u32,
-) -> TermRef {
+/// 1 iff it happens and counts in a phase.
+pub fn happens_in(terms: &mut TermPool, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
     let happens = counted(terms, operation);
     let here = is_phase(terms, operation, interval, phase);
     terms.and(happens, here)
 }
 
-pub(super) fn is_phase(
-    terms: &mut TermPool,
-    operation: &Operation,
-    interval: Interval,
-    phase: u32,
-) -> TermRef {
+/// 1 iff its phase is that one.
+pub fn is_phase(terms: &mut TermPool, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
     let number = phase_term(terms, operation, interval);
     let phase = phase_constant(terms, phase);
     terms.equal(number, phase)
 }
 
-pub(super) fn phase_term(terms: &mut TermPool, operation: &Operation, interval: Interval) -> TermRef {
+/// The phase in which it happens.
+pub fn phase_term(terms: &mut TermPool, operation: &Operation, interval: Interval) -> TermRef {
     match interval.only() {
         Some(phase) => phase_constant(terms, phase),
         None => operation.phase,
@@ -212,7 +189,7 @@ pub(super) fn phase_term(terms: &mut TermPool, operation: &Operation, interval: 
 }
 
 /// What it means that an operation happens in its phase.
-fn state_operation(graph: &mut GraphBuilder, operation: &Operation, interval: Interval, phases: &Phases) {
+pub fn state_operation(graph: &mut GraphBuilder, operation: &Operation, interval: Interval, phases: &Phases) {
     if interval.is_empty() {
         graph.imply(operation.guard, TermPool::FALSE);
         return;

@@ -5,8 +5,7 @@
 //!
 //! Cannot: say what the phase holds at a moment in between; where that is asked, `order` puts all operations in a row.
 
-use super::TX_WIDTH;
-use super::completion::{Phases, add, happens_in, is_phase};
+use super::completion::{Phases, TX_WIDTH, add, happens_in, is_phase};
 use super::phase::{Interval, SeenBy};
 use crate::event::{AgentId, EventId, GraphBuilder, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Operation, OperationKind};

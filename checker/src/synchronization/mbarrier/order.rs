@@ -13,7 +13,7 @@
 
 use super::completion::{Counts, Phases, counted, expected_in, initial_count, phase_constant, phase_term};
 use super::moment::Moments;
-use super::phase::{Expected, Interval, SeenBy};
+use super::phase::{Expected, Interval, Object, SeenBy};
 use crate::event::{GraphBuilder, GraphError, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Operation, OperationKind, PHASE_WIDTH, TX_MAX};
 use fencepost_dsl::kernel::program::BinaryOp;
@@ -84,12 +84,11 @@ struct Found {
 /// States in which order the operations on an object come, and what follows for its phases.
 pub(super) fn order_object(
     graph: &mut GraphBuilder,
-    object: MbarrierId,
-    operations: &[(Operation, Interval)],
-    seen: &[SeenBy],
-    expected: Expected,
+    object: &Object,
     n_phases: u32,
 ) -> Result<(Phases, Moments), GraphError> {
+    let Object { id, operations, seen, expected } = object;
+    let (id, expected) = (*id, *expected);
     let mut members = members(graph, operations, seen);
     if members.len() > OPERATIONS_MAX {
         let span = members.first().map_or(graph.span(), |member| member.operation.span);
@@ -111,7 +110,7 @@ pub(super) fn order_object(
     }
     for at in 0..members.len() {
         let found = found(&mut graph.terms, &members, &before, at, initial, &after, measures);
-        state_member(graph, object, &members[at], &found, measures);
+        state_member(graph, id, &members[at], &found, measures);
     }
     let mut moments = Moments::new();
     for (a, earlier) in members.iter().enumerate() {

@@ -7,13 +7,14 @@
 //!
 //! Sound: each step only removes phases that no execution has, given that none before did.
 
-use super::PHASES_MAX;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::PassedBarrier;
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::IndexVec;
 use std::collections::BTreeMap;
 
+/// Phases that are told apart.
+pub const PHASES_MAX: u32 = 250;
 /// Rounds at most; the intervals are sound after any number of them.
 const ROUNDS_MAX: usize = 100;
 
@@ -67,6 +68,18 @@ impl SeenBy {
     pub fn has_seen(&self, operation: &Operation) -> bool {
         self.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position)
     }
+}
+
+/// An object, with what counting finds out about it.
+pub struct Object {
+    /// Which.
+    pub id: MbarrierId,
+    /// In order of threads, with the phases they can happen in.
+    pub operations: Vec<(Operation, Interval)>,
+    /// In parallel with the operations.
+    pub seen: Vec<SeenBy>,
+    /// Its counts.
+    pub expected: Expected,
 }
 
 /// What counting finds out.

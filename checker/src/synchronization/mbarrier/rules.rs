@@ -1,8 +1,7 @@
 //! Rules about mbarriers that depend on how often and in which phase things happen: what is never initialised, who drops
 //! out last, states that are too old, and waits that a later phase lets through.
 
-use super::TX_WIDTH;
-use super::completion::{add, initial_count, phase_constant, phase_term};
+use super::completion::{TX_WIDTH, add, initial_count, phase_constant, phase_term};
 use super::phase::{Expected, Interval};
 use crate::event::{
     EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
