@@ -11,6 +11,7 @@ pub mod explain;
 pub mod relation;
 pub mod report;
 pub mod solve;
+mod synchronization;
 pub mod unroll;
 pub mod verdict;
 pub mod witness;

@@ -2,9 +2,7 @@
 
 use super::env::Env;
 use super::{State, UnrollError, Unroller};
-use crate::event::{
-    Event, EventId, LocationId, Misuse, Obligation, ObligationKind, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
     InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
@@ -272,24 +270,6 @@ impl Unroller<'_> {
             span,
             iterations: self.iterations.clone(),
             position: self.position,
-        });
-    }
-
-    /// Records a rule that the instance of an instruction must keep, when all threads are known.
-    pub(super) fn oblige_at(&mut self, event: EventId, misuse: Misuse, guard: TermRef, condition: TermRef) {
-        let Event { agent: Some(agent), site: Some(site), iterations, position, .. } =
-            &self.graph.events[event]
-        else {
-            return;
-        };
-        self.graph.obligations.push(Obligation {
-            kind: ObligationKind::Discipline(misuse),
-            agent: *agent,
-            guard,
-            condition,
-            span: self.graph.sites[*site].span,
-            iterations: iterations.clone(),
-            position: *position,
         });
     }
 
