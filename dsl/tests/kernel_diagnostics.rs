@@ -254,7 +254,7 @@ fn memory_access_legality() {
         ("let v = ld.relaxd.gpu [x];", "validate::unknown-modifier", "did you mean `.relaxed`?"),
         ("let v = ld.shared [x];", "validate::space-mismatch", "global"),
         ("let v = ld.u64 [x];", "validate::type-mismatch", "view"),
-        ("let v = ld.f32 [x];", "unsupported::modifier", ".f32"),
+        ("let v = ld.f16 [x];", "validate::unknown-modifier", ".f16"),
         ("st [x];", "validate::operand-count", "an address and a value"),
         ("st.u32 1, 2;", "validate::operand-kind", "brackets"),
         ("ld.weak [x];", "validate::unbound-result", "let x"),

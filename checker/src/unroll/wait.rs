@@ -397,6 +397,7 @@ pub fn has_effect(kind: &InstructionKind) -> bool {
         | InstructionKind::AliasFence
         | InstructionKind::ProxyFence(_)
         | InstructionKind::GetCtaRank { .. }
+        | InstructionKind::Hint { .. }
         | InstructionKind::Spa(_) => false,
     }
 }

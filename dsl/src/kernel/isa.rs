@@ -19,6 +19,7 @@ mod barrier;
 mod cluster;
 mod fence;
 pub(in crate::kernel) mod foreign;
+mod hint;
 mod launch;
 mod mbarrier;
 mod multimem;
@@ -348,6 +349,11 @@ pub static FAMILIES: &[&Family] = &[
     &fence::MEMBAR,
     &fence::MEMBAR_PROXY,
     &fence::PROXY,
+    &hint::POLICY,
+    &hint::PREFETCH,
+    &hint::PREFETCH_UNIFORM,
+    &hint::PRIORITY,
+    &hint::SLEEP,
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,

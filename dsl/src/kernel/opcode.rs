@@ -139,8 +139,6 @@ const CHECKED: &[&str] = &[
 /// Instructions of PTX that touch memory or synchronize and are not checked yet.
 const UNCHECKED: &[&str] = &[
     "activemask",
-    "applypriority",
-    "createpolicy",
     "discard",
     "isspacep",
     "ldmatrix",
@@ -148,9 +146,6 @@ const UNCHECKED: &[&str] = &[
     "match",
     "mma",
     "movmatrix",
-    "nanosleep",
-    "prefetch",
-    "prefetchu",
     "redux",
     "shfl",
     "stmatrix",

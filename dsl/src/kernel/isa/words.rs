@@ -196,8 +196,7 @@ impl<'a> Words<'a> {
             let error = |code, what: &str, help: &str, rule| {
                 let message = format!("`{}` needs {what}", self.opcode.text);
                 let error = Diagnostic::new(code, message, self.opcode.span, "missing here");
-                let error = error.with_help(help.to_owned());
-                if rule == "" { error } else { error.with_rule(rule) }
+                error.with_help(help.to_owned()).with_rule(rule)
             };
             return Err(match lack {
                 Some(Lack { code, what, help, rule }) => error(code, what, help, rule),
@@ -295,5 +294,5 @@ fn refused(refusal: &Refusal, modifier: Modifier<'_>) -> Diagnostic {
     let message = refusal.message.replace("{}", &format!("`.{}`", modifier.text));
     let error = Diagnostic::new(refusal.code, message, modifier.span, refusal.label)
         .with_help(refusal.help.replace("{}", modifier.text));
-    if refusal.rule.is_empty() { error } else { error.with_rule(refusal.rule) }
+    error.with_rule(refusal.rule)
 }

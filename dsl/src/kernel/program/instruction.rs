@@ -156,6 +156,13 @@ pub enum InstructionKind {
         /// Registers per thread: 24 to 256, a multiple of 8.
         count: u32,
     },
+    /// `nanosleep`, `prefetch` and the like: nothing that the memory model knows of.
+    Hint {
+        /// Gets a cache policy, 64 bits of which nothing is known.
+        destination: Option<RegisterId>,
+        /// What it is about.
+        address: Option<Address>,
+    },
     /// `MEMBAR` and cache control of SPA machines (§7).
     Spa(SpaOp),
 }
