@@ -16,6 +16,8 @@ pub mod words;
 
 mod cluster;
 mod launch;
+mod tensormap;
+mod wgmma;
 
 /// A form of an instruction.
 pub struct Form {
@@ -137,6 +139,8 @@ pub enum Key {
     Space,
     /// `.u32` and so on.
     Type,
+    /// `.m64n8k16` and so on.
+    Shape,
     /// How completion is signalled.
     Completion,
     /// `.aligned`
@@ -288,10 +292,16 @@ pub static FAMILIES: &[&Family] = &[
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,
+    &tensormap::TENSORMAP,
+    &wgmma::MOVE,
+    &wgmma::WGMMA,
 ];
 
 /// Reads an opcode by its row; nothing if no row has its mnemonic.
 pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Option<Result<Words<'a>, Diagnostic>> {
+    if target.spa {
+        return None;
+    }
     let leading = FAMILIES.iter().filter(|family| words::leads(family.name, opcode));
     let family = leading.max_by_key(|family| family.name.len())?;
     Some(words::read(family, opcode, target))

@@ -13,8 +13,7 @@ use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use asynchronous::{
-    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
-    TensorOpcode, check_reduction_type,
+    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, StoreOpcode, TensorOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
@@ -56,7 +55,7 @@ pub enum Operation {
     },
     /// `fence.mbarrier_init`
     MbarrierInitFence,
-    /// `fence.proxy`, `membar.proxy`, `tensormap.cp_fenceproxy`
+    /// `fence.proxy`, `membar.proxy`
     ProxyFence {
         /// Canonical spelling.
         text: String,
@@ -76,8 +75,6 @@ pub enum Operation {
     WarpSync,
     /// `mbarrier`
     Mbarrier(MbarrierOpcode),
-    /// `mov`, of registers that are objects
-    Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
     /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
@@ -101,8 +98,6 @@ pub enum ProxyFenceOpcode {
     TensormapRelease(Scope),
     /// `tensormap::generic.acquire`
     TensormapAcquire(Scope),
-    /// `tensormap.cp_fenceproxy`
-    TensormapCopy(Scope),
 }
 
 /// The form of a `bar`.
@@ -157,8 +152,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
         "tcgen05" => asynchronous::check_tensor(opcode, target),
-        "wgmma" => asynchronous::check_matrix(opcode, target),
-        "mov" => asynchronous::check_move(opcode),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
@@ -166,10 +159,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         "bar" | "barrier" => barrier::check(opcode, target),
         "mbarrier" => mbarrier::check(opcode, target),
         "multimem" => multimem::check(opcode, target),
-        "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
-            asynchronous::check_replace(opcode, target)
-        }
-        "tensormap" => proxy::check_tensormap(opcode, target),
         word if spa::is_known(word) => Err(spa::foreign(opcode)),
         _ => Err(unknown(opcode)),
     }

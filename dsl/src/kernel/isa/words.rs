@@ -88,6 +88,15 @@ impl<'a> Words<'a> {
         let slots = self.form.slots.iter().zip(&self.found).filter(|(slot, _)| slot.key == key);
         slots.filter_map(|(_, found)| *found).next()
     }
+    /// The words in the slots of this key that are written, and their places, in the order of the row.
+    pub fn all(&self, key: Key) -> Vec<(&'static str, Span)> {
+        let slots = self.form.slots.iter().zip(&self.found).filter(|(slot, _)| slot.key == key);
+        slots.filter_map(|(_, found)| *found).collect()
+    }
+    /// Whether the words in the slots of this key are written in the order of the row.
+    pub fn in_order(&self, key: Key) -> bool {
+        self.all(key).is_sorted_by_key(|(_, span)| span.start)
+    }
     /// Whether this word is written or meant.
     pub fn has(&self, word: &str) -> bool {
         self.form.slots.iter().zip(&self.found).any(|(slot, found)| match (found, &slot.need) {
@@ -144,11 +153,12 @@ impl<'a> Words<'a> {
         text
     }
 
-    /// Puts a word into its slot.
+    /// Puts a word into its slot; of several slots that have it, into the first that is free.
     fn take(&mut self, modifier: Modifier<'a>) -> Result<(), Diagnostic> {
-        let Some((index, word)) = self.form.slots.iter().enumerate().find_map(|(index, slot)| {
+        let slots = self.form.slots.iter().enumerate().filter_map(|(index, slot)| {
             Some((index, slot.words.iter().copied().find(|word| slot.takes(word, modifier.text))?))
-        }) else {
+        });
+        let Some((index, word)) = slots.min_by_key(|(index, _)| self.found[*index].is_some()) else {
             return Err(self.unknown(modifier));
         };
         match &self.form.slots[index].need {

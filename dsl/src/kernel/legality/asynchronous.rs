@@ -13,18 +13,13 @@ use crate::kernel::program::AsyncGroup;
 pub use bulk::{BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use store::StoreOpcode;
 pub use tensor_memory::TensorOpcode;
-pub use tensormap::{ReplaceOpcode, TensorField};
 
 mod bulk;
-mod matrix;
 mod store;
 mod tensor_memory;
-mod tensormap;
 
-pub(super) use matrix::{check_matrix, check_move};
 pub(super) use store::check as check_store;
 pub(super) use tensor_memory::check_tensor;
-pub(super) use tensormap::check as check_replace;
 
 /// The word by which an operation says that it completes on an mbarrier.
 const ON_MBARRIER: &str = "mbarrier::complete_tx::bytes";
@@ -61,11 +56,6 @@ pub enum AsyncOpcode {
     Prefetch(PrefetchOpcode),
     /// `st.async`, `red.async`
     Store(StoreOpcode),
-    /// `wgmma.mma_async`
-    Matrix {
-        /// Full spelling.
-        text: String,
-    },
     /// `tcgen05`
     Tensor {
         /// Which instruction.
@@ -73,10 +63,6 @@ pub enum AsyncOpcode {
         /// Full spelling.
         text: String,
     },
-    /// `wgmma.fence`
-    MatrixFence,
-    /// `tensormap.replace`
-    Replace(ReplaceOpcode),
 }
 
 /// `cp.async…`, `cp.reduce.async.bulk…`.

@@ -1,4 +1,4 @@
-//! Proxy fences: `fence.proxy`, `membar.proxy` and `tensormap.cp_fenceproxy` (FN-11 … FN-21, FN-24, FN-25).
+//! Proxy fences: `fence.proxy` and `membar.proxy` (FN-11 … FN-20, FN-24, FN-25).
 
 use super::fence::check_restriction;
 use super::{
@@ -97,11 +97,6 @@ fn spelling(mnemonic: &str, kind: ProxyFenceOpcode) -> String {
         }
         ProxyFenceOpcode::TensormapRelease(scope) => format!("tensormap::generic.release.{scope}"),
         ProxyFenceOpcode::TensormapAcquire(scope) => format!("tensormap::generic.acquire.{scope}"),
-        ProxyFenceOpcode::TensormapCopy(scope) => {
-            return format!(
-                "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{scope}.sync.aligned"
-            );
-        }
     };
     format!("{mnemonic}.proxy.{kind}")
 }
@@ -241,34 +236,4 @@ fn check_async_generic(
     let ptx = if restrict == crate::vocabulary::SyncRestrict::SharedClusterRead { (9, 4) } else { (8, 6) };
     floor(target, &format!(".{}", restriction.text), ptx, 90, span)?;
     Ok(ProxyFenceOpcode::AsyncGeneric(sem, restrict))
-}
-
-/// `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned`.
-pub(super) fn check_tensormap(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
-    const NEEDED: [&str; 7] =
-        ["cp_fenceproxy", "global", "shared::cta", "tensormap::generic", "release", "sync", "aligned"];
-    if !opcode.has("cp_fenceproxy") {
-        return Err(unsupported(opcode));
-    }
-    let help =
-        "write `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned`";
-    let mut scope = None;
-    for &modifier in &opcode.modifiers {
-        if let Some(found) = Scope::from_name(modifier.text) {
-            set_once(&mut scope, found, modifier)?;
-        } else if !NEEDED.contains(&modifier.text) {
-            return Err(unknown_modifier(opcode, modifier, &NEEDED));
-        }
-    }
-    if let Some(missing) = NEEDED.iter().find(|word| !opcode.has(word)) {
-        let message = format!("`tensormap.cp_fenceproxy` needs `.{missing}`");
-        return Err(illegal(opcode.span, message, help, "FN-21"));
-    }
-    let Some((scope, span)) = scope else {
-        return Err(illegal(opcode.span, "`tensormap.cp_fenceproxy` needs a scope", help, "FN-21"));
-    };
-    floor(target, "tensormap.cp_fenceproxy", (8, 3), 90, opcode.span)?;
-    check_scope_floor(target, scope, span)?;
-    let kind = ProxyFenceOpcode::TensormapCopy(scope);
-    Ok(Operation::ProxyFence { text: spelling(opcode.mnemonic, kind), kind })
 }

@@ -3,6 +3,7 @@
 //! What depends on values (a size, an index, a rank) is left to the checker; constants are checked here.
 
 use super::super::ast::Operand;
+use super::super::isa::Built;
 use super::super::legality::AsyncOpcode;
 use super::super::program::{
     Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, ElementKind, Expression, Instruction,
@@ -18,7 +19,7 @@ use crate::span::Span;
 use crate::vocabulary::{Proxy, Space};
 
 mod bulk;
-mod matrix;
+mod register;
 mod store;
 mod tensor;
 mod tensor_memory;
@@ -44,8 +45,7 @@ impl Body<'_> {
                 (format!("{}.commit_group{}", group_name(group), aligned(group)), AsyncOp::Commit(group))
             }
             AsyncOpcode::Wait { group, reads_only } => {
-                self.expect_operands(site, 1, 1, "the number of groups that may still be pending")?;
-                let pending = self.pending_operand(site, &site.operands[0])?;
+                let pending = self.pending_operand(site)?;
                 let read = if reads_only { ".read" } else { "" };
                 let text = format!("{}.wait_group{read}{}", group_name(group), aligned(group));
                 (text, AsyncOp::Wait { group, pending, reads_only })
@@ -63,13 +63,7 @@ impl Body<'_> {
             AsyncOpcode::Bulk(opcode) => self.resolve_bulk(site, opcode)?,
             AsyncOpcode::Prefetch(opcode) => self.resolve_prefetch(site, opcode)?,
             AsyncOpcode::Store(opcode) => self.resolve_async_store(site, opcode)?,
-            AsyncOpcode::Replace(opcode) => self.resolve_replace(site, opcode)?,
-            AsyncOpcode::Matrix { text } => self.resolve_matrix(site, text)?,
             AsyncOpcode::Tensor { opcode, text } => self.resolve_tensor_memory(site, opcode, text)?,
-            AsyncOpcode::MatrixFence => {
-                self.expect_operands(site, 0, 0, "no operands")?;
-                ("wgmma.fence.sync.aligned".to_owned(), AsyncOp::MatrixFence)
-            }
         };
         Ok((text, InstructionKind::Async(Box::new(op)), Vec::new()))
     }
@@ -146,8 +140,21 @@ impl Body<'_> {
         }
     }
 
-    pub(in crate::kernel) fn pending_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<u32> {
-        let pending = self.value_operand(site, operand, 32)?;
+    /// `wait_group n`
+    pub(in crate::kernel) fn build_wait(
+        &mut self,
+        site: &Site<'_>,
+        group: AsyncGroup,
+        reads_only: bool,
+    ) -> Resolved<Built> {
+        self.expect_no_result(site)?;
+        let pending = self.pending_operand(site)?;
+        Ok((AsyncOp::Wait { group, pending, reads_only }.into(), Vec::new()))
+    }
+
+    fn pending_operand(&mut self, site: &Site<'_>) -> Resolved<u32> {
+        self.expect_operands(site, 1, 1, "the number of groups that may still be pending")?;
+        let pending = self.value_operand(site, &site.operands[0], 32)?;
         match constant_value(&pending).and_then(|pending| u32::try_from(pending).ok()) {
             Some(pending) => Ok(pending),
             None => {

@@ -42,23 +42,17 @@ impl Body<'_> {
                 let kind = ProxyFenceKind::TensormapAcquire { scope, address };
                 return Ok((text, InstructionKind::ProxyFence(kind), Vec::new()));
             }
-            ProxyFenceOpcode::TensormapCopy(scope) => {
-                self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
-                let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
-                let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
-                self.expect_map_size(site, &site.operands[2], "UB-F2")?;
-                self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
-                self.check_map_copy(&destination, &source)?;
-                let kind = InstructionKind::TensormapCopyFence { destination, source, scope };
-                return Ok((text, kind, Vec::new()));
-            }
         };
         self.expect_operands(site, 0, 0, "no operands")?;
         Ok((text, plain, Vec::new()))
     }
 
     /// A tensor map stays the description of what it is declared to describe.
-    fn check_map_copy(&mut self, destination: &Address, source: &Address) -> Resolved<()> {
+    pub(in crate::kernel) fn check_map_copy(
+        &mut self,
+        destination: &Address,
+        source: &Address,
+    ) -> Resolved<()> {
         let elements = (self.element_of(destination.base), self.element_of(source.base));
         if (elements.0 == ElementKind::Tensormap) != (elements.1 == ElementKind::Tensormap) {
             let message = "one end is a tensor map, the other is not";
@@ -86,7 +80,7 @@ impl Body<'_> {
     }
 
     /// 128 bytes of one state space, in the own CTA.
-    fn map_operand(
+    pub(in crate::kernel) fn map_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -131,7 +125,12 @@ impl Body<'_> {
         Err(self.report(error.with_rule(rule)))
     }
 
-    fn expect_map_size(&mut self, site: &Site<'_>, operand: &Operand, rule: &'static str) -> Resolved<()> {
+    pub(in crate::kernel) fn expect_map_size(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<()> {
         if let Operand::Expr(expr) = operand
             && let ExprKind::Literal(text) = &expr.kind
             && parse_literal(text).is_ok_and(|literal| literal.value == TENSORMAP_BYTES)
