@@ -16,6 +16,7 @@ pub mod words;
 
 mod cluster;
 mod launch;
+mod tcgen05;
 mod tensormap;
 mod wgmma;
 
@@ -141,6 +142,10 @@ pub enum Key {
     Type,
     /// `.m64n8k16` and so on.
     Shape,
+    /// `.x1` and so on.
+    Count,
+    /// `.collector::a::fill` and so on.
+    Collector,
     /// How completion is signalled.
     Completion,
     /// `.aligned`
@@ -292,6 +297,7 @@ pub static FAMILIES: &[&Family] = &[
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,
+    &tcgen05::TCGEN05,
     &tensormap::TENSORMAP,
     &wgmma::MOVE,
     &wgmma::WGMMA,

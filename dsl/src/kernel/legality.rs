@@ -13,7 +13,7 @@ use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
 pub use asynchronous::{
-    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, StoreOpcode, TensorOpcode, check_reduction_type,
+    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, StoreOpcode, check_reduction_type,
 };
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
@@ -151,7 +151,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
-        "tcgen05" => asynchronous::check_tensor(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),

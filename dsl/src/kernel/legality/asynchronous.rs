@@ -12,14 +12,11 @@ use crate::kernel::program::AsyncGroup;
 
 pub use bulk::{BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use store::StoreOpcode;
-pub use tensor_memory::TensorOpcode;
 
 mod bulk;
 mod store;
-mod tensor_memory;
 
 pub(super) use store::check as check_store;
-pub(super) use tensor_memory::check_tensor;
 
 /// The word by which an operation says that it completes on an mbarrier.
 const ON_MBARRIER: &str = "mbarrier::complete_tx::bytes";
@@ -56,13 +53,6 @@ pub enum AsyncOpcode {
     Prefetch(PrefetchOpcode),
     /// `st.async`, `red.async`
     Store(StoreOpcode),
-    /// `tcgen05`
-    Tensor {
-        /// Which instruction.
-        opcode: TensorOpcode,
-        /// Full spelling.
-        text: String,
-    },
 }
 
 /// `cp.async…`, `cp.reduce.async.bulk…`.

@@ -22,7 +22,6 @@ mod bulk;
 mod register;
 mod store;
 mod tensor;
-mod tensor_memory;
 
 impl Body<'_> {
     pub(in crate::kernel) fn resolve_async(
@@ -63,7 +62,6 @@ impl Body<'_> {
             AsyncOpcode::Bulk(opcode) => self.resolve_bulk(site, opcode)?,
             AsyncOpcode::Prefetch(opcode) => self.resolve_prefetch(site, opcode)?,
             AsyncOpcode::Store(opcode) => self.resolve_async_store(site, opcode)?,
-            AsyncOpcode::Tensor { opcode, text } => self.resolve_tensor_memory(site, opcode, text)?,
         };
         Ok((text, InstructionKind::Async(Box::new(op)), Vec::new()))
     }
