@@ -16,6 +16,8 @@ pub mod words;
 
 mod cluster;
 mod launch;
+mod reduction;
+mod store;
 mod tcgen05;
 mod tensormap;
 mod wgmma;
@@ -140,6 +142,10 @@ pub enum Key {
     Space,
     /// `.u32` and so on.
     Type,
+    /// `.v2` and so on.
+    Vector,
+    /// `.mmio`
+    Mmio,
     /// `.m64n8k16` and so on.
     Shape,
     /// `.x1` and so on.
@@ -297,6 +303,8 @@ pub static FAMILIES: &[&Family] = &[
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,
+    &store::REDUCE,
+    &store::STORE,
     &tcgen05::TCGEN05,
     &tensormap::TENSORMAP,
     &wgmma::MOVE,

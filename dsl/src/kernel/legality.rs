@@ -12,9 +12,7 @@ use crate::span::Span;
 use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
-pub use asynchronous::{
-    AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, StoreOpcode, check_reduction_type,
-};
+pub use asynchronous::{AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
 pub use spa::SpaOpcode;
@@ -149,7 +147,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         return spa::check(opcode);
     }
     match opcode.mnemonic {
-        "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),

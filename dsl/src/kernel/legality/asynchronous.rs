@@ -4,19 +4,15 @@
 //! changes which bytes are copied, and is not modelled (`im2col`, `gather4`, `.cp_mask`, …), is refused.
 
 use super::{
-    AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, Space, Span, Target, Window,
+    AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, Space, Span, Target,
     check_operation_type, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
     unsupported_modifier,
 };
 use crate::kernel::program::AsyncGroup;
 
 pub use bulk::{BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
-pub use store::StoreOpcode;
 
 mod bulk;
-mod store;
-
-pub(super) use store::check as check_store;
 
 /// The word by which an operation says that it completes on an mbarrier.
 const ON_MBARRIER: &str = "mbarrier::complete_tx::bytes";
@@ -51,8 +47,6 @@ pub enum AsyncOpcode {
     Bulk(BulkOpcode),
     /// `cp.async.bulk.prefetch`
     Prefetch(PrefetchOpcode),
-    /// `st.async`, `red.async`
-    Store(StoreOpcode),
 }
 
 /// `cp.async…`, `cp.reduce.async.bulk…`.

@@ -20,7 +20,6 @@ use crate::vocabulary::{Proxy, Space};
 
 mod bulk;
 mod register;
-mod store;
 mod tensor;
 
 impl Body<'_> {
@@ -61,7 +60,6 @@ impl Body<'_> {
             }
             AsyncOpcode::Bulk(opcode) => self.resolve_bulk(site, opcode)?,
             AsyncOpcode::Prefetch(opcode) => self.resolve_prefetch(site, opcode)?,
-            AsyncOpcode::Store(opcode) => self.resolve_async_store(site, opcode)?,
         };
         Ok((text, InstructionKind::Async(Box::new(op)), Vec::new()))
     }

@@ -201,7 +201,7 @@ impl Body<'_> {
     }
 
     /// The mbarrier is in the CTA of the destination, as far as constants tell.
-    pub(super) fn expect_same_cta(
+    pub(in crate::kernel) fn expect_same_cta(
         &mut self,
         destination: &Address,
         mbarrier: &Address,
