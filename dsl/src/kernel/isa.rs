@@ -14,7 +14,9 @@ use words::Words;
 
 pub mod words;
 
+mod bulk;
 mod cluster;
+mod copy;
 mod launch;
 mod reduction;
 mod store;
@@ -142,6 +144,10 @@ pub enum Key {
     Space,
     /// `.u32` and so on.
     Type,
+    /// `.1d` and so on.
+    Rank,
+    /// `.L2::cache_hint`, which has an operand.
+    Policy,
     /// `.v2` and so on.
     Vector,
     /// `.mmio`
@@ -300,6 +306,9 @@ pub static FAMILIES: &[&Family] = &[
     &cluster::BARRIER,
     &cluster::ELECT,
     &cluster::RANK,
+    &bulk::BULK,
+    &bulk::BULK_REDUCE,
+    &copy::COPY,
     &launch::CONTROL,
     &launch::GRID_DEPENDENCY,
     &launch::MAX_REGISTERS,

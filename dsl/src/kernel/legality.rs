@@ -12,13 +12,11 @@ use crate::span::Span;
 use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
 
 pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
-pub use asynchronous::{AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
 pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
 pub use spa::SpaOpcode;
 
 mod access;
-mod asynchronous;
 mod barrier;
 mod fence;
 mod mbarrier;
@@ -73,8 +71,6 @@ pub enum Operation {
     WarpSync,
     /// `mbarrier`
     Mbarrier(MbarrierOpcode),
-    /// `cp.async`, `st.async` and so on.
-    Async(AsyncOpcode),
     /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
     Spa(SpaOpcode),
 }
@@ -147,7 +143,6 @@ pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnosti
         return spa::check(opcode);
     }
     match opcode.mnemonic {
-        "cp" => asynchronous::check_copy(opcode, target),
         "ld" | "st" => access::check_load_store(opcode, target),
         "atom" | "red" => access::check_atomic(opcode, target),
         "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),

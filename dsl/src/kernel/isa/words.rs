@@ -11,6 +11,8 @@ use crate::vocabulary::{Scope, Sem, Space};
 /// An opcode, read by its row.
 pub struct Words<'a> {
     form: &'static Form,
+    /// How the full spelling begins.
+    name: &'static str,
     opcode: Opcode<'a>,
     /// The word of each slot and its place, if one is written.
     found: Vec<Option<(&'static str, Span)>>,
@@ -51,7 +53,8 @@ pub fn read<'a>(
     if form.slots.is_empty() && opcode.text != form.name {
         return Err(no_form(family, opcode));
     }
-    let mut words = Words { form, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
+    let name = form.name;
+    let mut words = Words { form, name, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
     for &modifier in &opcode.modifiers[form.name.split('.').count() - 1..] {
         words.take(modifier)?;
     }
@@ -135,9 +138,13 @@ impl<'a> Words<'a> {
             }
         }
     }
+    /// Spells it like the instruction that it is another name of.
+    pub fn rename(&mut self, name: &'static str) {
+        self.name = name;
+    }
     /// The full spelling: every word that means something, in the order of the row.
     pub fn text(&self) -> String {
-        let mut text = self.form.name.to_owned();
+        let mut text = self.name.to_owned();
         for (slot, found) in self.form.slots.iter().zip(&self.found) {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,

@@ -95,7 +95,6 @@ impl Body<'_> {
             Operation::Barrier { text, form, aligned } => self.resolve_barrier(site, text, form, aligned)?,
             Operation::WarpSync => self.resolve_warp_sync(site)?,
             Operation::Mbarrier(opcode) => self.resolve_mbarrier(site, opcode)?,
-            Operation::Async(opcode) => self.resolve_async(site, opcode)?,
             Operation::Spa(opcode) => self.resolve_spa(site, opcode)?,
         })
     }

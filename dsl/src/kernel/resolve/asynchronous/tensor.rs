@@ -113,7 +113,7 @@ impl Body<'_> {
     }
 
     /// `[map, {c0, c1}]`
-    pub(super) fn tensor_operand(
+    pub(in crate::kernel) fn tensor_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -202,12 +202,12 @@ impl Body<'_> {
     }
 
     /// The width of the elements that a map describes.
-    pub(super) fn tensor_width(&self, map: &Address) -> Option<Width> {
+    pub(in crate::kernel) fn tensor_width(&self, map: &Address) -> Option<Width> {
         self.tensor_of(map).map(|tensor| self.objects[tensor.object].width)
     }
 
     /// The bytes of a box.
-    pub(super) fn box_bytes(&self, map: &Address) -> Option<u128> {
+    pub(in crate::kernel) fn box_bytes(&self, map: &Address) -> Option<u128> {
         let tensor = self.tensor_of(map)?;
         let n: u128 = tensor.box_dimensions.iter().map(|&n| u128::from(n)).product();
         Some(n * u128::from(self.objects[tensor.object].width / 8))
