@@ -4,13 +4,12 @@
 //!  text ── token ──> tokens ── grammar ──> ast ── resolve ──> program
 //!                                           └── pretty ──> text
 //! ```
-//! Instructions are read in three steps: `opcode` takes the spelling apart, `legality` holds PTX's rules on
-//! modifiers, `resolve::instruction` checks operands. Nothing here reads files; the caller hands in a reader.
+//! Instructions are rows of `isa`: `opcode` takes the spelling apart, the row says which words there are, and its
+//! functions check what goes together and take the operands. Nothing here reads files; the caller hands in a reader.
 
 pub mod ast;
 pub mod dump;
 pub mod isa;
-mod legality;
 mod load;
 mod opcode;
 mod parse;

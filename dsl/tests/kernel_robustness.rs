@@ -202,7 +202,7 @@ let t = mbarrier.arrive [m[1]], 2; mbarrier.arrive.expect_tx.release.cluster.sha
 let n = mbarrier.pending_count t; wait(m[0], n & 1); let v = ld [mapa(s, (getctarank.u32 s))]; fence.proxy.async.shared::cta; }
 fn load(m: &tensormap, t: &u32, b: &mbarrier) { cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [t], [m, {4}], [b]; }
 kernel a { global g[8]: u32; shared t[8]: u32; shared b: mbarrier; param m: tensormap of g[4]; global n[2]: tensormap of g[4];
-load(m, t, b); load(n[tid], t[4], b); tensormap.replace.tile.global_address [n[0]], [g]; cp.async.ca.shared.global [t[1]], [g[1]], 4, tid == 0;
+load(m, t, b); load(n[tid], t[4], b); tensormap.replace.tile.global_address.b1024 [n[0]], [g]; cp.async.ca.shared.global [t[1]], [g[1]], 4, tid == 0;
 cp.async.wait_all; cp.async.bulk.global.shared::cta.bulk_group [g[0]], [t[4]], 16; cp.async.bulk.wait_group.read 0;
 st.async.v2 [mapa(t[0], 1)], {1, 2}, [mapa(b, 1)]; setmaxnreg.dec.sync.aligned.u32 40; }";
     assert_eq!(codes(text), [""; 0]);

@@ -22,6 +22,10 @@ const FORMS: &[&str] = &[
     "tcgen05.mma.cta_group::1.kind::i8 [one], [one], [b], 1;",
     "tcgen05.cp.cta_group::1.128x256b [c], [a];",
     "tcgen05.cp.cta_group::1.32x128b.warpx4 [c[0][1]], [a[v][0]];",
+    "tcgen05.mma.ashift.collector::a::lastuse.kind::f16.cta_group::1 [t], [half], [b];",
+    "tcgen05.cp.cta_group::1.64x128b.warpx2::01_23.b8x16.b4x16_p64 [c[0][1]], [a[v][0]];",
+    "tcgen05.ld.sync.aligned.16x32bx2.x128.b32 r, [one], 4;",
+    "tcgen05.st.sync.aligned.16x32bx2.x1.unpack::16b.b32 [one], 4, v;",
     "tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [t[0][v]];",
     "tcgen05.ld.sync.aligned.16x64b.x2.pack::16b.b32 r, [one];",
     "tcgen05.st.sync.aligned.32x32b.x1.b32 [half[3]], v + 1;",
@@ -45,6 +49,30 @@ const ILLEGAL: &[(&str, &str)] = &[
     ("tcgen05.mma.cta_group::2.kind::f16 [t], [a], [b];", "unsupported::modifier"),
     ("tcgen05.mma.ws.cta_group::1.kind::f16 [t], [a], [b];", "unsupported::modifier"),
     ("tcgen05.mma.cta_group::1.kind::mxf4.block_scale [t], [a], [b];", "unsupported::modifier"),
+    ("tcgen05.mma.cta_group::1.kind::f16.kind::tf32 [t], [a], [b];", "validate::duplicate-modifier"),
+    ("tcgen05.mma.cta_group::1.kind::f16.collector::foo [t], [a], [b];", "validate::unknown-modifier"),
+    ("tcgen05.mma.cta_group::1.kind::f16.collector::b::fill [t], [a], [b];", "validate::unknown-modifier"),
+    ("tcgen05.mma.cta_group::1.kind::f16.ashift [t], [a], [b];", "validate::tensor-form"),
+    (
+        "tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::use [t], [half], [b];",
+        "validate::tensor-form",
+    ),
+    ("tcgen05.cp.cta_group::1.128x256b.b9 [c], [a];", "validate::unknown-modifier"),
+    ("tcgen05.cp.cta_group::1.128x256b.b8x16 [c], [a];", "validate::tensor-form"),
+    ("tcgen05.cp.cta_group::1.128x256b.warpx4 [c], [a];", "validate::tensor-form"),
+    ("tcgen05.cp.cta_group::1.64x128b [c], [a];", "validate::tensor-form"),
+    ("tcgen05.cp.cta_group::1.64x128b.warpx4 [c], [a];", "validate::tensor-form"),
+    ("tcgen05.cp.cta_group::1.32x32b [c], [a];", "validate::unknown-modifier"),
+    ("tcgen05.cp.cta_group::1 [c], [a];", "validate::tensor-form"),
+    ("tcgen05.ld.sync.aligned.32x32b.b32 r, [one];", "validate::tensor-form"),
+    ("tcgen05.ld.sync.aligned.32x32b.16x64b.x1.b32 r, [one];", "validate::duplicate-modifier"),
+    ("tcgen05.ld.sync.aligned.32x32b.x1.x2.b32 r, [one];", "validate::duplicate-modifier"),
+    ("tcgen05.ld.sync.aligned.128x256b.x1.b32 r, [one];", "validate::unknown-modifier"),
+    ("tcgen05.ld.sync.aligned.16x128b.x128.b32 r, [one];", "validate::tensor-form"),
+    ("tcgen05.ld.sync.aligned.16x256b.x64.b32 r, [one];", "validate::tensor-form"),
+    ("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 r, [one];", "validate::operand-count"),
+    ("tcgen05.ld.sync.aligned.32x32b.x1.unpack::16b.b32 r, [one];", "validate::unknown-modifier"),
+    ("tcgen05.alloc.cta_group::1.sync.aligned.shared.b32 [slot], 32;", "validate::unknown-modifier"),
     ("tcgen05.mma.cta_group::1.kind::f16.sync [t], [a], [b];", "validate::unknown-modifier"),
     ("tcgen05.mma.cta_group::1.kind::f16 [a], [a], [b];", "validate::space-mismatch"),
     ("tcgen05.mma.cta_group::1.kind::f16 [t], [a], [one];", "validate::space-mismatch"),
@@ -125,10 +153,25 @@ fn every_rule_is_kept() {
 
 #[test]
 fn older_targets_do_not_have_it() {
-    for target in ["sm_90 ptx 9.4", "sm_100 ptx 8.5"] {
+    for target in ["sm_90 ptx 9.4", "sm_100 ptx 9.4", "sm_100a ptx 8.5", "sm_100f ptx 8.7", "sm_120a ptx 9.4"]
+    {
         let text = source(FORMS[12]).replace("sm_100a ptx 9.4", target);
         let errors = try_load(&text).expect_err("it is newer");
         assert!(errors.iter().all(|error| error.code == "validate::target"), "{target}: {errors:#?}");
+    }
+}
+
+#[test]
+fn families_have_it_and_integers_are_rarer() {
+    for (target, has_integers) in
+        [("sm_100a ptx 8.6", true), ("sm_100f ptx 8.8", false), ("sm_103a", false), ("sm_110a", true)]
+    {
+        let codes = |form: usize| -> Vec<&str> {
+            let errors = try_load(&source(FORMS[form]).replace("sm_100a ptx 9.4", target)).err();
+            errors.unwrap_or_default().iter().map(|error| error.code).collect()
+        };
+        assert_eq!(codes(0), [""; 0], "{target}");
+        assert_eq!(codes(3).is_empty(), has_integers, "{target}");
     }
 }
 

@@ -16,15 +16,23 @@ pub mod words;
 
 pub(in crate::kernel) mod access;
 mod barrier;
+mod bulk;
 mod cluster;
+mod copy;
 mod fence;
 pub(in crate::kernel) mod foreign;
 mod hint;
 mod launch;
 mod mbarrier;
 mod multimem;
+mod reduction;
 mod spa;
+mod store;
+mod tcgen05;
+mod tensormap;
 mod texture;
+mod unknown;
+mod wgmma;
 
 /// A form of an instruction.
 pub struct Form {
@@ -150,6 +158,14 @@ pub enum Key {
     Space,
     /// `.u32` and so on.
     Type,
+    /// `.1d` and so on.
+    Rank,
+    /// `.m64n8k16` and so on.
+    Shape,
+    /// `.x1` and so on.
+    Count,
+    /// `.collector::a::fill` and so on.
+    Collector,
     /// How completion is signalled.
     Completion,
     /// `.aligned`
@@ -344,6 +360,9 @@ pub static FAMILIES: &[&Family] = &[
     &cluster::BARRIER,
     &cluster::ELECT,
     &cluster::RANK,
+    &bulk::BULK,
+    &bulk::BULK_REDUCE,
+    &copy::COPY,
     &fence::FENCE,
     &fence::MBARRIER_INIT,
     &fence::MEMBAR,
@@ -362,19 +381,49 @@ pub static FAMILIES: &[&Family] = &[
     &multimem::MULTIMEM,
     &multimem::REDUCTION,
     &multimem::STORE,
+    &store::REDUCE,
+    &store::STORE,
+    &tcgen05::TCGEN05,
+    &tensormap::TENSORMAP,
     &texture::SULD,
     &texture::SURED,
     &texture::SUST,
     &texture::TEX,
+    &wgmma::MOVE,
+    &wgmma::WGMMA,
 ];
 
-/// Reads an opcode by its row; nothing if no row has its mnemonic.
-pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Option<Result<Words<'a>, Diagnostic>> {
-    if matches!(opcode.mnemonic, "st" | "red") && opcode.has("async") {
-        return None;
-    }
+/// Reads an opcode by its row.
+pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Result<Words<'a>, Diagnostic> {
     let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
     let leading = families.iter().filter(|family| words::leads(family.name, opcode));
-    let family = leading.max_by_key(|family| family.name.len())?;
-    Some(words::read(family, opcode, target))
+    match leading.max_by_key(|family| family.name.len()) {
+        Some(family) => words::read(family, opcode, target),
+        None if target.spa => Err(foreign::unknown(opcode)),
+        None if foreign::is_known(opcode.mnemonic) => Err(foreign::foreign(opcode)),
+        None => Err(unknown::unknown(opcode)),
+    }
+}
+
+/// The row that an instruction of a litmus test is like; its words are others.
+pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
+    match kind {
+        InstructionKind::Store { .. } => &access::STORE.forms[0],
+        InstructionKind::Atomic { .. } => &access::ATOM.forms[0],
+        InstructionKind::Reduction { .. } => &access::REDUCTION.forms[0],
+        InstructionKind::Fence { .. } => &fence::FENCE.forms[0],
+        InstructionKind::AliasFence | InstructionKind::ProxyFence(_) => &fence::PROXY.forms[0],
+        InstructionKind::Barrier { aligned: true, .. } => &barrier::BAR.forms[0],
+        InstructionKind::Barrier { aligned: false, .. } => &barrier::BARRIER.forms[0],
+        _ => &access::LOAD.forms[0],
+    }
+}
+
+/// The form of an instruction in full spelling.
+pub fn form_of(text: &str) -> Option<&'static Form> {
+    let families = FAMILIES.iter().chain(SPA_FAMILIES);
+    let forms = families.flat_map(|family| family.forms);
+    let leads =
+        |name: &str| text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    forms.filter(|form| leads(form.spelled)).max_by_key(|form| form.spelled.len())
 }

@@ -1,11 +1,9 @@
 //! An opcode's spelling taken apart: which instruction, which modifiers, where each of them stands.
 //!
 //! PTX fixes an order for modifiers; the parts are accepted in any order, as `ptxas` does in places.
-//! Which parts may stand together is decided in [`legality`](super::legality).
+//! Which parts may stand together is decided by the [rows](super::isa).
 
 use super::ast::Name;
-use super::suggest::suggest;
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::vocabulary::Space;
 
@@ -107,85 +105,4 @@ pub fn parse_space(text: &str) -> Option<(Space, Option<Window>)> {
         "shared::cluster" => Some((Space::Shared, Some(Window::Cluster))),
         _ => None,
     }
-}
-
-/// Instructions that are checked.
-const CHECKED: &[&str] = &[
-    "ld",
-    "st",
-    "atom",
-    "red",
-    "fence",
-    "membar",
-    "bar",
-    "barrier",
-    "clusterlaunchcontrol",
-    "cp",
-    "elect",
-    "getctarank",
-    "griddepcontrol",
-    "mbarrier",
-    "multimem",
-    "setmaxnreg",
-    "tcgen05",
-    "wgmma",
-    "suld",
-    "sured",
-    "sust",
-    "tensormap",
-    "tex",
-];
-
-/// Instructions of PTX that touch memory or synchronize and are not checked yet.
-const UNCHECKED: &[&str] = &[
-    "activemask",
-    "discard",
-    "isspacep",
-    "ldmatrix",
-    "ldu",
-    "match",
-    "mma",
-    "movmatrix",
-    "redux",
-    "shfl",
-    "stmatrix",
-    "tld4",
-    "vote",
-    "wmma",
-];
-
-/// Instructions of PTX that the language writes as expressions or statements.
-const EXPRESSED: &[&str] = &[
-    "abs", "add", "and", "bfe", "bfi", "bra", "brev", "call", "clz", "cnot", "cvt", "cvta", "div", "exit",
-    "mad", "max", "min", "mul", "neg", "not", "or", "popc", "rem", "ret", "selp", "set", "setp", "shl",
-    "shr", "slct", "sub", "trap", "xor",
-];
-
-/// The error for an opcode whose first word is not one of the checked instructions.
-pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
-    if opcode.mnemonic == "mapa" {
-        let message = "addresses are not values here, so `mapa` is no instruction of its own";
-        return Diagnostic::new("validate::address-value", message, opcode.span, "gives an address")
-            .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
-            .with_rule("AS-43");
-    }
-    if UNCHECKED.contains(&opcode.mnemonic) {
-        return unsupported(opcode);
-    }
-    let message = format!("`{}` is not a PTX instruction known here", opcode.text);
-    let error = Diagnostic::new("resolve::unknown-instruction", message, opcode.span, "unknown instruction");
-    if EXPRESSED.contains(&opcode.mnemonic) {
-        return error
-            .with_help("write arithmetic and control flow as expressions and statements: `let z = x + y;`");
-    }
-    match suggest(opcode.mnemonic, CHECKED.iter().chain(UNCHECKED).copied()) {
-        Some(word) => error.with_help(format!("did you mean `{word}`?")),
-        None => error.with_help(format!("checked are `{}`", CHECKED.join("`, `"))),
-    }
-}
-
-/// The error for an instruction of PTX that is not checked yet.
-pub fn unsupported(opcode: &Opcode<'_>) -> Diagnostic {
-    let message = format!("`{}` is not checked by this version", opcode.text);
-    Diagnostic::new("unsupported::instruction", message, opcode.span, "known to PTX, not checked here")
 }

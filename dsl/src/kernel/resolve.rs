@@ -18,8 +18,8 @@ use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod asynchronous;
-mod body;
-mod calls;
+pub(in crate::kernel) mod body;
+pub(in crate::kernel) mod calls;
 mod cluster;
 mod constant;
 pub(in crate::kernel) mod expression;

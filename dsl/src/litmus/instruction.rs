@@ -4,6 +4,7 @@ use super::ast::{Comparison, Name, Operand, OperandKind};
 use super::control::Item;
 use super::resolve::{Resolver, WIDTH, compare, is_register, number};
 use crate::diagnostic::Diagnostic;
+use crate::kernel::isa;
 use crate::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
     InstructionKind, ObjectId, ProxyFenceKind, RegisterId, Statement, StatementKind, UnaryOp,
@@ -382,7 +383,7 @@ fn proxy_of(opcode: &str) -> Proxy {
 
 fn instruction(opcode: &Name, kind: InstructionKind) -> StatementKind {
     let (text, opcode_span) = (opcode.text.clone(), opcode.span);
-    StatementKind::Instruction(Instruction { text, opcode_span, kind })
+    StatementKind::Instruction(Instruction { text, opcode_span, form: isa::litmus_form(&kind), kind })
 }
 
 /// The low 32 bits, as barrier operands are.

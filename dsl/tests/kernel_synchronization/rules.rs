@@ -99,7 +99,12 @@ const ILLEGAL: &[(&str, &str, &str, &str)] = &[
     ("membar.proxy.tensormap::generic.release.gpu;", "validate::proxy-fence", "FN-20", "fence"),
     ("membar.proxy.alias.release.sys;", "validate::proxy-fence", "FN-20", "bi-directional"),
     ("fence.proxy.generic::fabric.alias.acquire.sys;", "unsupported::instruction", "", "not checked"),
-    ("tensormap.replace.tile.rank.b32 [map[0]], 1;", "validate::not-tensormap", "AS-35", "tensormap of"),
+    (
+        "tensormap.replace.tile.rank.b1024.b32 [map[0]], 1;",
+        "validate::not-tensormap",
+        "AS-35",
+        "tensormap of",
+    ),
     (
         "tensormap.cp_fenceproxy.global.shared::cta.release.gpu.sync.aligned [map[0]], [smap[0]], 128;",
         "validate::proxy-fence",

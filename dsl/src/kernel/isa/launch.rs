@@ -11,8 +11,9 @@ use crate::kernel::resolve::instruction::Site;
 use crate::kernel::resolve::{Body, Resolved};
 use crate::vocabulary::Space;
 
-/// The architectures on which warps trade registers and clusters are told of cancelled launches.
-const SPECIFIC: &[Only] = &[Only::Architecture(90), Only::Family(100), Only::Family(110), Only::Family(120)];
+/// The architectures on which warps trade registers, clusters are told of cancelled launches, and tensor maps change.
+pub(super) const SPECIFIC: &[Only] =
+    &[Only::Architecture(90), Only::Family(100), Only::Family(110), Only::Family(120)];
 
 /// A question about a response: it reads no memory.
 const QUERY: Traits = Traits { quiet: true, ..Traits::ACTS };

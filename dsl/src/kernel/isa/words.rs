@@ -11,6 +11,8 @@ use crate::vocabulary::{Scope, Sem, Space};
 /// An opcode, read by its row.
 pub struct Words<'a> {
     form: &'static Form,
+    /// How the full spelling begins.
+    name: &'static str,
     opcode: Opcode<'a>,
     /// The word of each slot and its place, if one is written.
     found: Vec<Option<(&'static str, Span)>>,
@@ -55,7 +57,8 @@ pub fn read<'a>(
     if form.slots.is_empty() && opcode.text != form.name {
         return Err(no_form(family, opcode));
     }
-    let mut words = Words { form, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
+    let name = form.spelled;
+    let mut words = Words { form, name, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
     for &modifier in &opcode.modifiers[form.name.split('.').count() - 1..] {
         words.take(modifier)?;
     }
@@ -98,6 +101,15 @@ impl<'a> Words<'a> {
         let hints = slots.filter(|(slot, _)| matches!(slot.key, Key::Hint | Key::Policy));
         hints.filter_map(|(_, found)| *found).collect()
     }
+    /// The words in the slots of this key that are written, and their places, in the order of the row.
+    pub fn all(&self, key: Key) -> Vec<(&'static str, Span)> {
+        let slots = self.form.slots.iter().zip(&self.found).filter(|(slot, _)| slot.key == key);
+        slots.filter_map(|(_, found)| *found).collect()
+    }
+    /// Whether the words in the slots of this key are written in the order of the row.
+    pub fn in_order(&self, key: Key) -> bool {
+        self.all(key).is_sorted_by_key(|(_, span)| span.start)
+    }
     /// Whether this word is written or meant.
     pub fn has(&self, word: &str) -> bool {
         self.form.slots.iter().zip(&self.found).any(|(slot, found)| match (found, &slot.need) {
@@ -136,9 +148,13 @@ impl<'a> Words<'a> {
             }
         }
     }
+    /// Spells it like the instruction that it is another name of.
+    pub fn rename(&mut self, name: &'static str) {
+        self.name = name;
+    }
     /// The full spelling: every word that means something, in the order of the row.
     pub fn text(&self) -> String {
-        let mut text = self.form.spelled.to_owned();
+        let mut text = self.name.to_owned();
         for (slot, found) in self.form.slots.iter().zip(&self.found) {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,
@@ -154,15 +170,12 @@ impl<'a> Words<'a> {
         text
     }
 
-    /// Puts a word into its slot.
+    /// Puts a word into its slot; of several slots that have it, into the first that is free.
     fn take(&mut self, modifier: Modifier<'a>) -> Result<(), Diagnostic> {
-        let takes = |(index, slot): (usize, &Slot)| {
+        let slots = self.form.slots.iter().enumerate().filter_map(|(index, slot)| {
             Some((index, slot.words.iter().copied().find(|word| slot.takes(word, modifier.text))?))
-        };
-        let slots = self.form.slots.iter().enumerate();
-        // A word that two slots have fills the first that is empty.
-        let empty = slots.clone().filter(|(index, _)| self.found[*index].is_none()).find_map(takes);
-        let Some((index, word)) = empty.or_else(|| slots.clone().find_map(takes)) else {
+        });
+        let Some((index, word)) = slots.min_by_key(|(index, _)| self.found[*index].is_some()) else {
             return Err(self.unknown(modifier));
         };
         match &self.form.slots[index].need {

@@ -1,6 +1,7 @@
 //! PTX instructions with their operands and every default filled in.
 
 use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp};
+use crate::kernel::isa::Form;
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
 
@@ -11,6 +12,8 @@ pub struct Instruction {
     pub text: String,
     /// Where the opcode (without operands) is.
     pub opcode_span: Span,
+    /// Its row in the table of instructions.
+    pub form: &'static Form,
     /// What it does.
     pub kind: InstructionKind,
 }

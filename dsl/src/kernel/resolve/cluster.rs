@@ -1,36 +1,25 @@
 //! Proxy fences with their operands, and checks of state spaces.
 
 use super::super::ast::{ExprKind, Operand};
-use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, Width};
+use super::super::program::{Address, AddressBase, ElementKind, Width};
 use super::Resolved;
 use super::asynchronous::described;
 use super::body::Body;
 use super::constant::parse_literal;
-use super::instruction::{Parts, Site, operand_span};
+use super::instruction::{Site, operand_span};
 use crate::diagnostic::Diagnostic;
-use crate::vocabulary::{Scope, Space};
+use crate::vocabulary::Space;
 
 /// The only size that a fence of the tensormap proxy takes, in bytes.
 const TENSORMAP_BYTES: u128 = 128;
 
 impl Body<'_> {
-    /// `tensormap.cp_fenceproxy`
-    pub(in crate::kernel) fn resolve_map_copy(&mut self, site: &Site<'_>, scope: Scope) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
-        let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
-        let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
-        self.expect_map_size(site, &site.operands[2], "UB-F2")?;
-        self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
-        self.check_map_copy(&destination, &source)?;
-        let text = format!(
-            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{scope}.sync.aligned"
-        );
-        Ok((text, InstructionKind::TensormapCopyFence { destination, source, scope }, Vec::new()))
-    }
-
     /// A tensor map stays the description of what it is declared to describe.
-    fn check_map_copy(&mut self, destination: &Address, source: &Address) -> Resolved<()> {
+    pub(in crate::kernel) fn check_map_copy(
+        &mut self,
+        destination: &Address,
+        source: &Address,
+    ) -> Resolved<()> {
         let elements = (self.element_of(destination.base), self.element_of(source.base));
         if (elements.0 == ElementKind::Tensormap) != (elements.1 == ElementKind::Tensormap) {
             let message = "one end is a tensor map, the other is not";

@@ -3,7 +3,6 @@
 use super::super::ast::{Name, Operand};
 use super::super::isa::access::{self, Access};
 use super::super::isa::{self, Built};
-use super::super::legality::{self, Operation};
 use super::super::opcode::Opcode;
 use super::super::program::{
     Address, AddressBase, Expression, Instruction, InstructionKind, Register, RegisterId, StatementKind,
@@ -62,29 +61,15 @@ impl Body<'_> {
     ) -> Resolved<Vec<Option<RegisterId>>> {
         let opcode = Opcode::new(opcode);
         let site = Site { opcode, span, operands, results };
-        let (text, kind, registers) = match isa::read(&site.opcode, self.checker.target) {
-            Some(Ok(mut words)) => {
-                let (kind, registers) = (words.form().build)(self, &site, &mut words)?;
-                (words.text(), kind, registers)
-            }
-            Some(Err(error)) => return Err(self.report(error)),
-            None => self.resolve_operation(&site)?,
-        };
-        let opcode_span = site.opcode.span;
-        self.push(span, StatementKind::Instruction(Instruction { text, opcode_span, kind }));
-        Ok(registers)
-    }
-
-    fn resolve_operation(&mut self, site: &Site<'_>) -> Resolved<Parts> {
-        let operation = match legality::check(&site.opcode, self.checker.target) {
-            Ok(operation) => operation,
+        let mut words = match isa::read(&site.opcode, self.checker.target) {
+            Ok(words) => words,
             Err(error) => return Err(self.report(error)),
         };
-        Ok(match operation {
-            Operation::TensormapCopy(scope) => self.resolve_map_copy(site, scope)?,
-            Operation::Move => self.resolve_move(site)?,
-            Operation::Async(opcode) => self.resolve_async(site, opcode)?,
-        })
+        let (kind, registers) = (words.form().build)(self, &site, &mut words)?;
+        let (opcode_span, text) = (site.opcode.span, words.text());
+        let instruction = Instruction { text, opcode_span, form: words.form(), kind };
+        self.push(span, StatementKind::Instruction(instruction));
+        Ok(registers)
     }
 
     /// An instruction without operands and result.
@@ -294,9 +279,6 @@ impl Body<'_> {
         }))
     }
 }
-
-/// Full spelling, meaning, and result registers.
-pub(in crate::kernel) type Parts = (String, InstructionKind, Vec<Option<RegisterId>>);
 
 pub(in crate::kernel) fn operand_span(operand: &Operand, fallback: Span) -> Span {
     match operand {

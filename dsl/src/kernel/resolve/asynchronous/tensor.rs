@@ -1,17 +1,13 @@
-//! Tensor maps: their declarations, boxes in operands, and `tensormap.replace` (AS-35, AS-36).
+//! Tensor maps: their declarations, and boxes in operands (AS-35, AS-36).
 //!
 //! A map describes, for good, what its declaration says. A `tensormap.replace` that would make it describe something
 //! else is refused.
 
 use super::super::super::ast::{self, Operand};
-use super::super::super::legality::{ReplaceOpcode, TensorField};
-use super::super::super::program::{
-    Address, AddressBase, AsyncOp, ElementKind, Object, ObjectId, Tensor, TensorBox, Width,
-};
+use super::super::super::program::{Address, AddressBase, ElementKind, Object, Tensor, TensorBox, Width};
 use super::super::Resolved;
 use super::super::body::{Binding, Body};
 use super::super::calls::Demand;
-use super::super::expression::constant_value;
 use super::super::instruction::{Site, operand_span};
 use super::described;
 use crate::diagnostic::Diagnostic;
@@ -24,7 +20,7 @@ const MAX_BOX: u64 = 256;
 
 impl Body<'_> {
     /// What the declaration of a tensor map describes.
-    pub(in crate::kernel::resolve) fn resolve_tensor(&mut self, object: &ast::Object) -> Resolved<Tensor> {
+    pub(in crate::kernel) fn resolve_tensor(&mut self, object: &ast::Object) -> Resolved<Tensor> {
         let name = &object.name;
         let illegal = |span, message: String, label: &str, help: &str| {
             Diagnostic::new("validate::tensormap", message, span, label).with_help(help).with_rule("AS-35")
@@ -117,7 +113,7 @@ impl Body<'_> {
     }
 
     /// `[map, {c0, c1}]`
-    pub(super) fn tensor_operand(
+    pub(in crate::kernel) fn tensor_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -166,7 +162,7 @@ impl Body<'_> {
     }
 
     /// Checks that an address is that of a tensor map.
-    pub(in crate::kernel::resolve) fn expect_map(
+    pub(in crate::kernel) fn expect_map(
         &mut self,
         site: &Site<'_>,
         map: &Address,
@@ -184,7 +180,7 @@ impl Body<'_> {
     }
 
     /// A tensor map is opaque: its instructions read and write it.
-    pub(in crate::kernel::resolve) fn reject_map(&mut self, address: &Address, opcode: &str) -> Resolved<()> {
+    pub(in crate::kernel) fn reject_map(&mut self, address: &Address, opcode: &str) -> Resolved<()> {
         if self.element_of(address.base) != ElementKind::Tensormap {
             return Ok(());
         }
@@ -198,7 +194,7 @@ impl Body<'_> {
     }
 
     /// What a map describes; unknown for a reference.
-    pub(in crate::kernel::resolve) fn tensor_of(&self, map: &Address) -> Option<Tensor> {
+    pub(in crate::kernel) fn tensor_of(&self, map: &Address) -> Option<Tensor> {
         match map.base {
             AddressBase::Object(object) => self.objects[object].tensor.clone(),
             AddressBase::Reference(_) => None,
@@ -206,154 +202,15 @@ impl Body<'_> {
     }
 
     /// The width of the elements that a map describes.
-    pub(super) fn tensor_width(&self, map: &Address) -> Option<Width> {
+    pub(in crate::kernel) fn tensor_width(&self, map: &Address) -> Option<Width> {
         self.tensor_of(map).map(|tensor| self.objects[tensor.object].width)
     }
 
     /// The bytes of a box.
-    pub(super) fn box_bytes(&self, map: &Address) -> Option<u128> {
+    pub(in crate::kernel) fn box_bytes(&self, map: &Address) -> Option<u128> {
         let tensor = self.tensor_of(map)?;
         let n: u128 = tensor.box_dimensions.iter().map(|&n| u128::from(n)).product();
         Some(n * u128::from(self.objects[tensor.object].width / 8))
-    }
-
-    /// `[map]{, dimension}, value`
-    pub(super) fn resolve_replace(
-        &mut self,
-        site: &Site<'_>,
-        opcode: ReplaceOpcode,
-    ) -> Resolved<(String, AsyncOp)> {
-        let n = 2 + usize::from(opcode.field.has_dimension());
-        let form = if n == 3 { "a tensor map, a dimension and a value" } else { "a tensor map and a value" };
-        self.expect_operands(site, n, n, form)?;
-        let Operand::Memory(memory) = &site.operands[0] else {
-            let span = operand_span(&site.operands[0], site.span);
-            return Err(self.wrong_operand(site, span, "a tensor map in brackets, `[map]`,"));
-        };
-        let (map, _) = self.resolve_address(memory)?;
-        self.expect_map(site, &map, &memory.name.text)?;
-        if self.space_of(&map) == Some(Space::Param) {
-            let message = format!("`{}` is a parameter of the kernel and is only read", memory.name.text);
-            let error = Diagnostic::new("validate::tensormap-space", message, map.span, "read-only")
-                .with_help("declare it `global`, or write a copy in shared memory");
-            return Err(self.report(error.with_rule("AS-35")));
-        }
-        self.expect_own_cta(site, &map, "AS-35", "written by `tensormap.replace`")?;
-        self.note_demand(&map, Demand::NotParam, "AS-35", "written by `tensormap.replace`");
-        if let Some((space, span)) = opcode.space {
-            self.check_written_space(&map, space, span, &memory.name.text)?;
-        }
-        match opcode.field {
-            TensorField::GlobalAddress => self.check_described(site, &map)?,
-            TensorField::Layout => {
-                self.value_operand(site, &site.operands[1], 32)?;
-            }
-            field => self.check_field(site, &opcode, &map, field)?,
-        }
-        let space = self.space_of(&map).or(opcode.space.map(|(space, _)| space));
-        Ok((opcode.text(space), AsyncOp::TensormapReplace { map }))
-    }
-
-    fn check_written_space(&mut self, map: &Address, written: Space, span: Span, name: &str) -> Resolved<()> {
-        match map.base {
-            AddressBase::Reference(reference) => self.note_space(reference, written, span),
-            AddressBase::Object(object) if self.objects[object].space != written => {
-                let space = self.objects[object].space;
-                let message = format!("`{name}` is in {space} memory, not {written}");
-                let error =
-                    Diagnostic::new("validate::space-mismatch", message, span, format!("not `.{written}`"))
-                        .with_label(self.objects[object].span, "declared here");
-                return Err(self.report(error.with_help("leave the state space out")));
-            }
-            AddressBase::Object(_) => {}
-        }
-        Ok(())
-    }
-
-    /// The new address of the tensor is that of the object which the map describes anyway.
-    fn check_described(&mut self, site: &Site<'_>, map: &Address) -> Resolved<()> {
-        let operand = &site.operands[1];
-        let span = operand_span(operand, site.span);
-        let named = match operand {
-            Operand::Memory(memory) => Some(memory.clone()),
-            Operand::Expr(expr) => Self::as_memory(expr),
-            _ => None,
-        };
-        let Some(named) = named.filter(|memory| memory.rank.is_none()) else {
-            return Err(self.wrong_operand(site, span, "the described object, `src` or `[src]`,"));
-        };
-        let found: Option<ObjectId> = match self.look_up(&named.name.text, named.name.place.0)? {
-            Binding::Object(object) => Some(object),
-            _ => None,
-        };
-        let mut at_start = true;
-        for index in &named.indices {
-            let index = self.resolve_exact(index, 32)?;
-            at_start &= constant_value(&index) == Some(0);
-        }
-        let described = self.tensor_of(map);
-        if at_start && found.is_some() && found == described.as_ref().map(|tensor| tensor.object) {
-            return Ok(());
-        }
-        let message = "a tensor map describes one object for good in this version";
-        let error = Diagnostic::new("unsupported::tensormap-address", message, span, "another address");
-        Err(self.report(match described {
-            Some(tensor) => {
-                let of = &self.objects[tensor.object];
-                let (name, declared) = (of.name.clone(), of.span);
-                error
-                    .with_label(declared, "described by the map")
-                    .with_help(format!("write `[{name}]`, or declare a second map for the other object"))
-            }
-            None => error.with_help("write it where the map is named, not in a function"),
-        }))
-    }
-
-    /// A field that says what the declaration says.
-    fn check_field(
-        &mut self,
-        site: &Site<'_>,
-        opcode: &ReplaceOpcode,
-        map: &Address,
-        field: TensorField,
-    ) -> Resolved<()> {
-        let mut dimension = None;
-        if field.has_dimension() {
-            let operand = self.value_operand(site, &site.operands[1], 32)?;
-            dimension = constant_value(&operand);
-            if dimension.is_none_or(|dimension| dimension >= MAX_DIMENSIONS as u128) {
-                let message = "the dimension of a field is a constant of 0 to 4, 0 for the innermost";
-                let error =
-                    Diagnostic::new("validate::tensormap-field", message, operand.span, "not a dimension");
-                return Err(self.report(error.with_rule("AS-35")));
-            }
-        }
-        let last = &site.operands[site.operands.len() - 1];
-        let value = self.value_operand(site, last, field.width())?;
-        if field == TensorField::GlobalStride {
-            return Ok(());
-        }
-        let described = self.tensor_of(map);
-        let declared = described.as_ref().and_then(|tensor| {
-            let sizes = match field {
-                TensorField::Rank => return Some(tensor.box_dimensions.len() as u128 - 1),
-                TensorField::BoxDim => &tensor.box_dimensions,
-                TensorField::GlobalDim => &self.objects[tensor.object].dimensions,
-                _ => return Some(1),
-            };
-            let at = sizes.len().checked_sub(1 + usize::try_from(dimension?).ok()?)?;
-            sizes.get(at).map(|&size| u128::from(size))
-        });
-        if declared.is_some() && constant_value(&value) == declared {
-            return Ok(());
-        }
-        let message = format!("`.{}` is what the tensor map's declaration says in this version", opcode.name);
-        let error =
-            Diagnostic::new("unsupported::tensormap-field", message, value.span, "may be something else");
-        Err(self.report(match declared {
-            Some(declared) => error.with_help(format!("write `{declared}`, or leave the instruction out")),
-            None => error.with_help("leave the instruction out, or write it where the map is named"),
-        }))
     }
 }
 
