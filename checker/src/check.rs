@@ -10,10 +10,10 @@ mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
-use crate::encode::goal::{ConditionGoal, Goal, GoalKind, LIFETIME, MBARRIER};
+use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
-use crate::explain::CANCEL;
+use crate::findings;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -324,13 +324,10 @@ impl Decision {
 
     /// Whether the model states the property, so that something can be claimed of it.
     fn is_stated(&self, property: Property, model: &MemoryModel) -> bool {
-        let has_flag = |about: fn(&str) -> bool| model.flags.iter().any(|flag| about(&flag.name));
+        let has_flag = || model.flags.iter().any(|flag| findings::flag(&flag.name).property() == property);
         match property {
-            Property::Race => has_flag(|name| property_of_flag(name) == Property::Race),
-            Property::Barrier => {
-                self.graph.mbarriers.is_empty() || has_flag(|name| name.starts_with(MBARRIER))
-            }
-            Property::Lifetime => has_flag(|name| name.starts_with(LIFETIME)),
+            Property::Race | Property::Lifetime => has_flag(),
+            Property::Barrier => self.graph.mbarriers.is_empty() || has_flag(),
             Property::Condition => self.quantifier.is_some(),
             Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
         }
@@ -468,10 +465,9 @@ impl<'a> Decider<'a> {
         if !hangs && self.decision.limit.is_none() {
             self.ask_goals(problem, encoding, residency)?;
         }
-        // Synchronization that is right but too narrow is the likely cause of what else there is: it comes first.
-        self.decision.findings.sort_by_key(|finding| {
-            !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
-        });
+        self.decision
+            .findings
+            .sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
         self.ask_rest(problem, encoding)
     }
 
@@ -669,7 +665,7 @@ impl<'a> Decider<'a> {
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
     match kind {
-        GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
+        GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
             ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => Property::Bounds,
@@ -679,17 +675,6 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Deadlock | GoalKind::NotResident => Property::Deadlock,
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
-    }
-}
-
-/// What a flag of the model is about, by its name.
-fn property_of_flag(name: &str) -> Property {
-    if name.starts_with(MBARRIER) || name == CANCEL {
-        Property::Barrier
-    } else if name.starts_with(LIFETIME) {
-        Property::Lifetime
-    } else {
-        Property::Race
     }
 }
 

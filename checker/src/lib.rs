@@ -8,6 +8,7 @@ pub mod codes;
 pub mod encode;
 pub mod event;
 pub mod explain;
+pub mod findings;
 pub mod relation;
 pub mod report;
 pub mod solve;

@@ -6,6 +6,8 @@
 use super::{Explanation, Subject};
 use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind, LocationId};
+use crate::findings::Story;
+use crate::findings::race::RACE;
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::dependency::dependencies;
 use crate::witness::Witness;
@@ -138,8 +140,8 @@ const WIDER: &[Reading] = &[
 /// Whether what was flagged in this execution is not under another model, or the execution is none.
 pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> bool {
     let (name, (a, b)) = match &explanation.subject {
-        Subject::Race { earlier, later } => ("race", (*earlier, *later)),
-        Subject::Flag { name, pair } if name == super::spa::OUT_OF_ORDER => {
+        Subject::Race { earlier, later } => (RACE.name, (*earlier, *later)),
+        Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder => {
             return super::spa::is_excluded(model, witness);
         }
         _ => return false,
@@ -155,7 +157,7 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
 /// machines.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     if graph.hierarchy.launch().spa.is_some() {
-        return matches!(&explanation.subject, Subject::Flag { name, .. } if name == super::spa::OUT_OF_ORDER);
+        return matches!(&explanation.subject, Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder);
     }
     let Subject::Race { earlier, later } = explanation.subject else { return false };
     if graph.locations.iter().any(|location| !location.multimem.is_empty()) {

@@ -6,17 +6,14 @@
 //! see the stores of the others at different times; then no link is named.
 
 use super::reading::Reading;
-use super::{Explanation, Reason, Subject, bare};
+use super::{Explanation, Reason};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, Role, SpaEvent};
+use crate::findings::race as kinds;
 use crate::relation::algebra::{Value, evaluate};
-use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel};
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy, Sem};
 use std::collections::{BTreeMap, VecDeque};
-
-/// The flag for what a thread sees out of order.
-pub const OUT_OF_ORDER: &str = "out-of-order";
 
 /// Variants of `spa-5.0` that order more.
 pub const WIDER: &[Reading] = &[
@@ -138,26 +135,24 @@ impl SpaReason {
     }
 }
 
-/// The facts of something seen out of order.
-pub fn explain(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
+/// The facts of something seen out of order; `bare` is that it is.
+pub fn explain(
+    graph: &EventGraph,
+    witness: &Witness,
+    bare: Explanation,
+    (a, b): (EventId, EventId),
+) -> Explanation {
     let reasons = Story { graph, witness }.reasons(a, b);
     let is_some = |wanted: fn(&SpaReason) -> bool| reasons.iter().any(wanted);
-    let (code, rule) = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. }))
-    {
-        ("race::missing-membar", "SPA-R3")
+    let kind = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. })) {
+        &kinds::MISSING_MEMBAR
     } else if is_some(|reason| matches!(reason, SpaReason::LevelTooLow { .. })) {
-        ("race::membar-level-too-small", "SPA-R2")
+        &kinds::MEMBAR_LEVEL_TOO_SMALL
     } else {
-        ("race::stale-l1-read", "SPA-R1")
+        &kinds::STALE_L1_READ
     };
-    let mut rules = vec![rule];
-    for rule in reasons.iter().flat_map(|reason| reason.rules()) {
-        if !rules.contains(rule) {
-            rules.push(rule);
-        }
-    }
-    let subject = Subject::Flag { name: OUT_OF_ORDER.to_owned(), pair: (a, b) };
-    let mut explanation = bare(code, Property::Race, rules, subject);
+    let mut explanation = super::bare(kind, bare.subject);
+    explanation.add_rules(reasons.iter().flat_map(|reason| reason.rules()));
     explanation.reasons = reasons.into_iter().map(Reason::Spa).collect();
     explanation
 }

@@ -3,7 +3,7 @@
 use super::wording::Words;
 use crate::event::{AgentId, CtaId, EventId, EventKind, MbarrierRole};
 use crate::explain::deadlock::Role;
-use crate::explain::{CANCEL, Subject};
+use crate::explain::{Explanation, Subject};
 
 impl Words<'_> {
     /// The first line: ``tid 0 of cta 1 reads `tile` of cta 0, which may have ended before``.
@@ -33,13 +33,9 @@ impl Words<'_> {
     }
 
     /// What usually helps, where no repair was checked.
-    pub fn advice(&self, subject: &Subject) -> Option<&'static str> {
-        match subject {
+    pub fn advice(&self, explanation: &Explanation) -> Option<&'static str> {
+        match &explanation.subject {
             Subject::Misuse { help, .. } => Some(help),
-            Subject::Flag { name, .. } if name == CANCEL => Some(
-                "issue the next `try_cancel` only when every thread of the CTA that looks at the answer before has seen it \
-                 succeed: after the branch on `query_cancel.is_canceled`, or before anybody can look",
-            ),
             Subject::Lifetime { access, owner, ended: true, .. }
                 if self.is_own_operation(*access, *owner) =>
             {
@@ -48,14 +44,6 @@ impl Words<'_> {
             Subject::Lifetime { access, ended: true, .. } if self.operation_name(*access).is_some() => Some(
                 "let a thread of the CTA whose memory it is wait for the operation (the phase of the mbarrier that it \
                  signals) before that CTA ends; a cluster barrier does not wait for asynchronous operations",
-            ),
-            Subject::Lifetime { ended: true, .. } => Some(
-                "let every thread of the cluster pass a cluster barrier after the last access of a peer's memory: \
-                 `barrier.cluster.arrive; barrier.cluster.wait;` before the kernel ends",
-            ),
-            Subject::Lifetime { ended: false, .. } => Some(
-                "let every thread of the cluster pass a cluster barrier before the first access of a peer's memory: \
-                 `barrier.cluster.arrive; barrier.cluster.wait;` at the start of the kernel",
             ),
             Subject::Deadlock { roles, absent } if self.waits_for_another_grid(roles, absent) => Some(
                 "nothing makes two kernels of a program run at the same time: launch the one that is waited for first \
@@ -73,7 +61,7 @@ impl Words<'_> {
                      started, for instance by numbering the CTAs with an atomic counter as they start"
                 })
             }
-            _ => None,
+            _ => explanation.kind.advice,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Case, Style, wording, wrap};
 use crate::event::Because;
+use crate::findings::remark;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
@@ -21,7 +22,7 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     }
     if !outcome.open_loops.is_empty() {
         text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
-        text += "  more: fencepost explain bound::loop-cut\n";
+        text += &format!("  more: fencepost explain {}\n", remark::LOOP_CUT.code);
     }
     // A deadlock that was found says more than that nothing completes.
     let is_told = outcome.findings.iter().any(|finding| finding.property == Property::Deadlock);
@@ -29,7 +30,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         if is_told && *vacuity == Vacuity::NothingCompletes {
             continue;
         }
-        let (what, code) = vacuous(case.sources, vacuity, !outcome.open_loops.is_empty());
+        let what = vacuous(case.sources, vacuity, !outcome.open_loops.is_empty());
+        let code = vacuity.kind().code;
         text +=
             &format!("  {}\n  more: fencepost explain {code}\n", wrap(&what, style.width - 2).join("\n  "));
     }
@@ -213,29 +215,20 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
     }
 }
 
-fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> (String, &'static str) {
+fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
     let within = if bounded { " within the bound" } else { "" };
     match vacuity {
-        Vacuity::NothingCompletes => (
-            format!(
-                "no execution{within} runs every thread to its end, so what is proved says little; look for a wait \
-                 that nothing ends, or an `assume` that is never true"
-            ),
-            "vacuity::nothing-completes",
+        Vacuity::NothingCompletes => format!(
+            "no execution{within} runs every thread to its end, so what is proved says little; look for a wait \
+             that nothing ends, or an `assume` that is never true"
         ),
-        Vacuity::FilteredOut(span) => (
-            format!(
-                "no execution{within} that completes passes the `filter` at {}, so the condition is about nothing",
-                place(sources, *span)
-            ),
-            "vacuity::filtered-out",
+        Vacuity::FilteredOut(span) => format!(
+            "no execution{within} that completes passes the `filter` at {}, so the condition is about nothing",
+            place(sources, *span)
         ),
-        Vacuity::Unreachable(span) => (
-            format!(
-                "no execution{within} reaches the `reachable` at {} with its condition true",
-                place(sources, *span)
-            ),
-            "vacuity::unreachable",
+        Vacuity::Unreachable(span) => format!(
+            "no execution{within} reaches the `reachable` at {} with its condition true",
+            place(sources, *span)
         ),
     }
 }
