@@ -62,13 +62,23 @@ impl Config {
         Self {
             properties: Property::ALL.to_vec(),
             is_asked_by_name: false,
-            unroll: 2,
-            unroll_max: 8,
+            unroll: UNROLL,
+            unroll_max: UNROLL_MAX,
             limits: Limits::default(),
             treatment,
             clock: || 0,
             deadline_us: u64::MAX,
             budget: u64::MAX,
+        }
+    }
+
+    /// What the command line has if it says nothing, without its clock.
+    pub fn usual(kernel: &Kernel) -> Self {
+        Self {
+            properties: usual_properties(kernel),
+            limits: Limits { findings_max: FINDINGS_MAX, ..Limits::default() },
+            budget: BUDGET * 1_000_000,
+            ..Self::without_deadline(Treatment::DEFAULT)
         }
     }
 
@@ -86,6 +96,22 @@ impl Config {
     }
 }
 
+/// The loop bound to start with, unless another one is asked for.
+pub const UNROLL: u32 = 2;
+/// The loop bound to raise it to.
+pub const UNROLL_MAX: u32 = 8;
+/// Violations listed per launch.
+pub const FINDINGS_MAX: usize = 16;
+/// Millions of steps of a launch.
+pub const BUDGET: u64 = 1_000;
+
+/// The properties that a kernel is checked for if none are asked for. A litmus test asks its own question; races are often
+/// its very point.
+pub fn usual_properties(kernel: &Kernel) -> Vec<Property> {
+    let is_litmus = kernel.condition.is_some();
+    Property::ALL.into_iter().filter(|&property| (property == Property::Condition) == is_litmus).collect()
+}
+
 /// Sizes past which a run is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -97,9 +123,14 @@ pub struct Limits {
     pub findings_max: usize,
 }
 
+impl Limits {
+    /// Those of a run that says nothing else.
+    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 }
+        Self::DEFAULT
     }
 }
 

@@ -4,16 +4,16 @@
 //! Cannot: say which of several independent repairs the author had in mind; chains through Fence-SC order are followed,
 //! but a missing `fence.sc` is not suggested.
 
-pub mod chain;
-pub mod deadlock;
-pub mod lifetime;
-pub mod proxy;
-pub mod race;
-pub mod reading;
-pub mod reason;
+pub(crate) mod chain;
+pub(crate) mod deadlock;
+pub(crate) mod lifetime;
+pub(crate) mod proxy;
+pub(crate) mod race;
+pub(crate) mod reading;
+pub(crate) mod reason;
 pub mod repair;
-pub mod spa;
-pub mod tensor_memory;
+pub(crate) mod spa;
+pub(crate) mod tensor_memory;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
@@ -24,12 +24,11 @@ use crate::findings::{self, FindingKind, FlagKind, Story};
 use crate::verdict::Finding;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
 use fencepost_dsl::index::Id;
 use std::collections::BTreeSet;
 
 pub use chain::{Chain, Step, StepKind};
-pub use reading::Reading;
 pub use reason::{Nearby, Reason};
 pub use repair::{Change, Repair};
 pub use spa::{SpaReason, Useless};
@@ -50,7 +49,7 @@ pub struct Explanation {
     /// What almost orders a racing pair.
     pub chain: Option<Chain>,
     /// Questions PTX leaves open that, answered the other way, would order a racing pair.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<Variant>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
     /// The parameters of the execution.

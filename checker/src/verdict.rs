@@ -1,10 +1,11 @@
 //! What a run claims, and what it does not.
 
 use crate::event::{Because, EventGraph, EventKind};
-use crate::explain::Reading;
 use crate::findings::{FindingKind, remark};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
+use fencepost_dsl::cat::memory_model::{
+    BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind, Variant,
+};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{Diagnostic, Span};
@@ -157,7 +158,7 @@ pub struct Outcome {
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
     pub ignored_proxies: Vec<Proxy>,
     /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
-    pub assumptions: Vec<Reading>,
+    pub assumptions: Vec<Variant>,
     /// Sizes and times.
     pub statistics: Statistics,
 }

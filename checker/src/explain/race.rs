@@ -19,15 +19,14 @@ pub fn explain(
 ) -> Explanation {
     let is_so = |flag: &FlagKind| witness.refinements.contains(&flag);
     let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
-    let refinements = || kinds::REFINEMENTS.iter().filter(|flag| is_so(flag));
-    for flag in refinements() {
-        match flag.story {
-            Story::TensorMemory => return super::tensor_memory::explain(graph, model, witness, pair),
-            Story::Tensormap => return of_tensormap(graph, witness, pair),
-            Story::Grids if !is_mixed_size => return of_grids(graph, witness, pair),
-            Story::Proxies => return across_proxies(graph, model, witness, pair),
-            Story::Grids | Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder => {}
-        }
+    let names = |flag: &FlagKind| is_so(flag) && !(flag.story == Story::Grids && is_mixed_size);
+    let flag = kinds::REFINEMENTS.iter().copied().find(|flag| names(flag)).unwrap_or(&kinds::RACE);
+    match flag.story {
+        Story::TensorMemory => return super::tensor_memory::explain(graph, model, witness, pair),
+        Story::Tensormap => return of_tensormap(graph, witness, pair),
+        Story::Grids => return of_grids(graph, witness, pair),
+        Story::Proxies => return across_proxies(graph, model, witness, pair),
+        Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder => {}
     }
     if is_so(&kinds::OF_REGISTERS)
         && let Some(explanation) = before_matrix_fence(graph, witness, pair)
@@ -57,8 +56,7 @@ pub fn explain(
             reasons.push(reason);
         }
     }
-    let kind = refinements().map(|flag| flag.kind).next().unwrap_or(kinds::RACE.kind);
-    let mut explanation = bare(kind, Subject::Race { earlier, later });
+    let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;
     explanation.chain = chain;

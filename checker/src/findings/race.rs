@@ -153,13 +153,13 @@ pub static OF_NOT_CARRIED: FlagKind = refinement("race.not-carried", &NOT_CARRIE
 /// … of registers of a matrix operation.
 pub static OF_REGISTERS: FlagKind = refinement("race.register", &MATRIX_REGISTER, Story::Chain);
 
-/// What more may be said of a race: of those that hold the first names it.
+/// What more may be said of a race. The first that holds names it; but overlapping grids do not, where sizes differ.
 pub static REFINEMENTS: &[&FlagKind] = &[
     &refinement("race.tensor-memory", &TENSOR_MEMORY, Story::TensorMemory),
     &refinement("race.tensormap", &TENSORMAP, Story::Tensormap),
-    &OF_MIXED_SIZE,
     &refinement("race.grid-dependency", &GRID_DEPENDENCY, Story::Grids),
     &refinement("race.cross-proxy", &CROSS_PROXY, Story::Proxies),
+    &OF_MIXED_SIZE,
     &refinement("race.alias", &ALIAS, Story::Chain),
     // Synchronization that is right but too narrow is the likely cause of what else there is.
     &FlagKind { comes_first: true, ..refinement("race.scope-too-narrow", &SCOPE_TOO_NARROW, Story::Chain) },

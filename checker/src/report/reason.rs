@@ -24,7 +24,7 @@ impl Words<'_> {
         sentences.extend(explanation.readings.iter().map(|reading| {
             format!(
                 "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
-                reading.rule, reading.what, reading.variant
+                reading.rule, reading.what, reading.name
             )
         }));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();

@@ -3,6 +3,7 @@
 use super::{Case, Style, wording, wrap};
 use crate::event::Because;
 use crate::findings::remark;
+use crate::models;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
@@ -91,7 +92,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
     let assumptions = case.outcome.assumptions.iter().map(|reading| {
         format!(
             "this rests on an assumption ({}): {}; with `--variant {}`, under which it does not, it is violated",
-            reading.rule, reading.what, reading.variant
+            reading.rule, reading.what, reading.name
         )
     });
     let unstated = Some(&case.outcome.unstated).filter(|unstated| !unstated.is_empty()).map(|unstated| {
@@ -137,7 +138,7 @@ fn head(case: &Case<'_>) -> String {
         name => format!("launch {name}, "),
     };
     let mut model = String::new();
-    let is_usual = case.model == if case.outcome.launch.spa.is_some() { "spa-5.0" } else { "ptx" };
+    let is_usual = case.model == if case.outcome.launch.spa.is_some() { models::SPA } else { models::PTX };
     if !is_usual {
         model += &format!(", model {}", case.model);
     }
