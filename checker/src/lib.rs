@@ -1,17 +1,17 @@
 //! Fencepost: a bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
 //!
 //! ```text
-//!  Program ──unroll──> EventGraph ──┐
-//!                                   ├─relation──> bounds (must ⊆ may) ─┐
-//!  Model ───────────────────────────┘                                  ├─encode──> CNF ──solve──> Answer
-//!                                                       findings: goals┘
-//!  satisfiable ──witness──> Execution, re-evaluated ──> violated ──explain──> why, and a repair
-//!  unsatisfiable ──> proved, proved up to a bound, vacuous
-//!
-//!  check    = all of this but the last arrow, for each loop bound: verdicts
-//!  examine  = check, what a proof takes for granted, explanations, repairs
-//!  report   = what examine has found, as text and JSON
+//!  Program ──unroll, synchronization──> EventGraph ──┐
+//!                                                    ├──relation──> bounds (must ⊆ may) ──encode──> clauses
+//!  Model ────────────────────────────────────────────┘
+//!  clauses ──solve──> Answer
+//!     satisfiable ──witness──> Execution, evaluated again ──> violated ──explain──> why, and a repair
+//!     unsatisfiable ──> proved, proved up to a bound, vacuous
 //! ```
+//!
+//! [`check`] is all of this but the last arrow, for each loop bound. [`examine`] is a check, what its proof takes for
+//! granted, explanations and repairs. [`report`] says what was found, as text and JSON. What can be found at all is a table,
+//! [`findings`], which goals, verdicts, explanations and reports ask.
 //!
 //! Programs and model files are read by the crate `fencepost_dsl`. The library does not read files, the environment or the
 //! clock, and does not print; [`cli`] does.
@@ -60,6 +60,8 @@ pub mod models;
 pub mod event;
 
 pub mod unroll;
+
+mod synchronization;
 
 // From events to clauses, and from an assignment to an execution.
 
