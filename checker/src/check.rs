@@ -220,7 +220,7 @@ fn check_within(
         }
         let decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
         let raise = decision.findings.is_empty()
-            && !decision.is_settled(config, n_iterations)
+            && !decision.is_settled(config)
             && decision.limit.is_none()
             && !decision.open_loops.is_empty()
             && n_iterations < config.unroll_max;
@@ -302,12 +302,10 @@ impl Decision {
         }
     }
 
-    /// Whether an execution has decided the litmus condition and nothing else is worth a larger bound: nothing else was
-    /// asked, or no pair of events came into question for it with the bound raised once.
-    fn is_settled(&self, config: &Config, n_iterations: u32) -> bool {
-        let is_asked_alone = config.properties == [Property::Condition];
-        let is_idle = self.statistics.open_goals == 0 && n_iterations > config.unroll;
-        self.condition_witness.is_some() && (is_asked_alone || is_idle)
+    /// Whether an execution has decided the litmus condition, and nothing else was asked that a larger bound could
+    /// answer.
+    fn is_settled(&self, config: &Config) -> bool {
+        self.condition_witness.is_some() && config.properties == [Property::Condition]
     }
 
     fn condition(&mut self) -> Option<ConditionResult> {

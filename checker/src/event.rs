@@ -6,6 +6,7 @@
 //! A thread may stop for good at an instruction that can block, so guards after such an instruction contain an unknown
 //! that says it was passed, and executions range over all prefixes.
 
+pub(crate) mod builder;
 pub(crate) mod cell;
 pub(crate) mod graph;
 pub(crate) mod hierarchy;
@@ -15,6 +16,7 @@ pub(crate) mod spa;
 pub(crate) mod support;
 pub(crate) mod term;
 
+pub use builder::{GraphBuilder, GraphError};
 pub use graph::{
     BarrierEdge, Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, FinalGoal, FinalLook,
     Location, LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,

@@ -17,7 +17,6 @@ mod env;
 mod expression;
 mod hang;
 mod host;
-mod lifetime;
 mod live;
 mod loops;
 mod mbarrier;
@@ -26,15 +25,20 @@ mod spa;
 mod statement;
 mod wait;
 
+pub use crate::synchronization::mbarrier::MbarrierEncoding;
 pub use dump::dump;
 
 use crate::event::{
-    AgentId, ConditionGoal, Constraint, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, Hierarchy,
-    Location, LocationId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
+    GraphError, Hierarchy, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef,
+    UnknownKind,
 };
-use crate::work::{self, Allowance, UsedUp};
+use crate::synchronization::barrier::loose_barriers;
+use crate::synchronization::log::{Group, MbarrierLog};
+use crate::synchronization::{self, Logs, lifetime};
+use crate::work::{self, Allowance};
 use asynchronous::AsyncLog;
-use barrier::{AlignedLog, BarrierLog, Group, contains_aligned};
+use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
@@ -43,11 +47,10 @@ use fencepost_dsl::kernel::program::{
     RegisterId, StorageId,
 };
 use fencepost_dsl::vocabulary::{Replication, Space};
-use fencepost_dsl::{Diagnostic, IndexVec, Span};
+use fencepost_dsl::{IndexVec, Span};
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
-use mbarrier::MbarrierLog;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,18 +75,6 @@ pub struct UnrollOptions {
     pub mbarrier_encoding: MbarrierEncoding,
 }
 
-/// How the phases of mbarriers are found; both ways agree where both work.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum MbarrierEncoding {
-    /// By counting where that is exact, else from an order.
-    #[default]
-    Auto,
-    /// By counting, also where that admits executions that there are not.
-    Count,
-    /// From an order of each object's operations, without what counting finds out.
-    Order,
-}
-
 impl Default for UnrollOptions {
     fn default() -> Self {
         Self {
@@ -99,34 +90,8 @@ impl Default for UnrollOptions {
     }
 }
 
-/// Why there is no event graph.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum UnrollError {
-    /// The kernel does something that cannot be modelled.
-    Unsupported(Diagnostic),
-    /// The allowance is used up.
-    Stopped(UsedUp),
-    /// A limit was reached.
-    TooLarge {
-        /// Which: `threads`, `events`, `steps` or `barrier edges`.
-        limit: &'static str,
-        /// Its value.
-        value: u64,
-        /// What was being executed.
-        span: Span,
-    },
-}
-
-impl UnrollError {
-    fn unsupported(
-        code: &'static str,
-        message: impl Into<String>,
-        span: Span,
-        label: impl Into<String>,
-    ) -> Self {
-        Self::Unsupported(Diagnostic::new(code, message, span, label))
-    }
-}
+/// Why a kernel has not been unrolled.
+pub type UnrollError = GraphError;
 
 /// Most threads of a launch.
 pub const MAX_THREADS: u64 = 65_536;
@@ -145,17 +110,15 @@ pub fn unroll(
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
-    let known = Known { loose: unroller.loose_barriers(), writers: spa::writers(&unroller.graph) };
-    if !unroller.barriers.is_loose_like(&known.loose) || known.writers.is_some() {
+    let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
+    let known = Known { loose, writers: spa::writers(&unroller.graph) };
+    if unroller.barriers.log.loose != known.loose || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
-    unroller.finish_barriers()?;
-    unroller.finish_mbarriers()?;
-    unroller.finish_allocations()?;
-    unroller.finish_peers()?;
+    unroller.finish()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
-    Ok(unroller.graph)
+    Ok(unroller.graph.finish())
 }
 
 fn n_threads(launch: &Launch) -> u64 {
@@ -185,13 +148,14 @@ fn run<'a>(
     known: Known,
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
     let mut unroller = Unroller::new(program, kernel, launch, options);
-    unroller.barriers = BarrierLog::new(known.loose);
+    unroller.barriers = BarrierRecorder::new(known.loose);
     unroller.writers = known.writers;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
         .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.is_co_resident());
     if options.starts || may_cancel {
-        unroller.declare_starts();
+        let host = &unroller.host;
+        lifetime::declare_starts(&mut unroller.graph, |grid| host.first_of_launch(grid));
     }
     let parameters = unroller.declare_parameters();
     if kernel.is_program {
@@ -238,16 +202,17 @@ struct Unroller<'a> {
     kernel: &'a Kernel,
     part: Option<PartId>,
     options: &'a UnrollOptions,
-    graph: EventGraph,
+    graph: GraphBuilder,
     host: HostLog,
     location_of: BTreeMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
     /// Assignments that nothing depends on.
     idle: FxHashSet<usize>,
     sites: IndexMap<Site, ()>,
-    barriers: BarrierLog,
-    aligned: AlignedLog,
+    barriers: BarrierRecorder,
+    aligned: Alignment,
     mbarriers: MbarrierLog,
+    mbarrier_of: BTreeMap<(LocationId, u32), MbarrierId>,
     asynchronous: AsyncLog,
     /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
     counts_bytes: Option<bool>,
@@ -296,15 +261,16 @@ impl<'a> Unroller<'a> {
             kernel,
             part: None,
             options,
-            graph,
+            graph: GraphBuilder::new(graph, options.max_events, kernel.span),
             host,
             location_of: BTreeMap::new(),
             site_of: FxHashMap::default(),
             idle: live::idle_assignments(program, kernel),
             sites: IndexMap::new(),
-            barriers: BarrierLog::default(),
-            aligned: AlignedLog::new(aligned),
+            barriers: BarrierRecorder::default(),
+            aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
+            mbarrier_of: BTreeMap::new(),
             asynchronous: AsyncLog::default(),
             counts_bytes: None,
             final_values: BTreeMap::new(),
@@ -427,8 +393,8 @@ impl<'a> Unroller<'a> {
     /// The parameters as unknowns, in the environment every thread starts with.
     fn declare_parameters(&mut self) -> Env {
         let mut env = Env::default();
-        let terms = &mut self.graph.terms;
         for parameter in &self.kernel.parameters {
+            let terms = &mut self.graph.terms;
             let (min, max) = (u128::from(parameter.min), u128::from(parameter.max));
             let width = self.kernel.registers[parameter.register].width;
             let (unknown, value) = terms.fresh_in_range(width, min, max, UnknownKind::Parameter);
@@ -439,8 +405,8 @@ impl<'a> Unroller<'a> {
             let below = terms.signed_less(wide, min);
             let above = terms.signed_less(max, wide);
             for out_of_range in [below, above] {
-                let term = terms.not(out_of_range);
-                self.graph.constraints.push(Constraint { term });
+                let within = self.graph.terms.not(out_of_range);
+                self.graph.constrain(within);
             }
             self.graph.parameters.push((parameter.name.clone(), unknown));
             env.set(parameter.register, value);
@@ -475,6 +441,19 @@ impl<'a> Unroller<'a> {
             self.last_envs.push(state.env);
         }
         Ok(())
+    }
+
+    /// States what the threads do together.
+    fn finish(&mut self) -> Result<(), UnrollError> {
+        let logs = Logs {
+            barriers: &self.barriers.log,
+            aligned: &self.aligned.log,
+            mbarriers: &mut self.mbarriers,
+            allocations: self.asynchronous.allocations(),
+            grids: self.host.started(),
+        };
+        let (hangs, mbarrier_encoding) = (self.options.hangs, self.options.mbarrier_encoding);
+        synchronization::finish(&mut self.graph, logs, synchronization::Options { hangs, mbarrier_encoding })
     }
 
     fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
@@ -564,20 +543,6 @@ impl<'a> Unroller<'a> {
         self.emit_for(self.agent, guard, position, kind, site)
     }
 
-    /// An event of no thread: where CTAs and grids start and end.
-    fn emit_unowned(&mut self, guard: TermRef, kind: EventKind) -> Result<EventId, UnrollError> {
-        self.check_size(self.entry.span)?;
-        Ok(self.graph.events.push(Event {
-            agent: None,
-            guard,
-            position: 0,
-            kind,
-            site: None,
-            iterations: Vec::new(),
-            role: Role::Plain,
-        }))
-    }
-
     /// An event of the current thread or of an operation that it started.
     fn emit_for(
         &mut self,
@@ -587,8 +552,7 @@ impl<'a> Unroller<'a> {
         kind: EventKind,
         site: SiteId,
     ) -> Result<EventId, UnrollError> {
-        self.check_size(self.graph.sites[site].span)?;
-        Ok(self.graph.events.push(Event {
+        self.graph.emit(Event {
             agent: Some(agent),
             guard,
             position,
@@ -596,15 +560,7 @@ impl<'a> Unroller<'a> {
             site: Some(site),
             iterations: self.iterations.clone(),
             role: self.role,
-        }))
-    }
-
-    /// Whether there may be one more event.
-    fn check_size(&self, span: Span) -> Result<(), UnrollError> {
-        if self.graph.events.len() < self.options.max_events {
-            return Ok(());
-        }
-        Err(UnrollError::TooLarge { limit: "events", value: self.options.max_events as u64, span })
+        })
     }
 
     fn site(&mut self, span: Span, instruction: &Instruction, frame: &Frame<'_>) -> SiteId {

@@ -49,10 +49,12 @@ impl Diagnostic {
         self.labels.push(Label { span, text: text.into() });
         self
     }
-    /// Adds the rule it rests on.
+    /// Adds the rule it rests on; none if it is empty.
     #[must_use]
     pub fn with_rule(mut self, rule: &'static str) -> Self {
-        self.rules.push(rule);
+        if !rule.is_empty() {
+            self.rules.push(rule);
+        }
         self
     }
     /// The place of the error.

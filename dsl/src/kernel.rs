@@ -9,6 +9,7 @@
 
 pub mod ast;
 pub mod dump;
+pub mod isa;
 mod legality;
 mod load;
 mod opcode;

@@ -20,6 +20,17 @@ pub enum Scope {
 impl Scope {
     /// All scopes, narrowest first.
     pub const ALL: [Self; 4] = [Self::Cta, Self::Cluster, Self::Gpu, Self::Sys];
+
+    /// The one that PTX spells so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "cta" => Some(Self::Cta),
+            "cluster" => Some(Self::Cluster),
+            "gpu" => Some(Self::Gpu),
+            "sys" => Some(Self::Sys),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Scope {
@@ -54,6 +65,22 @@ pub enum Sem {
     Mmio,
 }
 
+impl Sem {
+    /// The one that PTX spells so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "weak" => Some(Self::Weak),
+            "relaxed" => Some(Self::Relaxed),
+            "acquire" => Some(Self::Acquire),
+            "release" => Some(Self::Release),
+            "acq_rel" => Some(Self::AcqRel),
+            "volatile" => Some(Self::Volatile),
+            "mmio" => Some(Self::Mmio),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Sem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -79,6 +106,19 @@ pub enum FenceSem {
     Acquire,
     /// Release only (FN-6).
     Release,
+}
+
+impl FenceSem {
+    /// The one that PTX spells so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "sc" => Some(Self::Sc),
+            "acq_rel" => Some(Self::AcqRel),
+            "acquire" => Some(Self::Acquire),
+            "release" => Some(Self::Release),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for FenceSem {

@@ -26,7 +26,7 @@ fn source(body: &str) -> String {
 
 /// At the newest target, which has everything.
 fn newest(text: &str) -> String {
-    format!("//! target sm_100 ptx 9.4\n{text}")
+    format!("//! target sm_100a ptx 9.4\n{text}")
 }
 
 /// The instructions of a body.
@@ -527,7 +527,7 @@ const FLOORS: &[(&str, &str, &str)] = &[
         "sm_100 ptx 8.5",
         "let q = clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 resp;",
     ),
-    ("sm_90 ptx 8.0", "sm_90 ptx 7.8", "setmaxnreg.inc.sync.aligned.u32 24;"),
+    ("sm_90a ptx 8.0", "sm_90a ptx 7.8", "setmaxnreg.inc.sync.aligned.u32 24;"),
 ];
 
 #[test]

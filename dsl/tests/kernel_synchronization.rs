@@ -61,7 +61,6 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("@;", "fence.proxy.alias", "fence.proxy.alias"),
     ("@;", "membar.proxy.alias", "membar.proxy.alias"),
     ("@;", "fence.proxy.async", "fence.proxy.async"),
-    ("@;", "membar.proxy.async.shared::cta", "membar.proxy.async.shared::cta"),
     ("@;", "fence.proxy.async.global", "fence.proxy.async.global"),
     ("@;", "fence.proxy.async.shared::cta", "fence.proxy.async.shared::cta"),
     ("@;", "fence.proxy.async.shared::cluster", "fence.proxy.async.shared::cluster"),

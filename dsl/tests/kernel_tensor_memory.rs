@@ -93,7 +93,7 @@ const OBJECTS_REFUSED: &[(&str, &str)] = &[
 
 fn source(body: &str) -> String {
     format!(
-        "//! target sm_100 ptx 9.4\nfn f(x: &u32) {{ let y = ld [x]; }}\nkernel k {{ launch {{ ctas: 2 }} {OBJECTS}\n {body}\n}}"
+        "//! target sm_100a ptx 9.4\nfn f(x: &u32) {{ let y = ld [x]; }}\nkernel k {{ launch {{ ctas: 2 }} {OBJECTS}\n {body}\n}}"
     )
 }
 
@@ -126,7 +126,7 @@ fn every_rule_is_kept() {
 #[test]
 fn older_targets_do_not_have_it() {
     for target in ["sm_90 ptx 9.4", "sm_100 ptx 8.5"] {
-        let text = source(FORMS[12]).replace("sm_100 ptx 9.4", target);
+        let text = source(FORMS[12]).replace("sm_100a ptx 9.4", target);
         let errors = try_load(&text).expect_err("it is newer");
         assert!(errors.iter().all(|error| error.code == "validate::target"), "{target}: {errors:#?}");
     }

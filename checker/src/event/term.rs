@@ -134,6 +134,8 @@ pub enum UnknownKind {
     Precedes,
     /// The combined predicate of a `bar.red`.
     BarrierResult,
+    /// What nothing is known of, such as a cache policy.
+    Opaque,
 }
 
 /// All terms of one event graph.

@@ -90,7 +90,7 @@ impl Words<'_> {
             object.storage == location.storage
                 && object.mapping == access.mapping
                 && (object.proxy == access.proxy
-                    || matches!(access.proxy, Proxy::Async | Proxy::Tensormap)
+                    || matches!(access.proxy, Proxy::Async | Proxy::Tensormap | Proxy::Texture)
                         && object.proxy == Proxy::Generic)
                 && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
         };

@@ -9,7 +9,7 @@ use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
 };
-use fencepost_dsl::vocabulary::{Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// How an access synchronizes.
 #[derive(Clone, Copy)]
@@ -17,11 +17,13 @@ pub struct Strength {
     pub sem: Sem,
     scope: Scope,
     atomic: AtomicClass,
+    /// `ld.global.nc`: through the texture proxy, whatever the object's is (MM-2).
+    non_coherent: bool,
 }
 
 impl Strength {
     pub fn new(sem: Sem, scope: Scope, atomic: AtomicClass) -> Self {
-        Self { sem, scope, atomic }
+        Self { sem, scope, atomic, non_coherent: false }
     }
     pub fn with_sem(self, sem: Sem) -> Self {
         Self { sem, ..self }
@@ -52,13 +54,13 @@ impl Unroller<'_> {
         kind: &InstructionKind,
     ) -> Result<(), UnrollError> {
         match kind {
-            InstructionKind::Load { destinations, address, sem, scope } => {
-                let strength =
-                    Strength { sem: self.load_sem(*sem), scope: *scope, atomic: AtomicClass::None };
+            InstructionKind::Load { destinations, address, sem, scope, non_coherent } => {
+                let strength = Strength::new(self.load_sem(*sem), *scope, AtomicClass::None);
+                let strength = Strength { non_coherent: *non_coherent, ..strength };
                 self.load(state, frame, site, (destinations, address), strength)
             }
             InstructionKind::Store { values, address, sem, scope } => {
-                let strength = Strength { sem: *sem, scope: *scope, atomic: AtomicClass::None };
+                let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 self.store(state, frame, site, (values, address), strength)
             }
             InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
@@ -204,7 +206,7 @@ impl Unroller<'_> {
         // neither (MM-24, A-7), those of earlier editions let both.
         let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel);
         let releases = matches!(update.sem, Sem::Release | Sem::AcqRel);
-        let strength = |sem| Strength { sem, scope: update.scope, atomic: update.class };
+        let strength = |sem| Strength::new(sem, update.scope, update.class);
         let whole = Part { low_bit: 0, width };
         let read_sem = strength(if acquires { Sem::Acquire } else { Sem::Relaxed });
         let position = self.next_position();
@@ -344,9 +346,10 @@ impl Unroller<'_> {
         let relative = terms.binary(BinaryOp::Multiply, index, size);
         let base = terms.constant(u128::from(object.offset_bytes) + u128::from(part.low_bit / 8), 32);
         let offset = terms.binary(BinaryOp::Add, relative, base);
-        let Strength { sem, scope, atomic } = strength;
+        let Strength { sem, scope, atomic, non_coherent } = strength;
         let width_bytes = u32::from(part.width / 8);
-        let (mapping, proxy) = (object.mapping, object.proxy);
+        let mapping = object.mapping;
+        let proxy = if non_coherent { Proxy::Texture } else { object.proxy };
         Access { location, mapping, proxy, offset, width_bytes, value, sem, scope, atomic }
     }
 

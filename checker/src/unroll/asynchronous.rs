@@ -29,6 +29,7 @@ use crate::event::{
     AgentId, AtomicClass, BarrierEdge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
     ObligationKind, SiteId, TermPool, TermRef,
 };
+use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
@@ -79,6 +80,11 @@ impl AsyncLog {
         self.fences.clear();
         self.matrices.clear();
         self.tensor.start_thread();
+    }
+
+    /// Columns of tensor memory that the whole launch takes and gives back.
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.tensor.allocations
     }
 }
 

@@ -3,132 +3,57 @@
 //! Which executions belong together is found by counting: the generation of an execution is the number of arrivals the
 //! thread has made on that barrier before. Usually it is the same on every path and known here; all threads then share
 //! one unknown per generation that says whether it completes. Otherwise the generation is a term, and each wait has an
-//! unknown of its own. What completion means is stated once all threads are there (`completion`), and that counting
-//! was right where `arrive` is used is checked then too (`reuse`).
+//! unknown of its own. What completion means is stated once all threads are there, in [`crate::synchronization`].
 
 mod aligned;
 mod cluster;
-mod completion;
 mod elect;
-mod loose;
-mod misuse;
-mod quorum;
 mod registers;
-mod reuse;
 
-pub use aligned::{AlignedLog, contains_aligned};
+pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
 
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
-use crate::event::{
-    AgentId, CtaId, EventId, EventKind, Misuse, SiteId, TermKind, TermPool, TermRef, UnknownKind,
-};
-use fencepost_dsl::Span;
+use crate::event::{EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Barriers of a CTA (BR-1).
 const N_BARRIERS: u128 = 16;
 
-/// What the executions that can meet have in common.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Group {
-    /// A numbered barrier of a CTA.
-    Cta(CtaId, u32),
-    /// A named barrier instance of a litmus test; its executions meet if their ids are equal.
-    ///
-    /// With the id, where it is known: that is what the executions of a thread are counted by.
-    Instance(CtaId, u32, Option<u32>),
-    /// The barrier of a cluster.
-    Cluster(u32),
-    /// `bar.warp.sync` with one mask in one warp (of the launch).
-    Warp(u32, u32),
-    /// `elect.sync` with one mask in one warp.
-    Election(u32, u32),
-    /// `setmaxnreg` in one warp.
-    Registers(u32),
-}
-
-/// How many arrivals on the group the thread has made before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Generation {
-    Static(u32),
-    /// 32 bits wide.
-    Dynamic(TermRef),
-}
-
-/// Which form of the instruction.
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    Sync,
-    Arrive,
-    Reduce { op: BarrierReduction, predicate: TermRef, result: TermRef },
-}
-
-/// One dynamic instance of a barrier instruction.
-#[derive(Clone, Copy, Debug)]
-struct Execution {
-    group: Group,
-    agent: AgentId,
-    guard: TermRef,
-    generation: Generation,
-    form: Form,
-    /// Explicit thread count.
-    count: Option<u32>,
-    /// The id, 32 bits wide; known unless the barrier is an instance of a litmus test.
-    id: TermRef,
-    arrive: EventId,
-    /// The passage and its guard.
-    wait: Option<(EventId, TermRef)>,
-    position: u32,
-    span: Span,
-}
-
-/// All barrier executions, and what is known of the current thread's.
+/// All barrier executions, and what is known of them while threads run.
 #[derive(Default)]
-pub struct BarrierLog {
-    executions: Vec<Execution>,
-    /// Per group and static generation: whether it completes.
-    passes: BTreeMap<(Group, u32), TermRef>,
+pub struct BarrierRecorder {
+    /// What all threads have done.
+    pub log: BarrierLog,
     /// Per group, static generation and operation: the combined predicate.
     results: BTreeMap<(Group, u32, u8), TermRef>,
     /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
     own: BTreeMap<Group, Vec<TermRef>>,
     /// Groups on which the current thread has executions of dynamic generation.
     own_dynamic: BTreeSet<Group>,
-    /// Executions of `barrier.cluster.wait`.
-    cluster_waits: Vec<cluster::ClusterWait>,
-    registers: registers::RegisterLog,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
     leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
-    /// Index of the current thread's first execution.
+    /// Indices of the current thread's first execution, and of its first `setmaxnreg`.
     own_first: usize,
-    /// Arrivals that a choice puts before a thread's exit.
-    before_exits: Vec<(EventId, AgentId, TermRef)>,
-    /// Waits that a thread's exit lets through, and when.
-    exit_releases: Vec<(AgentId, EventId, TermRef)>,
-    /// Barriers of which counting does not say who meets, found out when the kernel was unrolled before.
-    loose: BTreeSet<Group>,
-    /// Of those, per warp and arrival: whether it gets through.
+    own_first_set: usize,
+    /// Of loose barriers, per warp and arrival: whether it gets through.
     loose_passes: BTreeMap<(Group, u32, u32), TermRef>,
 }
 
-impl BarrierLog {
+impl BarrierRecorder {
     /// An empty log that knows which barriers are loose.
     pub fn new(loose: BTreeSet<Group>) -> Self {
-        Self { loose, ..Self::default() }
-    }
-    /// Whether other barriers turned out to be loose.
-    pub fn is_loose_like(&self, loose: &BTreeSet<Group>) -> bool {
-        self.loose == *loose
+        Self { log: BarrierLog { loose, ..BarrierLog::default() }, ..Self::default() }
     }
     /// Forgets what is known of the previous thread.
     pub fn start_thread(&mut self) {
         self.own.clear();
         self.own_dynamic.clear();
-        self.own_first = self.executions.len();
-        self.registers.start_thread();
+        self.own_first = self.log.executions.len();
+        self.own_first_set = self.log.register_sets.len();
     }
 }
 
@@ -189,7 +114,7 @@ impl Unroller<'_> {
             }
         };
         self.execute(state, site, (group, generation), form, (id, count))?;
-        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.executions.last() {
+        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.log.executions.last() {
             self.log_aligned(guard, arrive);
         }
         Ok(())
@@ -324,7 +249,7 @@ impl Unroller<'_> {
         let agent = self.agent;
         let execution =
             Execution { group, agent, guard, generation, form, count, id, arrive, wait, position, span };
-        self.barriers.executions.push(execution);
+        self.barriers.log.executions.push(execution);
         match generation {
             Generation::Static(k) => {
                 let own = self.barriers.own.entry(group).or_default();
@@ -345,14 +270,14 @@ impl Unroller<'_> {
         let terms = &mut self.graph.terms;
         if !self.barriers.own_dynamic.contains(&group) {
             let earlier = self.barriers.own.get(&group).map_or(&[][..], Vec::as_slice);
-            let n_made = earlier.iter().take_while(|&&union| entails(terms, guard, union)).count();
+            let n_made = earlier.iter().take_while(|&&union| terms.entails(guard, union)).count();
             if earlier[n_made..].iter().all(|&union| terms.excludes_syntactically(guard, union)) {
                 return Generation::Static(u32::try_from(n_made).unwrap_or(u32::MAX));
             }
         }
         let mut total = terms.constant(0, 32);
         let (zero, one) = (total, terms.constant(1, 32));
-        for earlier in &self.barriers.executions[self.barriers.own_first..] {
+        for earlier in &self.barriers.log.executions[self.barriers.own_first..] {
             if earlier.group == group && !terms.excludes_syntactically(guard, earlier.guard) {
                 let made = terms.if_then_else(earlier.guard, one, zero);
                 total = terms.binary(BinaryOp::Add, total, made);
@@ -365,7 +290,7 @@ impl Unroller<'_> {
         let warp = self.graph.hierarchy.warp_of(self.agent);
         let terms = &mut self.graph.terms;
         match generation {
-            Generation::Static(k) if self.barriers.loose.contains(&group) => *self
+            Generation::Static(k) if self.barriers.log.loose.contains(&group) => *self
                 .barriers
                 .loose_passes
                 .entry((group, warp, k))
@@ -376,6 +301,7 @@ impl Unroller<'_> {
             }
             Generation::Static(k) => *self
                 .barriers
+                .log
                 .passes
                 .entry((group, k))
                 .or_insert_with(|| terms.fresh(1, UnknownKind::Passes).1),
@@ -394,90 +320,5 @@ impl Unroller<'_> {
                 .or_insert_with(|| terms.fresh(width, UnknownKind::BarrierResult).1),
             Generation::Dynamic(_) => terms.fresh(width, UnknownKind::BarrierResult).1,
         }
-    }
-}
-
-/// A place at which a thread arrives: who, where in program order, and when.
-pub type Arrival = (AgentId, u32, TermRef);
-
-/// The arrivals of each thread.
-type PerThread = BTreeMap<AgentId, Vec<Arrival>>;
-
-/// A thread's way through a barrier, for those who ask what it knows afterwards.
-pub struct PassedBarrier {
-    pub agent: AgentId,
-    pub position: u32,
-    /// 1 iff the thread got through.
-    pub guard: TermRef,
-    /// Per thread that must have arrived: the places (thread, position, guard) at which it may have.
-    pub arrivals: Vec<Vec<Arrival>>,
-}
-
-impl Unroller<'_> {
-    /// All passages through barriers whose generation is known.
-    pub(super) fn passed_barriers(&self) -> Vec<PassedBarrier> {
-        let mut arrivals: BTreeMap<(Group, u32), PerThread> = BTreeMap::new();
-        for execution in &self.barriers.executions {
-            if let Generation::Static(k) = execution.generation {
-                arrivals.entry((execution.group, k)).or_default().entry(execution.agent).or_default().push((
-                    execution.agent,
-                    execution.position,
-                    execution.guard,
-                ));
-            }
-        }
-        // Whoever may exit instead of arriving brings nothing.
-        let must_arrive = |places: &[Arrival]| {
-            places
-                .iter()
-                .any(|&(agent, _, guard)| entails(&self.graph.terms, self.graph.completed[agent], guard))
-        };
-        let needed = |group: Group, k: u32| -> Vec<Vec<Arrival>> {
-            let of_group = arrivals.get(&(group, k));
-            of_group
-                .into_iter()
-                .flat_map(BTreeMap::values)
-                .filter(|places| must_arrive(places))
-                .cloned()
-                .collect()
-        };
-        let mut passed = Vec::new();
-        for execution in &self.barriers.executions {
-            if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
-                && !matches!(execution.group, Group::Instance(..) | Group::Election(..) | Group::Registers(_))
-                && !self.barriers.loose.contains(&execution.group)
-            {
-                let (agent, position) = (execution.agent, execution.position);
-                passed.push(PassedBarrier { agent, position, guard, arrivals: needed(execution.group, k) });
-            }
-        }
-        for wait in &self.barriers.cluster_waits {
-            passed.push(PassedBarrier {
-                agent: wait.agent,
-                position: wait.position,
-                guard: wait.passed,
-                arrivals: needed(Group::Cluster(wait.cluster), wait.generation),
-            });
-        }
-        passed
-    }
-}
-
-/// Whether `guard` visibly implies `union`: each of its conjuncts, or a member of a conjunct that is a disjunction.
-fn entails(terms: &TermPool, guard: TermRef, union: TermRef) -> bool {
-    terms.implies_syntactically(guard, union)
-        || terms.conjuncts(union).iter().all(|&conjunct| match terms.kind(conjunct) {
-            TermKind::Or(members) => {
-                terms.implies_syntactically(guard, conjunct)
-                    || members.iter().any(|&member| terms.implies_syntactically(guard, member))
-            }
-            _ => terms.implies_syntactically(guard, conjunct),
-        })
-}
-
-fn with_rule(error: UnrollError, rule: &'static str) -> UnrollError {
-    match error {
-        UnrollError::Unsupported(diagnostic) => UnrollError::Unsupported(diagnostic.with_rule(rule)),
-        other => other,
     }
 }

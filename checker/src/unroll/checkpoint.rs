@@ -1,8 +1,8 @@
 //! Attempts that can be taken back: how a loop is run as a wait before it is known to be one.
 
 use super::Unroller;
-use super::mbarrier::MbarrierMark;
 use crate::event::TermMark;
+use crate::synchronization::log::MbarrierMark;
 use fencepost_dsl::kernel::program::RegisterId;
 
 /// The extent of everything that running statements adds to.

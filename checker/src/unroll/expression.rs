@@ -2,13 +2,10 @@
 
 use super::env::Env;
 use super::{State, UnrollError, Unroller};
-use crate::event::{
-    Event, EventId, LocationId, Misuse, Obligation, ObligationKind, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, AsyncOp, BinaryOp, BulkCopy, BulkEnd, Expression, ExpressionKind, Instruction,
-    InstructionKind, Kernel, Object, ObjectId, ProxyFenceKind, Reference, ReferenceId, Register, RegisterId,
-    SpaOp, TensorOp, TensorProduct, UnaryOp, Width,
+    Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, Kernel, Object, ObjectId,
+    Reference, ReferenceId, Register, RegisterId, UnaryOp, Width,
 };
 use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
@@ -275,24 +272,6 @@ impl Unroller<'_> {
         });
     }
 
-    /// Records a rule that the instance of an instruction must keep, when all threads are known.
-    pub(super) fn oblige_at(&mut self, event: EventId, misuse: Misuse, guard: TermRef, condition: TermRef) {
-        let Event { agent: Some(agent), site: Some(site), iterations, position, .. } =
-            &self.graph.events[event]
-        else {
-            return;
-        };
-        self.graph.obligations.push(Obligation {
-            kind: ObligationKind::Discipline(misuse),
-            agent: *agent,
-            guard,
-            condition,
-            span: self.graph.sites[*site].span,
-            iterations: iterations.clone(),
-            position: *position,
-        });
-    }
-
     /// The instance of an object's storage that the current thread names.
     pub(super) fn location(&self, place: Place) -> LocationId {
         let object = &self.kernel.objects[place.object];
@@ -360,37 +339,7 @@ impl Unroller<'_> {
 
     /// The memory operand of an instruction as a reader knows it: `[flag]`, `[ring[…]]`.
     pub(super) fn operand_text(&self, instruction: &Instruction, frame: &Frame<'_>) -> String {
-        let address = match &instruction.kind {
-            InstructionKind::Load { address, .. }
-            | InstructionKind::Store { address, .. }
-            | InstructionKind::Atomic { address, .. }
-            | InstructionKind::Reduction { address, .. }
-            | InstructionKind::GetCtaRank { address, .. }
-            | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
-            | InstructionKind::TensormapCopyFence { destination: address, .. } => address,
-            InstructionKind::Multimem(operation) => operation.address(),
-            InstructionKind::Mbarrier(op) => match op.address() {
-                Some(address) => address,
-                None => return String::new(),
-            },
-            InstructionKind::Async(operation) => match async_address(operation) {
-                Some(address) => address,
-                None => return String::new(),
-            },
-            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => address,
-            InstructionKind::SetMaxRegisters { .. }
-            | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_))
-            | InstructionKind::GridDependency(_)
-            | InstructionKind::Barrier { .. }
-            | InstructionKind::Fence { .. }
-            | InstructionKind::MbarrierInitFence
-            | InstructionKind::AliasFence
-            | InstructionKind::ProxyFence(_)
-            | InstructionKind::ClusterArrive { .. }
-            | InstructionKind::ClusterWait { .. }
-            | InstructionKind::ElectSync { .. }
-            | InstructionKind::WarpSync { .. } => return String::new(),
-        };
+        let Some(address) = instruction.kind.address() else { return String::new() };
         let mut text = match address.base {
             AddressBase::Object(id) => self.kernel.objects[id].name.clone(),
             AddressBase::Reference(id) => {
@@ -407,36 +356,5 @@ impl Unroller<'_> {
             }
         }
         format!("[{text}]")
-    }
-}
-
-/// The memory operand that an asynchronous operation is named by.
-fn async_address(operation: &AsyncOp) -> Option<&Address> {
-    match operation {
-        AsyncOp::Copy(copy) => Some(&copy.destination),
-        AsyncOp::CopyArrive { mbarrier, .. } => Some(mbarrier),
-        AsyncOp::Bulk(BulkCopy { destination: end, .. }) | AsyncOp::Prefetch { source: end } => {
-            Some(match end {
-                BulkEnd::Memory(address) => address,
-                BulkEnd::Tensor(tensor) => &tensor.map,
-            })
-        }
-        AsyncOp::Store(store) => Some(&store.address),
-        AsyncOp::TryCancel { response, .. } => Some(response),
-        AsyncOp::TensormapReplace { map } => Some(map),
-        AsyncOp::Matrix(matrix) => Some(&matrix.accumulator),
-        AsyncOp::Tensor(operation) => match operation {
-            TensorOp::Multiply(TensorProduct { accumulator: elements, .. })
-            | TensorOp::Copy { destination: elements, .. }
-            | TensorOp::Free { object: elements, .. } => Some(&elements.address),
-            TensorOp::Load { source: address, .. }
-            | TensorOp::Store { destination: address, .. }
-            | TensorOp::Commit { mbarrier: address, .. }
-            | TensorOp::Allocate { slot: address, .. } => Some(address),
-            TensorOp::Wait { .. } | TensorOp::Fence { .. } | TensorOp::Relinquish => None,
-        },
-        AsyncOp::MatrixFence | AsyncOp::Commit(_) | AsyncOp::Wait { .. } | AsyncOp::QueryCancel { .. } => {
-            None
-        }
     }
 }

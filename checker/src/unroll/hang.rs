@@ -26,7 +26,7 @@ use super::loops::{Keeps, Shape};
 use super::spa::Invalidated;
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    Because, Blocked, Constraint, EventId, FinalLook, Role, SiteId, TermPool, TermRef, UnknownKind, Wait,
+    Because, Blocked, EventId, FinalLook, Role, SiteId, TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::kernel::program::RegisterId;
 use fencepost_dsl::vocabulary::{Replication, Sem};
@@ -111,7 +111,7 @@ impl Unroller<'_> {
             self.role = role;
             (stuck, last) = round?;
             let whole = self.graph.terms.implies(live, stuck);
-            self.graph.constraints.push(Constraint { term: whole });
+            self.graph.constrain(whole);
         }
         if stuck == TermPool::FALSE {
             self.take_back(&checkpoint);

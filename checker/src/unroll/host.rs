@@ -19,8 +19,8 @@ use super::env::Env;
 use super::expression::Frame;
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, Constraint, CtaId, EventId, EventKind, Grid, GridEvent, GridId, Site,
-    SiteId, TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BarrierEdge, Blocked, CtaId, EventId, EventKind, Grid, GridEvent, GridId, Site, SiteId,
+    TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::Span;
@@ -72,6 +72,17 @@ impl HostLog {
         }
         (log, grids)
     }
+
+    /// 1 iff the grid has started; of those that were launched.
+    pub fn started(&self) -> &BTreeMap<GridId, TermRef> {
+        &self.started
+    }
+
+    /// The first of the grids that one launch starts, on several devices.
+    pub fn first_of_launch(&self, grid: GridId) -> GridId {
+        let task = self.task_of.get(grid).copied();
+        task.and_then(|task| self.grids[task].first().copied()).unwrap_or(grid)
+    }
 }
 
 /// Every kernel that a check runs, with the shapes in which it is launched.
@@ -90,13 +101,6 @@ impl<'a> Unroller<'a> {
     /// The part that a grid runs.
     pub(super) fn part_of(&self, grid: GridId) -> Option<PartId> {
         self.graph.hierarchy.grids()[grid].part
-    }
-
-    /// The kernel that a CTA runs.
-    pub(super) fn kernel_of(&self, cta: CtaId) -> &'a Kernel {
-        let first = self.graph.hierarchy.threads_of_cta(cta).next();
-        let part = first.and_then(|first| self.part_of(self.graph.hierarchy.grid_of(first)));
-        part.map_or(self.entry, |part| &self.program.parts[part])
     }
 
     /// Runs a program: its host, and with it all grids.
@@ -180,8 +184,8 @@ impl<'a> Unroller<'a> {
         if stuck == TermPool::FALSE || !self.options.hangs {
             return;
         }
-        let threads = self.graph.hierarchy.threads_of_grid(grid);
-        self.graph.blocked.extend(threads.map(|agent| Blocked {
+        let threads: Vec<AgentId> = self.graph.hierarchy.threads_of_grid(grid).collect();
+        self.graph.blocked.extend(threads.into_iter().map(|agent| Blocked {
             agent,
             span,
             iterations: Vec::new(),
@@ -198,12 +202,6 @@ impl<'a> Unroller<'a> {
             .chain(&task.prerequisite)
             .filter_map(|&before| self.on_device_of(grid, before))
             .collect()
-    }
-
-    /// The first of the grids that one launch starts, on several devices.
-    pub(super) fn first_of_launch(&self, grid: GridId) -> GridId {
-        let task = self.host.task_of.get(grid).copied();
-        task.and_then(|task| self.host.grids[task].first().copied()).unwrap_or(grid)
     }
 
     /// The grid of a task on the device of another grid.
@@ -298,17 +296,11 @@ impl<'a> Unroller<'a> {
         let stuck = self.graph.terms.and(state.live, not);
         if stuck != TermPool::FALSE && self.options.hangs {
             let tasks: BTreeSet<TaskId> = grids.iter().map(|&grid| self.host.task_of[grid]).collect();
-            self.graph.blocked.push(Blocked {
-                agent: self.agent,
-                span: self.graph.sites[site].span,
-                iterations: self.iterations.clone(),
-                stuck,
-                wait: Wait::Grids {
-                    names: self.names(tasks.iter()),
-                    awaited: self.ends(&grids),
-                    is_start: false,
-                },
-            });
+            let (names, awaited) = (self.names(tasks.iter()), self.ends(&grids));
+            let (agent, iterations) = (self.agent, self.iterations.clone());
+            let span = self.graph.sites[site].span;
+            let wait = Wait::Grids { names, awaited, is_start: false };
+            self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
         }
         state.live = self.graph.terms.and(state.live, ended);
         let event = self.emit_next(state.live, EventKind::Grid(kind), site)?;
@@ -344,8 +336,8 @@ impl<'a> Unroller<'a> {
         let mut edges: Vec<(EventId, EventId)> = Vec::new();
         for (grid, started) in self.host.started.clone() {
             let ended = self.ended(grid);
-            let start = self.emit_unowned(started, EventKind::Grid(GridEvent::Start(grid)))?;
-            let end = self.emit_unowned(ended, EventKind::Grid(GridEvent::End(grid)))?;
+            let start = self.graph.emit_unowned(started, EventKind::Grid(GridEvent::Start(grid)))?;
+            let end = self.graph.emit_unowned(ended, EventKind::Grid(GridEvent::End(grid)))?;
             edges.push((start, end));
             lives.insert(grid, (start, end));
         }
@@ -381,11 +373,6 @@ impl<'a> Unroller<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the grid of a thread has been started, in a program.
-    pub(super) fn present(&self, agent: AgentId) -> Option<TermRef> {
-        self.host.started.get(&self.graph.hierarchy.grid_of(agent)).copied()
     }
 
     /// Tasks that the host surely never gets to: their threads wait for what it waits for.
@@ -458,16 +445,16 @@ impl<'a> Unroller<'a> {
             let terms = &mut self.graph.terms;
             one.push(this);
             let term = terms.implies(this, done[&agent]);
-            self.graph.constraints.push(Constraint { term });
+            self.graph.constrain(term);
             for &(_, other) in &chosen[at + 1..] {
                 let both = self.graph.terms.and(this, other);
                 let term = self.graph.terms.not(both);
-                self.graph.constraints.push(Constraint { term });
+                self.graph.constrain(term);
             }
         }
         let some = self.graph.terms.or_all(one);
         let term = self.graph.terms.implies(any, some);
-        self.graph.constraints.push(Constraint { term });
+        self.graph.constrain(term);
         let mut firsts = Vec::new();
         for &(agent, this) in &chosen {
             for &(event, is_first) in &by_thread[&agent] {

@@ -7,8 +7,8 @@
 //! operand is made of comes from a register left out.
 
 use fencepost_dsl::kernel::program::{
-    Address, BarrierKind, Expression, ExpressionKind, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
-    MultimemOp, Program, ProxyFenceKind, RegisterId, SpaOp, Statement, StatementKind,
+    Address, Expression, ExpressionKind, InstructionKind, Kernel, Named, Program, RegisterId, Statement,
+    StatementKind,
 };
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -101,68 +101,13 @@ impl<'p> Uses<'p> {
     }
 
     fn instruction(&mut self, kind: &InstructionKind) {
-        match kind {
-            InstructionKind::Load { address, .. }
-            | InstructionKind::GetCtaRank { address, .. }
-            | InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
-            | InstructionKind::Spa(SpaOp::InvalidateLine(address))
-            | InstructionKind::Multimem(MultimemOp::LoadReduce { address, .. })
-            | InstructionKind::Mbarrier(MbarrierOp::Inval { address }) => self.address(address),
-            InstructionKind::Store { values, address, .. } => {
-                values.iter().for_each(|value| self.expression(value));
-                self.address(address);
+        // What an operation that goes on by itself reads may be read at any time.
+        self.reads_anything |= matches!(kind, InstructionKind::Async(_));
+        for named in kind.named() {
+            match named {
+                Named::Address(address) => self.address(address),
+                Named::Value(value) => self.expression(value),
             }
-            InstructionKind::Atomic { operands, address, .. } => {
-                operands.iter().for_each(|operand| self.expression(operand));
-                self.address(address);
-            }
-            InstructionKind::Reduction { operand: value, address, .. }
-            | InstructionKind::Multimem(
-                MultimemOp::Store { value, address, .. }
-                | MultimemOp::Reduction { operand: value, address, .. },
-            )
-            | InstructionKind::Mbarrier(
-                MbarrierOp::Init { address, count: value }
-                | MbarrierOp::ExpectTx { address, tx: value, .. }
-                | MbarrierOp::CompleteTx { address, tx: value, .. },
-            ) => {
-                self.expression(value);
-                self.address(address);
-            }
-            InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-                self.expression(&arrive.count);
-                arrive.expect_tx.iter().for_each(|bytes| self.expression(bytes));
-                self.address(&arrive.address);
-            }
-            InstructionKind::Mbarrier(MbarrierOp::Wait(wait)) => {
-                let (MbarrierPhase::State(phase) | MbarrierPhase::Parity(phase)) = &wait.phase;
-                self.expression(phase);
-                self.address(&wait.address);
-            }
-            InstructionKind::Mbarrier(MbarrierOp::PendingCount { state: value, .. })
-            | InstructionKind::WarpSync { mask: value }
-            | InstructionKind::ElectSync { mask: value, .. } => self.expression(value),
-            InstructionKind::Fence { .. }
-            | InstructionKind::MbarrierInitFence
-            | InstructionKind::AliasFence
-            | InstructionKind::ProxyFence(_)
-            | InstructionKind::ClusterArrive { .. }
-            | InstructionKind::ClusterWait { .. }
-            | InstructionKind::GridDependency(_)
-            | InstructionKind::SetMaxRegisters { .. }
-            | InstructionKind::Spa(_) => {}
-            InstructionKind::TensormapCopyFence { destination, source, .. } => {
-                self.address(destination);
-                self.address(source);
-            }
-            InstructionKind::Barrier { kind, id, count, .. } => {
-                self.expression(id);
-                count.iter().for_each(|count| self.expression(count));
-                if let BarrierKind::Reduce { predicate, .. } = kind {
-                    self.expression(predicate);
-                }
-            }
-            InstructionKind::Async(_) => self.reads_anything = true,
         }
     }
 

@@ -1,185 +1,27 @@
 //! mbarriers: what a thread does at `mbarrier.…`.
 //!
-//! An mbarrier only counts, so operations are not ordered among each other but assigned to phases (MB-4): each operation
-//! has the number of the phase in which it happens, and a phase is complete when the arrivals in it are as many as it
-//! expects and its bytes balance. `phase` narrows the phase of each operation as far as counting does; `completion`
-//! states the rest as constraints, and which arrivals each wait has seen; `moment`, what comes when within a phase.
-//!
-//! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
-//! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
+//! Each operation goes into a log, with an unknown for the phase in which it happens; which phases there are is stated once
+//! all threads are there, in [`crate::synchronization`].
 //!
 //! Cannot: objects whose index, counts or byte numbers depend on values read. A wait may say no at any time.
 
 mod cases;
-mod completion;
-mod exact;
-mod lives;
-mod moment;
-mod order;
-mod phase;
-mod rules;
 mod token;
 
 use super::expression::{Frame, Place};
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    AgentId, EventId, EventKind, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
-    ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, EventId, EventKind, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse, ObligationKind,
+    Role, SiteId, TermPool, TermRef, UnknownKind,
 };
+use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    BinaryOp, Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait,
+    Expression, ExpressionKind, InstructionKind, Kernel, MbarrierArrive, MbarrierOp, MbarrierPhase,
+    MbarrierWait, Program,
 };
 use fencepost_dsl::vocabulary::{Scope, Sem};
-use std::collections::BTreeMap;
 use token::Token;
-
-/// Bits of a phase number.
-const PHASE_WIDTH: u8 = 8;
-/// Phases that are told apart.
-const PHASES_MAX: u32 = 250;
-/// Bits in which counts and bytes are summed up.
-const TX_WIDTH: u8 = 32;
-/// Most that the tx-count can be, and the least with its sign changed (§4.1).
-const TX_MAX: i64 = (1 << 20) - 1;
-/// Bits of a pending count.
-const PENDING_WIDTH: u8 = 20;
-
-/// One dynamic instance of an operation.
-#[derive(Clone, Debug)]
-struct Operation {
-    agent: AgentId,
-    object: MbarrierId,
-    /// Happens iff this is 1; for a wait, it returned true.
-    guard: TermRef,
-    event: EventId,
-    kind: OperationKind,
-    position: u32,
-    span: Span,
-    /// The phase it happens in.
-    phase: TermRef,
-    /// For what an asynchronous operation does, where it was started: it comes after all before that, but before nothing
-    /// after it.
-    issued: Option<(AgentId, u32)>,
-}
-
-impl Operation {
-    /// Whether it surely comes before another by program order.
-    fn precedes(&self, other: &Self) -> bool {
-        (self.agent == other.agent && self.position < other.position)
-            || other.issued.is_some_and(|(agent, at)| self.agent == agent && self.position < at)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum OperationKind {
-    Init {
-        count: u32,
-    },
-    Inval,
-    Expect {
-        bytes: u32,
-    },
-    Complete {
-        bytes: u32,
-    },
-    /// One more arrival is pending in this phase (`cp.async.mbarrier.arrive` without `.noinc`).
-    Raise,
-    Arrive {
-        count: u32,
-        expects: u32,
-        drops: bool,
-        /// 1 iff its phase has fewer arrivals pending than it brings.
-        excess: Option<TermRef>,
-        /// It must not complete the phase.
-        no_complete: bool,
-        /// The pending count that it finds, [`PENDING_WIDTH`] bits, where somebody asks.
-        pending: Option<TermRef>,
-    },
-    /// Through phases of the other parity, 1 bit.
-    WaitParity {
-        parity: TermRef,
-    },
-    /// Through phases after that of a state, [`PHASE_WIDTH`] bits.
-    WaitState {
-        state: TermRef,
-    },
-}
-
-impl OperationKind {
-    fn arrivals(self) -> u32 {
-        match self {
-            Self::Arrive { count, .. } => count,
-            _ => 0,
-        }
-    }
-    /// What it adds to the pending count.
-    fn pending(self) -> i64 {
-        match self {
-            Self::Arrive { count, .. } => -i64::from(count),
-            Self::Raise => 1,
-            _ => 0,
-        }
-    }
-    /// What it adds to the tx-count.
-    fn bytes(self) -> i64 {
-        match self {
-            Self::Arrive { expects: bytes, .. } | Self::Expect { bytes } => i64::from(bytes),
-            Self::Complete { bytes } => -i64::from(bytes),
-            _ => 0,
-        }
-    }
-    fn is_wait(self) -> bool {
-        matches!(self, Self::WaitParity { .. } | Self::WaitState { .. })
-    }
-    /// Whether it begins or ends the object's life.
-    fn is_life(self) -> bool {
-        matches!(self, Self::Init { .. } | Self::Inval)
-    }
-    /// Whether the object is another one after it.
-    fn changes(self) -> bool {
-        !self.is_wait() && !self.is_life()
-    }
-}
-
-/// All operations, and the objects they are on.
-#[derive(Default)]
-pub struct MbarrierLog {
-    operations: Vec<Operation>,
-    object_of: BTreeMap<(LocationId, u32), MbarrierId>,
-    final_phases: Vec<FinalPhase>,
-}
-
-/// What a try on final memory asks of an object.
-#[derive(Clone, Copy)]
-struct FinalPhase {
-    agent: AgentId,
-    position: u32,
-    guard: TermRef,
-    span: Span,
-    object: MbarrierId,
-    kind: OperationKind,
-    /// How many phases the object completes.
-    completed: TermRef,
-}
-
-/// How far the log had got.
-#[derive(Clone, Copy)]
-pub struct MbarrierMark {
-    n_operations: usize,
-}
-
-impl MbarrierLog {
-    /// The present extent of the log.
-    pub fn mark(&self) -> MbarrierMark {
-        MbarrierMark { n_operations: self.operations.len() }
-    }
-    /// Forgets the operations logged since; objects stay.
-    pub fn take_back(&mut self, mark: MbarrierMark, terms: &TermPool) {
-        self.operations.truncate(mark.n_operations);
-        self.final_phases.retain(|last| terms.contains(last.completed));
-    }
-}
 
 impl Unroller<'_> {
     /// Runs an mbarrier instruction: once per object it may be on, and per number it may be about.
@@ -371,7 +213,7 @@ impl Unroller<'_> {
         let result = if self.last_try.is_some() {
             let completed = self.final_phase(state.live, object, kind, wait.address.span);
             self.look_at_phase(state.live, site, object, completed);
-            self.passes_in(kind, completed)
+            kind.passes_in(&mut self.graph.terms, completed)
         } else {
             self.graph.terms.fresh(1, UnknownKind::WaitResult).1
         };
@@ -392,20 +234,6 @@ impl Unroller<'_> {
             state.env.set(register, value);
         }
         Ok(())
-    }
-
-    /// Whether a wait returns true when so many phases are complete.
-    fn passes_in(&mut self, kind: OperationKind, completed: TermRef) -> TermRef {
-        let terms = &mut self.graph.terms;
-        match kind {
-            OperationKind::WaitParity { parity } => {
-                let current = terms.resize(completed, 1);
-                let same = terms.equal(current, parity);
-                terms.not(same)
-            }
-            OperationKind::WaitState { state } => terms.less(state, completed),
-            _ => TermPool::TRUE,
-        }
     }
 
     /// How many phases the object completes in the whole execution.
@@ -540,7 +368,7 @@ impl Unroller<'_> {
         let offset = u64::from(object.offset_bytes) + u64::from(index) * size;
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
-        if let Some(&known) = self.mbarriers.object_of.get(&(location, offset_bytes)) {
+        if let Some(&known) = self.mbarrier_of.get(&(location, offset_bytes)) {
             return known;
         }
         let base = &self.graph.locations[location].name;
@@ -560,7 +388,7 @@ impl Unroller<'_> {
             operations: Vec::new(),
             phases: Vec::new(),
         });
-        self.mbarriers.object_of.insert((location, offset_bytes), id);
+        self.mbarrier_of.insert((location, offset_bytes), id);
         id
     }
 
@@ -573,9 +401,7 @@ impl Unroller<'_> {
     /// Whether some arrival may find its phase full: only if bytes can keep a phase open, or counts are above 1.
     fn can_exceed(&mut self) -> bool {
         let mut kernels = self.program.parts.iter().chain([self.entry]);
-        *self
-            .counts_bytes
-            .get_or_insert_with(|| kernels.any(|kernel| completion::counts_bytes(self.program, kernel)))
+        *self.counts_bytes.get_or_insert_with(|| kernels.any(|kernel| counts_bytes(self.program, kernel)))
     }
 
     /// Notes what a wait of a try on final memory looks at.
@@ -583,14 +409,6 @@ impl Unroller<'_> {
         if let Some(last) = &mut self.last_try {
             last.note_phase(crate::event::Wait::Phase { site, object, completed, guard, meant: None });
         }
-    }
-
-    fn phase_constant(&mut self, phase: u32) -> TermRef {
-        self.graph.terms.constant(u128::from(phase), PHASE_WIDTH)
-    }
-
-    fn add(&mut self, a: TermRef, b: TermRef) -> TermRef {
-        self.graph.terms.binary(BinaryOp::Add, a, b)
     }
 }
 
@@ -606,4 +424,16 @@ fn number(operation: &MbarrierOp) -> Option<(&Expression, &'static str)> {
         MbarrierOp::Arrive(arrive) => Some((&arrive.count, "the arrival count of an mbarrier instruction")),
         MbarrierOp::Inval { .. } | MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. } => None,
     }
+}
+
+/// Whether an arrival may be one too many: some count is above 1, or bytes can keep a phase open.
+fn counts_bytes(program: &Program, kernel: &Kernel) -> bool {
+    program.any_instruction(kernel, |instruction| match instruction {
+        InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
+            arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+        }
+        InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
+        | InstructionKind::Async(_) => true,
+        _ => false,
+    })
 }

@@ -7,7 +7,7 @@ use super::live::place_of;
 use super::loops::Shape;
 use super::wait::has_effect;
 use super::{State, UnrollError, Unroller};
-use crate::event::{Constraint, EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool};
+use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool, UnknownKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, SpaOp,
@@ -111,7 +111,7 @@ impl Unroller<'_> {
                 let condition = self.evaluate(&state.env, frame, condition)?;
                 if self.last_try.is_none() {
                     let term = self.graph.terms.implies(state.live, condition);
-                    self.graph.constraints.push(Constraint { term });
+                    self.graph.constrain(term);
                 }
                 state.live = self.graph.terms.and(state.live, condition);
             }
@@ -226,6 +226,13 @@ impl Unroller<'_> {
                 if let Some(register) = *destination {
                     let rank = self.graph.terms.constant(rank, frame.width(register));
                     state.env.set(register, rank);
+                }
+                Ok(())
+            }
+            InstructionKind::Hint { destination, .. } => {
+                if let Some(register) = *destination {
+                    let (_, value) = self.graph.terms.fresh(frame.width(register), UnknownKind::Opaque);
+                    state.env.set(register, value);
                 }
                 Ok(())
             }

@@ -21,7 +21,7 @@ use super::loops::{Keeps, Round, Shape};
 use super::{Env, State, UnrollError, Unroller};
 use crate::event::support::Supports;
 use crate::event::{
-    Because, Constraint, Event, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind,
+    Because, Event, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
@@ -156,7 +156,7 @@ impl Unroller<'_> {
                 // A round without effect is a try, and is not made as another.
                 let both = self.graph.terms.and(again, silent);
                 let not = self.graph.terms.not(both);
-                self.graph.constraints.push(Constraint { term: not });
+                self.graph.constrain(not);
             } else {
                 silent = TermPool::FALSE;
             }
@@ -212,15 +212,14 @@ impl Unroller<'_> {
         }
         for id in (first.0..self.graph.events.next_id().0).map(EventId) {
             let event = &self.graph.events[id];
-            if matches!(event.kind, EventKind::Write(_))
-                && self.graph.terms.and(event.guard, again.live) != TermPool::FALSE
-            {
+            let (is_write, guard) = (matches!(event.kind, EventKind::Write(_)), event.guard);
+            if is_write && self.graph.terms.and(guard, again.live) != TermPool::FALSE {
                 self.graph.writing_tries.push(choice);
                 break;
             }
         }
         let tries = self.graph.terms.implies(live, silent);
-        self.graph.constraints.push(Constraint { term: tries });
+        self.graph.constrain(tries);
         again.env.restrict_to(&head.env);
         let changed = head.env.changed(&again.env);
         let mut env = head.env.clone();
@@ -398,6 +397,7 @@ pub fn has_effect(kind: &InstructionKind) -> bool {
         | InstructionKind::AliasFence
         | InstructionKind::ProxyFence(_)
         | InstructionKind::GetCtaRank { .. }
+        | InstructionKind::Hint { .. }
         | InstructionKind::Spa(_) => false,
     }
 }

@@ -89,7 +89,8 @@ impl<'a> Machine<'a> {
             | UnknownKind::Excess
             | UnknownKind::Triggers(_)
             | UnknownKind::Response
-            | UnknownKind::BarrierResult => Some(min),
+            | UnknownKind::BarrierResult
+            | UnknownKind::Opaque => Some(min),
         };
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);

@@ -265,6 +265,13 @@ impl Names<'_> {
             InstructionKind::Async(op) => self.asynchronous(op),
             InstructionKind::GridDependency(_) => String::new(),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
+            InstructionKind::Hint { destination, address } => {
+                let address = address.as_ref().map_or_else(String::new, |address| self.address(address));
+                match destination {
+                    Some(destination) => format!("{} <- {address}", self.register(*destination)),
+                    None => address,
+                }
+            }
             InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
             InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
         };

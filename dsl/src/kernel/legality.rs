@@ -3,206 +3,51 @@
 //! Each illegal combination has its own diagnostic code and names its rule. Operands are checked elsewhere
 //! ([`resolve::instruction`](super::resolve)); this module sees the opcode only.
 
-use super::opcode::{Modifier, Opcode, PtxType, Window, parse_scope, parse_space, unknown, unsupported};
-use super::program::{AsyncSpace, AtomicOp, BarrierReduction, GridDependency};
+use super::isa::foreign;
+use super::opcode::{Modifier, Opcode, PtxType, Window, parse_space, unknown, unsupported};
+use super::program::AtomicOp;
 use super::suggest::suggest;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{FenceSem, Proxy, Scope, Sem, Space, SyncRestrict};
+use crate::vocabulary::{Scope, Sem, Space};
 
-pub use access::{check_operation_type, constant_is_read_only, constant_is_weak, mmio_space};
+pub use super::isa::access::{Access, OPERATIONS, Rmw, check_operation_type};
 pub use asynchronous::{
     AsyncOpcode, BulkOpcode, CopySpace, PrefetchOpcode, ReplaceOpcode, StoreOpcode, TensorField,
     TensorOpcode, check_reduction_type,
 };
-pub use mbarrier::{MbarrierOpcode, MbarrierVerb, local_name, peer_object};
-pub use multimem::{MultimemOpcode, check_width as check_multimem_width};
-pub use spa::SpaOpcode;
 
-mod access;
 mod asynchronous;
-mod barrier;
-mod cluster;
-mod fence;
-mod mbarrier;
-mod multimem;
 mod proxy;
-mod spa;
-mod texture;
 
 /// A legal opcode.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// `ld`, `tex`, `suld`
-    Load(Access),
-    /// `st`, `sust`
-    Store(Access),
-    /// `atom`
-    Atomic(Access, Rmw),
-    /// `red`, `sured`
-    Reduction(Access, Rmw),
-    /// `multimem`
-    Multimem(MultimemOpcode),
-    /// `fence`, `membar`
-    Fence {
-        /// Canonical spelling.
-        text: String,
-        /// Its sem.
-        sem: FenceSem,
-        /// Its scope.
-        scope: Scope,
-        /// `.sync_restrict`
-        restrict: Option<SyncRestrict>,
-    },
-    /// `fence.mbarrier_init`
-    MbarrierInitFence,
-    /// `fence.proxy`, `membar.proxy`, `tensormap.cp_fenceproxy`
-    ProxyFence {
-        /// Canonical spelling.
-        text: String,
-        /// Which.
-        kind: ProxyFenceOpcode,
-    },
-    /// `bar`, `barrier`
-    Barrier {
-        /// Canonical spelling.
-        text: String,
-        /// Its form.
-        form: BarrierForm,
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `bar.warp.sync`
-    WarpSync,
-    /// `barrier.cluster.arrive`
-    ClusterArrive {
-        /// Its sem.
-        sem: Sem,
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `barrier.cluster.wait`
-    ClusterWait {
-        /// `.aligned`
-        aligned: bool,
-    },
-    /// `elect.sync`
-    ElectSync,
-    /// `getctarank`
-    GetCtaRank {
-        /// Without `.shared::cluster`.
-        is_generic: bool,
-    },
-    /// `mbarrier`
-    Mbarrier(MbarrierOpcode),
+    /// `tensormap.cp_fenceproxy`
+    TensormapCopy(Scope),
     /// `mov`, of registers that are objects
     Move,
     /// `cp.async`, `st.async` and so on.
     Async(AsyncOpcode),
-    /// `griddepcontrol`
-    GridDependency(GridDependency),
-    /// `setmaxnreg`
-    SetMaxRegisters {
-        /// `.inc`
-        increase: bool,
-    },
-    /// `MEMBAR`, `CCTL`, `CCTLT` of SPA machines
-    Spa(SpaOpcode),
-}
-
-/// A proxy fence before its operands are looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProxyFenceOpcode {
-    /// `alias`
-    Alias,
-    /// `texture` and so on, of the formal model
-    Formal(Proxy),
-    /// `alias.acquire.sys`, `alias.release.sys`
-    AliasHalf(Sem),
-    /// `async`
-    Async(AsyncSpace),
-    /// `async::generic`
-    AsyncGeneric(Sem, SyncRestrict),
-    /// `tensormap::generic.release`
-    TensormapRelease(Scope),
-    /// `tensormap::generic.acquire`
-    TensormapAcquire(Scope),
-    /// `tensormap.cp_fenceproxy`
-    TensormapCopy(Scope),
-}
-
-/// The form of a `bar`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BarrierForm {
-    /// `sync`
-    Sync,
-    /// `arrive`
-    Arrive,
-    /// `red`
-    Reduce(BarrierReduction),
-}
-
-/// What the opcode of a memory access says.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// Its sem.
-    pub sem: Sem,
-    /// Its scope; `Cta` for weak accesses.
-    pub scope: Scope,
-    /// State space, if written.
-    pub space: Option<(Space, Span)>,
-    /// The part of the shared state space, if `.shared` is written.
-    pub window: Option<Window>,
-    /// Type, if written.
-    pub ty: Option<(PtxType, Span)>,
-    /// Elements of the vector; 1 for scalars.
-    pub elements: u8,
-    /// Place of the vector modifier, or of the opcode.
-    pub vector_span: Span,
-    /// The proxy that the opcode names; `ld` without `.const` says `Generic` and may mean `Constant`.
-    pub proxy: Proxy,
-}
-
-/// An operation of `atom` or `red`, before min and max are told apart by type.
-#[derive(Clone, Copy, Debug)]
-pub struct Rmw {
-    /// Unsigned flavour.
-    pub op: AtomicOp,
-    /// As PTX spells it.
-    pub name: &'static str,
-    /// Where.
-    pub span: Span,
 }
 
 /// Checks an opcode against PTX's rules and the target's floors.
 pub fn check(opcode: &Opcode<'_>, target: Target) -> Result<Operation, Diagnostic> {
     if target.spa {
-        return spa::check(opcode);
+        return Err(foreign::unknown(opcode));
     }
     match opcode.mnemonic {
         "st" | "red" if opcode.has("async") => asynchronous::check_store(opcode, target),
         "cp" => asynchronous::check_copy(opcode, target),
-        "clusterlaunchcontrol" => asynchronous::check_launch_control(opcode, target),
         "tcgen05" => asynchronous::check_tensor(opcode, target),
         "wgmma" => asynchronous::check_matrix(opcode, target),
         "mov" => asynchronous::check_move(opcode),
-        "setmaxnreg" => asynchronous::check_max_registers(opcode, target),
-        "griddepcontrol" => asynchronous::check_grid_dependency(opcode, target),
-        "ld" | "st" => access::check_load_store(opcode, target),
-        "atom" | "red" => access::check_atomic(opcode, target),
-        "tex" | "suld" | "sust" | "sured" => texture::check(opcode, target),
-        "fence" | "membar" => fence::check(opcode, target),
-        "bar" | "barrier" => barrier::check(opcode, target),
-        "mbarrier" => mbarrier::check(opcode, target),
-        "multimem" => multimem::check(opcode, target),
-        "elect" => cluster::check_elect(opcode, target),
-        "getctarank" => cluster::check_rank(opcode, target),
         "tensormap" if opcode.modifiers.first().is_some_and(|modifier| modifier.text == "replace") => {
             asynchronous::check_replace(opcode, target)
         }
         "tensormap" => proxy::check_tensormap(opcode, target),
-        word if spa::is_known(word) => Err(spa::foreign(opcode)),
+        word if foreign::is_known(word) => Err(foreign::foreign(opcode)),
         _ => Err(unknown(opcode)),
     }
 }

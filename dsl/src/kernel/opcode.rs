@@ -7,7 +7,7 @@ use super::ast::Name;
 use super::suggest::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Scope, Space};
+use crate::vocabulary::Space;
 
 /// One part of an opcode behind its first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,22 +73,20 @@ impl PtxType {
         };
         Some(Self { kind, width })
     }
+
+    /// Reads the type of an access, which may be one of floating-point numbers: to the model they are bits.
+    pub fn of_access(text: &str) -> Option<Self> {
+        match text {
+            "f32" => Some(Self { kind: 'f', width: 32 }),
+            "f64" => Some(Self { kind: 'f', width: 64 }),
+            _ => Self::parse(text),
+        }
+    }
 }
 
 impl std::fmt::Display for PtxType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", self.kind, self.width)
-    }
-}
-
-/// Reads a scope modifier.
-pub fn parse_scope(text: &str) -> Option<Scope> {
-    match text {
-        "cta" => Some(Scope::Cta),
-        "cluster" => Some(Scope::Cluster),
-        "gpu" => Some(Scope::Gpu),
-        "sys" => Some(Scope::Sys),
-        _ => None,
     }
 }
 
@@ -141,8 +139,6 @@ const CHECKED: &[&str] = &[
 /// Instructions of PTX that touch memory or synchronize and are not checked yet.
 const UNCHECKED: &[&str] = &[
     "activemask",
-    "applypriority",
-    "createpolicy",
     "discard",
     "isspacep",
     "ldmatrix",
@@ -150,9 +146,6 @@ const UNCHECKED: &[&str] = &[
     "match",
     "mma",
     "movmatrix",
-    "nanosleep",
-    "prefetch",
-    "prefetchu",
     "redux",
     "shfl",
     "stmatrix",

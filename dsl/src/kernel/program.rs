@@ -21,6 +21,7 @@ pub use instruction::{
     AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
 };
 pub use multimem::MultimemOp;
+pub use operand::Named;
 pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
@@ -30,6 +31,7 @@ mod asynchronous;
 mod host;
 mod instruction;
 mod multimem;
+mod operand;
 mod spa;
 mod synchronization;
 

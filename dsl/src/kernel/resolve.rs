@@ -11,6 +11,7 @@ use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
+pub(in crate::kernel) use body::Body;
 use body::Scope;
 use host::Parts;
 use indexmap::IndexMap;
@@ -21,14 +22,14 @@ mod body;
 mod calls;
 mod cluster;
 mod constant;
-mod expression;
+pub(in crate::kernel) mod expression;
 mod host;
-mod instruction;
+pub(in crate::kernel) mod instruction;
 mod kernel;
 mod launch;
-mod mbarrier;
 mod memory;
 mod multimem;
+mod operands;
 mod proxy;
 mod sign;
 mod spa;
@@ -101,7 +102,7 @@ enum ParameterKind {
 }
 
 /// State shared by all bodies of a program.
-struct Checker {
+pub(in crate::kernel) struct Checker {
     target: Target,
     diagnostics: Vec<Diagnostic>,
     /// `None` where the constant's definition is wrong (and reported).

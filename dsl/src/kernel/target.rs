@@ -3,6 +3,7 @@
 //! Floors are those of the version table of the PTX documentation; `ptxas` itself is known not to enforce all of them.
 
 use super::ast::Comment;
+use super::isa::{Floor, Only};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 
@@ -24,15 +25,30 @@ pub struct Target {
     pub ptx: (u16, u16),
     /// The number in `sm_90`.
     pub sm: u16,
+    /// What stands behind it.
+    pub suffix: Suffix,
     /// Whether instructions are accepted that only the published formal model of PTX 7.5 has.
     pub formal: bool,
     /// Whether it is no PTX but the machine code of SPA 5.0; then the rest means nothing.
     pub spa: bool,
 }
 
+/// What stands behind the number of an architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Suffix {
+    /// Nothing: what all later architectures have as well.
+    None,
+    /// `a`: everything that this one has.
+    Architecture,
+    /// `f`: what its family has.
+    Family,
+    /// Nothing is said of a target: as `a` where something needs it.
+    Unsaid,
+}
+
 impl Default for Target {
     fn default() -> Self {
-        Self { ptx: (9, 4), sm: 90, formal: false, spa: false }
+        Self { ptx: (9, 4), sm: 90, suffix: Suffix::Unsaid, formal: false, spa: false }
     }
 }
 
@@ -76,12 +92,19 @@ impl Target {
         self.spa = text == SPA;
         self.spa || self.set_sm(text)
     }
-    /// Sets the architecture from `sm_90` (a final `a` or `f` is ignored); `false` if there is none like that.
+    /// Sets the architecture from `sm_90`, `sm_90a` or `sm_100f`; `false` if there is none like that.
     pub fn set_sm(&mut self, text: &str) -> bool {
-        let digits = text.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
-        match digits.and_then(|digits| digits.parse().ok()) {
-            Some(sm) if ARCHITECTURES.contains(&sm) => {
-                self.sm = sm;
+        let Some(rest) = text.strip_prefix("sm_") else { return false };
+        let digits = rest.trim_end_matches(['a', 'f']);
+        let (suffix, first) = match &rest[digits.len()..] {
+            "" => (Suffix::None, 0),
+            "a" => (Suffix::Architecture, 90),
+            "f" => (Suffix::Family, 100),
+            _ => return false,
+        };
+        match digits.parse() {
+            Ok(sm) if ARCHITECTURES.contains(&sm) && sm >= first => {
+                (self.sm, self.suffix) = (sm, suffix);
                 true
             }
             _ => false,
@@ -105,19 +128,82 @@ impl Target {
     }
     /// The error if this target is older than `ptx` and `sm`, which `feature` needs.
     pub fn check(self, feature: &str, ptx: (u16, u16), sm: u16, span: Span) -> Option<Diagnostic> {
-        if self.ptx >= ptx && self.sm >= sm {
-            return None;
+        self.check_floor(feature, Floor { ptx, sm, only: &[] }, span).err()
+    }
+
+    /// An error if this target does not have what `feature` needs.
+    pub fn check_floor(self, feature: &str, floor: Floor, span: Span) -> Result<(), Diagnostic> {
+        let Floor { ptx, sm, only } = floor;
+        let is_new_enough = self.ptx >= ptx && self.sm >= sm;
+        if is_new_enough && (only.is_empty() || only.iter().any(|&only| self.is_among(only))) {
+            return Ok(());
         }
+        let suffix = if only.is_empty() { "" } else { "a" };
+        let own = only.iter().find(|only| only.covers(self.sm)).map(|_| self.sm);
+        let least = own.or(only.first().map(|only| only.first())).unwrap_or(sm.max(self.sm));
+        let needed = match only.split_last() {
+            None => format!("sm_{sm}"),
+            Some((last, [])) => last.to_string(),
+            Some((last, others)) => {
+                let others: Vec<String> = others.iter().map(Only::to_string).collect();
+                format!("{} or {last}", others.join(", "))
+            }
+        };
+        let version = ptx.max(self.ptx);
         let message = format!(
-            "`{feature}` needs PTX ISA {}.{} and sm_{sm}; the target is PTX ISA {}.{} and sm_{}",
-            ptx.0, ptx.1, self.ptx.0, self.ptx.1, self.sm
+            "`{feature}` needs PTX ISA {}.{} and {}; the target is PTX ISA {}.{} and {self}",
+            ptx.0, ptx.1, needed, self.ptx.0, self.ptx.1,
         );
-        let help = format!(
-            "raise the target: `//! target sm_{} ptx {}.{}`",
-            sm.max(self.sm),
-            ptx.max(self.ptx).0,
-            ptx.max(self.ptx).1
-        );
-        Some(Diagnostic::new("validate::target", message, span, "not in this target").with_help(help))
+        let verb = if is_new_enough { "name" } else { "raise" };
+        let help =
+            format!("{verb} the target: `//! target sm_{least}{suffix} ptx {}.{}`", version.0, version.1);
+        Err(Diagnostic::new("validate::target", message, span, "not in this target").with_help(help))
+    }
+
+    /// Whether it has what belongs to these architectures.
+    fn is_among(self, only: Only) -> bool {
+        match (self.suffix, only) {
+            (Suffix::None, _) => false,
+            (Suffix::Family, Only::Architecture(_)) => false,
+            (Suffix::Family, Only::Family(_)) => self.ptx >= (8, 8) && only.covers(self.sm),
+            (Suffix::Architecture | Suffix::Unsaid, _) => only.covers(self.sm),
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let suffix = match self.suffix {
+            Suffix::None | Suffix::Unsaid => "",
+            Suffix::Architecture => "a",
+            Suffix::Family => "f",
+        };
+        write!(f, "sm_{}{suffix}", self.sm)
+    }
+}
+
+impl Only {
+    /// The number of its first architecture.
+    fn first(self) -> u16 {
+        match self {
+            Self::Architecture(sm) | Self::Family(sm) => sm,
+        }
+    }
+    /// Whether an architecture with a suffix is one of them.
+    fn covers(self, sm: u16) -> bool {
+        match self {
+            Self::Architecture(only) => sm == only,
+            // `sm_101` is the former name of `sm_110`.
+            Self::Family(110) => matches!(sm, 101 | 110),
+            Self::Family(first) => sm >= first && sm / 10 == first / 10 && sm != 101,
+        }
+    }
+}
+
+impl std::fmt::Display for Only {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Architecture(sm) | Self::Family(sm) => write!(f, "sm_{sm}a"),
+        }
     }
 }

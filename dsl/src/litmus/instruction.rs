@@ -36,13 +36,7 @@ impl Resolver {
                 self.plain(opcode, operands, kind)?
             }
             ["fence", sem, scope] => {
-                let sem = match *sem {
-                    "sc" => FenceSem::Sc,
-                    "acq_rel" => FenceSem::AcqRel,
-                    "acquire" => FenceSem::Acquire,
-                    "release" => FenceSem::Release,
-                    _ => return self.unknown(opcode),
-                };
+                let Some(sem) = FenceSem::from_name(sem) else { return self.unknown(opcode) };
                 let scope = self.scope(scope, opcode)?;
                 self.plain(opcode, operands, InstructionKind::Fence { sem, scope, restrict: None })?
             }
@@ -119,7 +113,13 @@ impl Resolver {
             return self.wrong_operands(opcode, "a register and a location");
         };
         let (register, address) = (self.target(target)?, self.address(address, opcode)?);
-        let kind = InstructionKind::Load { destinations: vec![Some(register)], address, sem, scope };
+        let kind = InstructionKind::Load {
+            destinations: vec![Some(register)],
+            address,
+            sem,
+            scope,
+            non_coherent: false,
+        };
         Some(instruction(opcode, kind))
     }
 
@@ -282,20 +282,15 @@ impl Resolver {
     }
 
     fn update_sem(&mut self, sem: &str, opcode: &Name) -> Option<Sem> {
-        match sem {
-            "relaxed" => Some(Sem::Relaxed),
-            "acquire" => Some(Sem::Acquire),
-            "release" => Some(Sem::Release),
-            "acq_rel" => Some(Sem::AcqRel),
+        match Sem::from_name(sem) {
+            Some(sem @ (Sem::Relaxed | Sem::Acquire | Sem::Release | Sem::AcqRel)) => Some(sem),
             _ => self.unknown(opcode),
         }
     }
 
     fn scope(&mut self, scope: &str, opcode: &Name) -> Option<Scope> {
-        match scope {
-            "cta" => Some(Scope::Cta),
-            "gpu" => Some(Scope::Gpu),
-            "sys" => Some(Scope::Sys),
+        match Scope::from_name(scope) {
+            Some(scope) if scope != Scope::Cluster => Some(scope),
             _ => self.unknown(opcode),
         }
     }

@@ -35,7 +35,7 @@ const ILLEGAL: &[(&str, &str, &str, &str)] = &[
         "second",
     ),
     // Proxy fences
-    ("fence.proxy;", "validate::proxy-fence", "FN-11", "needs a proxy"),
+    ("fence.proxy;", "validate::proxy-fence", "FN-11", "needs more words"),
     ("fence.proxy.alias.gpu;", "validate::proxy-fence", "FN-18", "neither sem nor scope"),
     ("fence.proxy.alias.acq_rel.sys;", "validate::proxy-fence", "FN-18", ".acquire.sys"),
     ("fence.proxy.async.release.cluster;", "validate::proxy-fence", "FN-25", "leave it out"),

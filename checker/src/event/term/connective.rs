@@ -174,8 +174,35 @@ impl TermPool {
         self.conjuncts(b).iter().all(|c| have.binary_search(c).is_ok())
     }
 
+    /// Whether `guard` visibly implies `union`: each of its conjuncts, or a member of a conjunct that is a disjunction.
+    pub fn entails(&self, guard: TermRef, union: TermRef) -> bool {
+        self.implies_syntactically(guard, union)
+            || self.conjuncts(union).iter().all(|&conjunct| match self.kind(conjunct) {
+                TermKind::Or(members) => {
+                    self.implies_syntactically(guard, conjunct)
+                        || members.iter().any(|&member| self.implies_syntactically(guard, member))
+                }
+                _ => self.implies_syntactically(guard, conjunct),
+            })
+    }
+
     /// Whether two guards visibly exclude each other.
     pub fn excludes_syntactically(&mut self, a: TermRef, b: TermRef) -> bool {
         self.and(a, b) == Self::FALSE
+    }
+
+    /// A term on a path, where that decides between its values.
+    pub fn known_where(&mut self, live: TermRef, term: TermRef) -> TermRef {
+        let mut term = term;
+        while let TermKind::IfThenElse(condition, then, otherwise) = *self.kind(term) {
+            term = if self.implies_syntactically(live, condition) {
+                then
+            } else if self.excludes_syntactically(live, condition) {
+                otherwise
+            } else {
+                break;
+            };
+        }
+        term
     }
 }

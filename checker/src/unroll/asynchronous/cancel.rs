@@ -9,7 +9,7 @@
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::WRITES;
-use crate::event::{CancelEvent, Constraint, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{CancelEvent, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
@@ -72,10 +72,11 @@ impl Unroller<'_> {
 
     /// A response that may be any, but names no cluster that another one names.
     fn response(&mut self, guard: TermRef) -> TermRef {
+        let n_ctas = self.graph.hierarchy.launch_of(self.agent).cluster;
         let terms = &mut self.graph.terms;
         let (_, succeeds) = terms.fresh(1, UnknownKind::Response);
         let (_, cluster) = terms.fresh(32, UnknownKind::Response);
-        let n_ctas = terms.constant(u128::from(self.graph.hierarchy.launch_of(self.agent).cluster), 32);
+        let n_ctas = terms.constant(u128::from(n_ctas), 32);
         let ctaid = terms.binary(BinaryOp::Multiply, cluster, n_ctas);
         let wide = terms.resize(ctaid, RESPONSE_WIDTH);
         let amount = terms.constant(u128::from(CTAID_AT), RESPONSE_WIDTH);
@@ -83,15 +84,15 @@ impl Unroller<'_> {
         let low = terms.resize(succeeds, RESPONSE_WIDTH);
         let value = terms.binary(BinaryOp::Or, high, low);
         self.name_a_waiting_cluster(guard, succeeds, cluster);
-        let terms = &mut self.graph.terms;
         let gpu = self.graph.hierarchy.threads[self.agent].gpu;
         for other in self.asynchronous.responses.iter().filter(|other| other.gpu == gpu) {
+            let terms = &mut self.graph.terms;
             let theirs = terms.extract(other.value, 0, 1);
             let their_ctaid = terms.extract(other.value, CTAID_AT, 32);
             let same = terms.equal(ctaid, their_ctaid);
             let clash = terms.and_all(vec![guard, other.guard, succeeds, theirs, same]);
             let term = terms.not(clash);
-            self.graph.constraints.push(Constraint { term });
+            self.graph.constrain(term);
         }
         self.asynchronous.responses.push(Response { gpu, guard, value });
         value
@@ -114,7 +115,7 @@ impl Unroller<'_> {
         }
         let asked = self.graph.terms.and(guard, succeeds);
         let term = self.graph.terms.implies(asked, names_one);
-        self.graph.constraints.push(Constraint { term });
+        self.graph.constrain(term);
     }
 
     pub(super) fn query_cancel(

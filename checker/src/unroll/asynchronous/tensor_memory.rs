@@ -5,30 +5,22 @@
 //! which they are started (`pipelined`, AS-29). Only what is read and written counts: an accumulator gets any value.
 //!
 //! Allocations have no address: a `dealloc` names its object, which must then be over with, and what is allocated must
-//! be given back. One warp executes each of them, so one of its lanes stands for all.
+//! be given back, which is stated once all threads are there. One warp executes each of them, so one of its lanes stands
+//! for all.
 //!
-//! Cannot: allocate an object again; wait for columns that others hold; pairs of CTAs; which lanes of tensor memory a
-//! warp can reach.
+//! Cannot: pairs of CTAs; which lanes of tensor memory a warp can reach.
 
 use super::super::access::Part;
 use super::super::expression::{Frame, Place};
 use super::super::{State, UnrollError, Unroller};
 use super::transfer::width_of;
 use crate::event::{
-    AgentId, BarrierEdge, CtaId, EventId, EventKind, Misuse, Obligation, ObligationKind, SiteId, TensorEvent,
-    TermPool, TermRef, UnknownKind,
+    BarrierEdge, CtaId, EventId, EventKind, SiteId, TensorEvent, TermPool, TermRef, UnknownKind,
 };
+use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{
-    Address, BinaryOp, Elements, Expression, Kernel, TensorOp, TensorProduct,
-};
+use fencepost_dsl::kernel::program::{Address, Elements, Expression, TensorOp, TensorProduct};
 use fencepost_dsl::vocabulary::{Scope, Sem, Space};
-use std::collections::BTreeMap;
-
-/// Columns of the tensor memory of a CTA.
-const COLUMNS: u32 = 512;
-/// Bits of a number of columns.
-const COLUMNS_WIDTH: u8 = 32;
 
 /// What has been started in the whole launch, and by the current thread.
 #[derive(Default)]
@@ -37,7 +29,7 @@ pub(super) struct TensorLog {
     started: Vec<Started>,
     /// The current thread's operations that a wait or a commit is for.
     own: Vec<(Class, Vec<EventId>)>,
-    allocations: Vec<Allocation>,
+    pub(super) allocations: Vec<Allocation>,
 }
 
 impl TensorLog {
@@ -69,18 +61,6 @@ struct Started {
     /// The object and the first element, of an accumulator.
     accumulator: Option<(Place, u32)>,
     events: Vec<EventId>,
-}
-
-/// Columns taken or given back.
-struct Allocation {
-    cta: CtaId,
-    agent: AgentId,
-    position: u32,
-    guard: TermRef,
-    columns: u32,
-    /// What is given back; `None` for an allocation.
-    object: Option<Place>,
-    span: Span,
 }
 
 impl Unroller<'_> {
@@ -142,9 +122,10 @@ impl Unroller<'_> {
         let accumulates = match &product.accumulates {
             Some(value) => {
                 let value = self.evaluate(&state.env, frame, value)?;
-                let zero = self.graph.terms.constant(0, self.graph.terms.width(value));
-                let is_zero = self.graph.terms.equal(value, zero);
-                self.graph.terms.not(is_zero)
+                let terms = &mut self.graph.terms;
+                let zero = terms.constant(0, terms.width(value));
+                let is_zero = terms.equal(value, zero);
+                terms.not(is_zero)
             }
             None => TermPool::TRUE,
         };
@@ -378,99 +359,9 @@ impl Unroller<'_> {
             position: self.position,
             guard: state.live,
             columns,
-            object,
+            freed: object.map(|run| self.kernel.objects[run.object].storage),
+            n_objects: self.kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count(),
             span,
         });
-    }
-
-    /// Every CTA gives back what it has allocated (UB-A8).
-    pub(in super::super) fn finish_allocations(&mut self) -> Result<(), UnrollError> {
-        let mut by_cta: BTreeMap<CtaId, Vec<Allocation>> = BTreeMap::new();
-        for allocation in std::mem::take(&mut self.asynchronous.tensor.allocations) {
-            by_cta.entry(allocation.cta).or_default().push(allocation);
-        }
-        for (cta, all) in by_cta {
-            self.refuse_again(self.kernel_of(cta), &all)?;
-            let threads: Vec<AgentId> = self.graph.hierarchy.threads_of_cta(cta).collect();
-            let ended: Vec<TermRef> = threads.iter().map(|&agent| self.graph.completed[agent]).collect();
-            let ended = self.graph.terms.and_all(ended);
-            let taken = self.columns(all.iter().filter(|one| one.object.is_none()));
-            let given = self.columns(all.iter().filter(|one| one.object.is_some()));
-            let balanced = self.graph.terms.equal(taken, given);
-            for one in all.iter().filter(|one| one.object.is_none()) {
-                let guard = self.graph.terms.and(one.guard, ended);
-                let misuse = Misuse {
-                    code: "async::tensor-memory-kept",
-                    rule: "UB-A8",
-                    what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated"
-                        .to_owned(),
-                    help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, \
-                           once nobody uses it any more",
-                };
-                self.graph.obligations.push(Obligation {
-                    kind: ObligationKind::Discipline(misuse),
-                    agent: one.agent,
-                    guard,
-                    condition: balanced,
-                    span: one.span,
-                    iterations: Vec::new(),
-                    position: one.position,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Objects that are allocated again, and allocations that may have to wait, are not told apart here.
-    fn refuse_again(&self, kernel: &Kernel, all: &[Allocation]) -> Result<(), UnrollError> {
-        let taken: Vec<&Allocation> = all.iter().filter(|one| one.object.is_none()).collect();
-        let mut freed = all.iter().filter(|one| one.object.is_some());
-        let storages = kernel.storages.iter().filter(|storage| storage.space == Space::Tensor).count();
-        let refuse = |message: &str, span: Span| {
-            Err(UnrollError::unsupported(
-                "unsupported::tensor-allocation",
-                message,
-                span,
-                "not told apart from earlier ones",
-            ))
-        };
-        let mut objects: Vec<fencepost_dsl::kernel::program::StorageId> = Vec::new();
-        let storage_of = |one: &Allocation| one.object.map(|run| kernel.objects[run.object].storage);
-        let again = freed.find(|one| {
-            let Some(storage) = storage_of(one) else { return false };
-            let known = objects.contains(&storage);
-            objects.push(storage);
-            known
-        });
-        if let (Some(again), true) = (again, taken.len() > 1) {
-            return refuse(
-                "tensor memory that is allocated again after a `tcgen05.dealloc` is not checked",
-                again.span,
-            );
-        }
-        if let Some(last) = taken.get(storages) {
-            return refuse(
-                "more allocations of tensor memory than `tmem` objects are not checked",
-                last.span,
-            );
-        }
-        let total: u32 = taken.iter().map(|one| one.columns).sum();
-        match taken.last() {
-            Some(last) if total > COLUMNS => refuse(
-                "an allocation that may have to wait for columns is not checked: tensor memory has 512",
-                last.span,
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn columns<'a>(&mut self, some: impl Iterator<Item = &'a Allocation>) -> TermRef {
-        let terms = &mut self.graph.terms;
-        let zero = terms.constant(0, COLUMNS_WIDTH);
-        some.fold(zero, |sum, one| {
-            let columns = terms.constant(u128::from(one.columns), COLUMNS_WIDTH);
-            let counted = terms.if_then_else(one.guard, columns, zero);
-            terms.binary(BinaryOp::Add, sum, counted)
-        })
     }
 }

@@ -5,26 +5,10 @@
 //! signals, not barrier synchronization (BR-12, BR-14).
 
 use super::super::{State, UnrollError, Unroller};
-use super::completion::Instances;
-use super::{Execution, Form, Generation, Group};
-use crate::event::{BarrierEdge, Blocked, EventId, EventKind, Misuse, SiteId, TermPool, TermRef, Wait};
+use crate::event::{EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef};
+use crate::synchronization::log::{ClusterWait, Execution, Form, Generation, Group};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
-
-/// A dynamic instance of `barrier.cluster.wait`.
-#[derive(Clone, Copy, Debug)]
-pub struct ClusterWait {
-    pub agent: crate::event::AgentId,
-    pub cluster: u32,
-    /// When the thread gets there.
-    pub guard: TermRef,
-    /// When it gets through.
-    pub passed: TermRef,
-    pub generation: u32,
-    pub event: EventId,
-    pub position: u32,
-    pub span: Span,
-}
 
 impl Unroller<'_> {
     /// Runs `barrier.cluster.arrive`.
@@ -40,7 +24,7 @@ impl Unroller<'_> {
         let generation = self.cluster_generation(group, state.live, span)?;
         let kind = EventKind::ClusterArrive { sem };
         self.log_arrival(state, site, (group, Generation::Static(generation)), Form::Arrive, kind)?;
-        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.executions.last() {
+        if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.log.executions.last() {
             self.log_aligned(guard, arrive);
         }
         Ok(())
@@ -69,6 +53,7 @@ impl Unroller<'_> {
         };
         let waited: Vec<TermRef> = self
             .barriers
+            .log
             .cluster_waits
             .iter()
             .filter(|wait| wait.agent == self.agent && wait.generation == generation)
@@ -84,7 +69,7 @@ impl Unroller<'_> {
                 help: "let every thread that waits execute `barrier.cluster.arrive` first",
             };
             let fine = self.graph.terms.not(waited);
-            self.oblige(crate::event::ObligationKind::Discipline(misuse), state.live, fine, span);
+            self.oblige(ObligationKind::Discipline(misuse), state.live, fine, span);
             state.live = self.graph.terms.and(state.live, fine);
             if state.live == TermPool::FALSE {
                 return Ok(());
@@ -97,7 +82,7 @@ impl Unroller<'_> {
         let event = self.emit(state.live, position, EventKind::ClusterWait, site)?;
         let (agent, passed) = (self.agent, state.live);
         let wait = ClusterWait { agent, cluster, guard, passed, generation, event, position, span };
-        self.barriers.cluster_waits.push(wait);
+        self.barriers.log.cluster_waits.push(wait);
         if aligned {
             self.log_aligned(guard, event);
         }
@@ -113,35 +98,6 @@ impl Unroller<'_> {
                 span,
                 "for the how manieth time?",
             )),
-        }
-    }
-
-    /// Links the arrivals of a cluster's barrier to its waits.
-    pub(super) fn finish_cluster(&mut self, cluster: u32, instances: &Instances, arrivals: &[usize]) {
-        let waits: Vec<ClusterWait> =
-            self.barriers.cluster_waits.iter().copied().filter(|wait| wait.cluster == cluster).collect();
-        let name = self.group_name(Group::Cluster(cluster));
-        for wait in &waits {
-            for &index in arrivals {
-                let arrival = self.execution(index);
-                if arrival.generation == Generation::Static(wait.generation) {
-                    let edge =
-                        BarrierEdge { from: arrival.arrive, wait: wait.event, condition: TermPool::TRUE };
-                    self.graph.signal_edges.push(edge);
-                }
-            }
-            if !self.options.hangs {
-                continue;
-            }
-            let (incomplete, awaited) = self.incomplete(instances, Generation::Static(wait.generation));
-            let stuck = self.graph.terms.and(wait.guard, incomplete);
-            let event = &self.graph.events[wait.event];
-            let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
-            if stuck != TermPool::FALSE {
-                let blocked = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
-                let (agent, span) = (wait.agent, wait.span);
-                self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait: blocked });
-            }
         }
     }
 }

@@ -9,8 +9,8 @@
 
 use super::super::expression::Frame;
 use super::super::{State, UnrollError, Unroller};
-use super::{Form, Group};
 use crate::event::{EventKind, SiteId, TermPool, TermRef, UnknownKind};
+use crate::synchronization::log::{Form, Group};
 use fencepost_dsl::kernel::program::{Expression, RegisterId};
 
 /// Where the result of an election goes.

@@ -4,8 +4,8 @@
 //! said `.noComplete`, and the pending count that it found then. A value that is no state of an arrive has no object.
 
 use super::super::{State, Unroller};
-use super::PENDING_WIDTH;
 use crate::event::{MbarrierId, Misuse, ObligationKind, TermPool, TermRef};
+use crate::synchronization::log::PENDING_WIDTH;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::BinaryOp;

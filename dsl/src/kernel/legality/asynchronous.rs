@@ -5,10 +5,10 @@
 
 use super::{
     AtomicOp, Diagnostic, Modifier, Opcode, Operation, PtxType, Rmw, Scope, Sem, Space, Span, Target, Window,
-    check_operation_type, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once,
-    unknown_modifier, unsupported_modifier,
+    check_operation_type, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
+    unsupported_modifier,
 };
-use crate::kernel::program::{AsyncGroup, CancelQuery};
+use crate::kernel::program::AsyncGroup;
 
 pub use bulk::{BulkOpcode, CopySpace, PrefetchOpcode, check_reduction_type};
 pub use store::StoreOpcode;
@@ -16,13 +16,11 @@ pub use tensor_memory::TensorOpcode;
 pub use tensormap::{ReplaceOpcode, TensorField};
 
 mod bulk;
-mod cancel;
 mod matrix;
 mod store;
 mod tensor_memory;
 mod tensormap;
 
-pub(super) use cancel::{check_grid_dependency, check_launch_control, check_max_registers};
 pub(super) use matrix::{check_matrix, check_move};
 pub(super) use store::check as check_store;
 pub(super) use tensor_memory::check_tensor;
@@ -63,11 +61,6 @@ pub enum AsyncOpcode {
     Prefetch(PrefetchOpcode),
     /// `st.async`, `red.async`
     Store(StoreOpcode),
-    /// `clusterlaunchcontrol.try_cancel`
-    TryCancel {
-        /// `.multicast::cluster::all`
-        multicast: bool,
-    },
     /// `wgmma.mma_async`
     Matrix {
         /// Full spelling.
@@ -82,8 +75,6 @@ pub enum AsyncOpcode {
     },
     /// `wgmma.fence`
     MatrixFence,
-    /// `clusterlaunchcontrol.query_cancel`
-    QueryCancel(CancelQuery),
     /// `tensormap.replace`
     Replace(ReplaceOpcode),
 }

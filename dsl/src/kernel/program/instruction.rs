@@ -28,6 +28,8 @@ pub enum InstructionKind {
         sem: Sem,
         /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
         scope: Scope,
+        /// `ld.global.nc`: through the texture proxy (MM-2).
+        non_coherent: bool,
     },
     /// `st`.
     Store {
@@ -154,8 +156,21 @@ pub enum InstructionKind {
         /// Registers per thread: 24 to 256, a multiple of 8.
         count: u32,
     },
+    /// `nanosleep`, `prefetch` and the like: nothing that the memory model knows of.
+    Hint {
+        /// Gets a cache policy, 64 bits of which nothing is known.
+        destination: Option<RegisterId>,
+        /// What it is about.
+        address: Option<Address>,
+    },
     /// `MEMBAR` and cache control of SPA machines (§7).
     Spa(SpaOp),
+}
+
+impl From<AsyncOp> for InstructionKind {
+    fn from(operation: AsyncOp) -> Self {
+        Self::Async(Box::new(operation))
+    }
 }
 
 /// Which form of `griddepcontrol`.

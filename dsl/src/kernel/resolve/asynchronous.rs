@@ -5,7 +5,7 @@
 use super::super::ast::Operand;
 use super::super::legality::AsyncOpcode;
 use super::super::program::{
-    Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, CancelQuery, ElementKind, Expression, Instruction,
+    Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, ElementKind, Expression, Instruction,
     InstructionKind, StatementKind, Width,
 };
 use super::body::Body;
@@ -24,10 +24,11 @@ mod tensor;
 mod tensor_memory;
 
 impl Body<'_> {
-    pub(super) fn resolve_async(&mut self, site: &Site<'_>, opcode: AsyncOpcode) -> Resolved<Parts> {
-        if let AsyncOpcode::QueryCancel(query) = opcode {
-            return self.resolve_query(site, query);
-        }
+    pub(in crate::kernel) fn resolve_async(
+        &mut self,
+        site: &Site<'_>,
+        opcode: AsyncOpcode,
+    ) -> Resolved<Parts> {
         self.expect_no_result(site)?;
         let (text, op) = match opcode {
             AsyncOpcode::Copy { is_cg, has_hint } => self.resolve_element_copy(site, is_cg, has_hint)?,
@@ -62,7 +63,6 @@ impl Body<'_> {
             AsyncOpcode::Bulk(opcode) => self.resolve_bulk(site, opcode)?,
             AsyncOpcode::Prefetch(opcode) => self.resolve_prefetch(site, opcode)?,
             AsyncOpcode::Store(opcode) => self.resolve_async_store(site, opcode)?,
-            AsyncOpcode::TryCancel { multicast } => self.resolve_try_cancel(site, multicast)?,
             AsyncOpcode::Replace(opcode) => self.resolve_replace(site, opcode)?,
             AsyncOpcode::Matrix { text } => self.resolve_matrix(site, text)?,
             AsyncOpcode::Tensor { opcode, text } => self.resolve_tensor_memory(site, opcode, text)?,
@@ -70,7 +70,6 @@ impl Body<'_> {
                 self.expect_operands(site, 0, 0, "no operands")?;
                 ("wgmma.fence.sync.aligned".to_owned(), AsyncOp::MatrixFence)
             }
-            AsyncOpcode::QueryCancel(_) => return Err(Reported),
         };
         Ok((text, InstructionKind::Async(Box::new(op)), Vec::new()))
     }
@@ -136,14 +135,18 @@ impl Body<'_> {
     }
 
     /// An operand whose width says what it is.
-    fn extra_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<Expression> {
+    pub(in crate::kernel) fn extra_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+    ) -> Resolved<Expression> {
         match operand {
             Operand::Expr(expr) => self.resolve_expression(expr, Some(32)),
             _ => Err(self.wrong_operand(site, operand_span(operand, site.span), "a value")),
         }
     }
 
-    fn pending_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<u32> {
+    pub(in crate::kernel) fn pending_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<u32> {
         let pending = self.value_operand(site, operand, 32)?;
         match constant_value(&pending).and_then(|pending| u32::try_from(pending).ok()) {
             Some(pending) => Ok(pending),
@@ -165,67 +168,8 @@ impl Body<'_> {
         }
     }
 
-    fn resolve_try_cancel(&mut self, site: &Site<'_>, multicast: bool) -> Resolved<(String, AsyncOp)> {
-        self.expect_operands(site, 2, 2, "the address of a response and an mbarrier")?;
-        let (response, width) = self.data_operand(site, &site.operands[0], Space::Shared, "AS-39")?;
-        self.expect_own_cta(site, &response, "AS-39", "written as a response")?;
-        self.expect_alignment(&response, width, 16, "AS-39")?;
-        if let AddressBase::Object(object) = response.base {
-            let object = &self.objects[object];
-            let bytes = object.n_elements() * u64::from(width / 8);
-            if bytes < 16 {
-                let message = format!("a response has 16 bytes; `{}` has {bytes}", object.name);
-                let declared = object.span;
-                let error = Diagnostic::new("validate::copy-size", message, response.span, "too small")
-                    .with_label(declared, "declared here")
-                    .with_help("declare it as `shared …: b128;`");
-                return Err(self.report(error.with_rule("AS-39")));
-            }
-        }
-        let mbarrier = self.own_mbarrier(site, &site.operands[1], "AS-39")?;
-        let all = if multicast { ".multicast::cluster::all" } else { "" };
-        let text = format!(
-            "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes{all}.b128"
-        );
-        Ok((text, AsyncOp::TryCancel { response, mbarrier, multicast }))
-    }
-
-    fn resolve_query(&mut self, site: &Site<'_>, query: CancelQuery) -> Resolved<Parts> {
-        let (is_sink, operands) = Self::without_sink(site);
-        let [operand] = operands else {
-            return Err(self.operand_count(site, "a response of 128 bits", operands.len()));
-        };
-        let response = self.value_operand(site, operand, 128)?;
-        let (width, form) = match query {
-            CancelQuery::IsCanceled => (1, "is_canceled.pred"),
-            CancelQuery::FirstCtaid => (32, "get_first_ctaid::x.b32"),
-        };
-        let destination = self.one_result(site, is_sink, width)?;
-        let text = format!("clusterlaunchcontrol.query_cancel.{form}.b128");
-        let op = AsyncOp::QueryCancel { destination, query, response };
-        Ok((text, InstructionKind::Async(Box::new(op)), vec![destination]))
-    }
-
-    /// `setmaxnreg`
-    pub(super) fn resolve_max_registers(&mut self, site: &Site<'_>, increase: bool) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        self.expect_operands(site, 1, 1, "a number of registers")?;
-        let count = self.value_operand(site, &site.operands[0], 32)?;
-        let is_legal = |count: &u128| (24..=256).contains(count) && count.is_multiple_of(8);
-        let Some(found) = constant_value(&count).filter(is_legal) else {
-            let message = format!("`{}` takes a number of registers per thread", site.opcode.text);
-            let error = Diagnostic::new("validate::max-registers", message, count.span, "not one");
-            let help = "write a constant of 24 to 256 that is a multiple of 8";
-            return Err(self.report(error.with_help(help).with_rule("AS-41")));
-        };
-        // At most 256.
-        let count = u32::try_from(found).unwrap_or(256);
-        let text = format!("setmaxnreg.{}.sync.aligned.u32", if increase { "inc" } else { "dec" });
-        Ok((text, InstructionKind::SetMaxRegisters { increase, count }, Vec::new()))
-    }
-
     /// A run of plain data in one state space, and the width of its elements; `[tile]` is `[tile[0]]`.
-    fn data_operand(
+    pub(in crate::kernel) fn data_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -238,7 +182,11 @@ impl Body<'_> {
     }
 
     /// The same in any state space.
-    fn any_data_operand(&mut self, site: &Site<'_>, operand: &Operand) -> Resolved<(Address, Width)> {
+    pub(in crate::kernel) fn any_data_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+    ) -> Resolved<(Address, Width)> {
         let Operand::Memory(memory) = operand else {
             let span = operand_span(operand, site.span);
             return Err(self.wrong_operand(site, span, "an address in brackets, `[x]`,"));
@@ -274,7 +222,7 @@ impl Body<'_> {
     }
 
     /// The address is not in a peer CTA, and neither is what a reference stands for.
-    fn expect_own_cta(
+    pub(in crate::kernel) fn expect_own_cta(
         &mut self,
         site: &Site<'_>,
         address: &Address,
@@ -290,7 +238,12 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn any_mbarrier(&mut self, site: &Site<'_>, operand: &Operand, rule: &'static str) -> Resolved<Address> {
+    pub(in crate::kernel) fn any_mbarrier(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<Address> {
         let Operand::Memory(memory) = operand else {
             let span = operand_span(operand, site.span);
             return Err(self.wrong_operand(site, span, "an mbarrier in brackets, `[bar]`,"));
@@ -309,7 +262,12 @@ impl Body<'_> {
         ))
     }
 
-    fn own_mbarrier(&mut self, site: &Site<'_>, operand: &Operand, rule: &'static str) -> Resolved<Address> {
+    pub(in crate::kernel) fn own_mbarrier(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<Address> {
         let address = self.any_mbarrier(site, operand, rule)?;
         if address.rank.is_some() {
             let message = format!("`{}` works on an mbarrier of the own CTA only", site.opcode.text);
@@ -321,7 +279,7 @@ impl Body<'_> {
     }
 
     /// Copies move whole elements at both ends.
-    fn expect_whole_elements(
+    pub(in crate::kernel) fn expect_whole_elements(
         &mut self,
         address: &Address,
         width: Width,
@@ -347,7 +305,7 @@ impl Body<'_> {
     }
 
     /// Where the place is known, it is aligned to `alignment` bytes; else the checker looks.
-    fn expect_alignment(
+    pub(in crate::kernel) fn expect_alignment(
         &mut self,
         address: &Address,
         width: Width,
@@ -368,7 +326,7 @@ impl Body<'_> {
     }
 
     /// The byte of its storage where an element starts, if that is known here.
-    fn constant_offset(&self, address: &Address, width: Width) -> Option<u128> {
+    pub(in crate::kernel) fn constant_offset(&self, address: &Address, width: Width) -> Option<u128> {
         let AddressBase::Object(object) = address.base else { return None };
         let object = &self.objects[object];
         let flat = address
@@ -380,7 +338,13 @@ impl Body<'_> {
     }
 
     /// Remembers what a reference must stand for.
-    fn note_demand(&mut self, address: &Address, demand: Demand, rule: &'static str, why: &'static str) {
+    pub(in crate::kernel) fn note_demand(
+        &mut self,
+        address: &Address,
+        demand: Demand,
+        rule: &'static str,
+        why: &'static str,
+    ) {
         if let (AddressBase::Reference(reference), Some(function)) = (address.base, self.owner) {
             let use_of = Locality { span: address.span, rule, why };
             self.checker.calls.note(function, reference, demand, use_of);
@@ -402,7 +366,7 @@ fn group_name(group: AsyncGroup) -> &'static str {
 }
 
 /// What elements are, for messages.
-pub(super) fn described(element: ElementKind) -> &'static str {
+pub(in crate::kernel) fn described(element: ElementKind) -> &'static str {
     match element {
         ElementKind::Data => "data",
         ElementKind::Mbarrier => "an mbarrier",

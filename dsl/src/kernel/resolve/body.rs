@@ -6,6 +6,7 @@ use super::super::program::{
     Register, RegisterId, Statement, StatementKind, Storage, StorageId, Width,
 };
 use super::super::suggest::suggest;
+use super::super::target::Target;
 use super::{Checker, ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Binding {
+pub(in crate::kernel) enum Binding {
     /// A constant.
     Constant(u64),
     /// A register.
@@ -31,7 +32,7 @@ pub(super) enum Binding {
 
 /// How a register came about, which says whether it may be assigned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mutability {
+pub(in crate::kernel) enum Mutability {
     Let,
     Var,
     LoopVariable,
@@ -39,31 +40,31 @@ pub(super) enum Mutability {
 }
 
 /// What the names of a scope stand for, and where they are declared.
-pub(super) type Scope = BTreeMap<String, (Binding, Span)>;
+pub(in crate::kernel) type Scope = BTreeMap<String, (Binding, Span)>;
 
 /// One body being resolved.
-pub(super) struct Body<'c> {
-    pub(super) checker: &'c mut Checker,
+pub(in crate::kernel) struct Body<'c> {
+    pub(in crate::kernel) checker: &'c mut Checker,
     /// The function this is the body of.
-    pub(super) owner: Option<FunctionId>,
-    pub(super) scopes: Vec<Scope>,
-    pub(super) registers: IndexVec<RegisterId, Register>,
-    pub(super) objects: IndexVec<ObjectId, Object>,
-    pub(super) storages: IndexVec<StorageId, Storage>,
-    pub(super) references: IndexVec<ReferenceId, Reference>,
+    pub(in crate::kernel) owner: Option<FunctionId>,
+    pub(in crate::kernel) scopes: Vec<Scope>,
+    pub(in crate::kernel) registers: IndexVec<RegisterId, Register>,
+    pub(in crate::kernel) objects: IndexVec<ObjectId, Object>,
+    pub(in crate::kernel) storages: IndexVec<StorageId, Storage>,
+    pub(in crate::kernel) references: IndexVec<ReferenceId, Reference>,
     /// Statements resolved so far, in the innermost list.
-    pub(super) out: Vec<Statement>,
-    pub(super) loop_depth: u32,
-    pub(super) in_final: bool,
+    pub(in crate::kernel) out: Vec<Statement>,
+    pub(in crate::kernel) loop_depth: u32,
+    pub(in crate::kernel) in_final: bool,
     /// Whether the host runs it.
-    pub(super) in_program: bool,
+    pub(in crate::kernel) in_program: bool,
     /// Registers that keep a constant, by what it is as a number with sign.
-    pub(super) signed_constants: BTreeMap<RegisterId, i128>,
+    pub(in crate::kernel) signed_constants: BTreeMap<RegisterId, i128>,
     n_generated: u32,
 }
 
 impl<'c> Body<'c> {
-    pub(super) fn new(checker: &'c mut Checker, owner: Option<FunctionId>) -> Self {
+    pub(in crate::kernel) fn new(checker: &'c mut Checker, owner: Option<FunctionId>) -> Self {
         let common = &checker.common;
         let (objects, storages) = (common.objects.clone(), common.storages.clone());
         Self {
@@ -83,38 +84,46 @@ impl<'c> Body<'c> {
         }
     }
 
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+    /// What the kernel is compiled for.
+    pub(in crate::kernel) fn target(&self) -> Target {
+        self.checker.target
+    }
+
+    pub(in crate::kernel) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.checker.report(diagnostic)
     }
 
     /// Resolves into a list of its own.
-    pub(super) fn collect<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> (Vec<Statement>, T) {
+    pub(in crate::kernel) fn collect<T>(
+        &mut self,
+        resolve: impl FnOnce(&mut Self) -> T,
+    ) -> (Vec<Statement>, T) {
         let outer = std::mem::take(&mut self.out);
         let value = resolve(self);
         (std::mem::replace(&mut self.out, outer), value)
     }
 
     /// Resolves inside a scope of its own.
-    pub(super) fn scoped<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::kernel) fn scoped<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> T {
         self.scopes.push(BTreeMap::new());
         let value = resolve(self);
         self.scopes.pop();
         value
     }
 
-    pub(super) fn push(&mut self, span: Span, kind: StatementKind) {
+    pub(in crate::kernel) fn push(&mut self, span: Span, kind: StatementKind) {
         self.out.push(Statement { span, kind });
     }
 
     /// A register without a name of its own.
-    pub(super) fn generate(&mut self, width: Width) -> RegisterId {
+    pub(in crate::kernel) fn generate(&mut self, width: Width) -> RegisterId {
         let name = format!("%{}", self.n_generated);
         self.n_generated += 1;
         self.registers.push(Register { name, width })
     }
 
     /// Declares `name` in the innermost scope.
-    pub(super) fn bind(&mut self, name: &Name, binding: Binding) {
+    pub(in crate::kernel) fn bind(&mut self, name: &Name, binding: Binding) {
         let span = name.place.0;
         if self.checker.check_reserved(name).is_err() {
             return;
@@ -129,13 +138,18 @@ impl<'c> Body<'c> {
     }
 
     /// Declares `name` as a register.
-    pub(super) fn bind_register(&mut self, name: &Name, width: Width, mutability: Mutability) -> RegisterId {
+    pub(in crate::kernel) fn bind_register(
+        &mut self,
+        name: &Name,
+        width: Width,
+        mutability: Mutability,
+    ) -> RegisterId {
         let register = self.registers.push(Register { name: name.text.clone(), width });
         self.bind(name, Binding::Register(register, mutability));
         register
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<(Binding, Option<Span>)> {
+    pub(in crate::kernel) fn find(&self, name: &str) -> Option<(Binding, Option<Span>)> {
         if let Some(&(binding, span)) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
             return Some((binding, Some(span)));
         }
@@ -148,7 +162,7 @@ impl<'c> Body<'c> {
     }
 
     /// What `name` stands for; `Bad` names count as reported.
-    pub(super) fn look_up(&mut self, name: &str, span: Span) -> Resolved<Binding> {
+    pub(in crate::kernel) fn look_up(&mut self, name: &str, span: Span) -> Resolved<Binding> {
         match self.find(name) {
             Some((Binding::Bad, _)) => Err(Reported),
             Some((binding, _)) => Ok(binding),
@@ -193,7 +207,7 @@ fn coordinate(name: &str) -> Option<Coordinate> {
 }
 
 /// The error for a second declaration of a name.
-pub(super) fn duplicate_name(name: &str, span: Span, first: Span) -> Diagnostic {
+pub(in crate::kernel) fn duplicate_name(name: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new("resolve::duplicate-name", format!("`{name}` is declared twice"), span, "declared again")
         .with_label(first, "declared first")
         .with_help("rename one of them")
@@ -201,7 +215,7 @@ pub(super) fn duplicate_name(name: &str, span: Span, first: Span) -> Diagnostic 
 
 impl Checker {
     /// Special registers and `mapa` keep their names.
-    pub(super) fn check_reserved(&mut self, name: &Name) -> Resolved<()> {
+    pub(in crate::kernel) fn check_reserved(&mut self, name: &Name) -> Resolved<()> {
         let what = match name.text.as_str() {
             "mapa" => "an instruction of PTX",
             other if coordinate(other).is_some() => "a special register",
@@ -213,7 +227,11 @@ impl Checker {
     }
 
     /// Resolves a function's body.
-    pub(super) fn resolve_function(&mut self, id: FunctionId, function: &ast::Function) -> Function {
+    pub(in crate::kernel) fn resolve_function(
+        &mut self,
+        id: FunctionId,
+        function: &ast::Function,
+    ) -> Function {
         let signature = self.signatures[id].clone();
         let mut body = Body::new(self, Some(id));
         let mut values = Vec::new();
@@ -279,7 +297,7 @@ impl Body<'_> {
     }
 
     /// A constant of the given width.
-    pub(super) fn constant(span: Span, width: Width, value: u128) -> Expression {
+    pub(in crate::kernel) fn constant(span: Span, width: Width, value: u128) -> Expression {
         Expression { span, width, kind: ExpressionKind::Constant(value) }
     }
 }

@@ -17,41 +17,41 @@ const MAX_CALL_DEPTH: usize = 64;
 
 /// All calls of a program, and what functions demand of their reference parameters.
 #[derive(Default)]
-pub(super) struct CallGraph {
-    pub(super) sites: Vec<CallSite>,
+pub(in crate::kernel) struct CallGraph {
+    pub(in crate::kernel) sites: Vec<CallSite>,
     /// (function, reference parameter) to the state space its uses demand, and such a use.
-    pub(super) spaces: BTreeMap<(usize, usize), (Space, Span)>,
+    pub(in crate::kernel) spaces: BTreeMap<(usize, usize), (Space, Span)>,
     /// (function, reference parameter, what it must stand for) to a use that needs it.
     demands: BTreeMap<(usize, usize, Demand), Locality>,
     /// Calls inside an `await`.
-    pub(super) awaited: Vec<(FunctionId, Span)>,
+    pub(in crate::kernel) awaited: Vec<(FunctionId, Span)>,
 }
 
 /// A call.
-pub(super) struct CallSite {
-    pub(super) owner: Option<FunctionId>,
-    pub(super) callee: FunctionId,
-    pub(super) span: Span,
-    pub(super) references: Vec<Argument>,
+pub(in crate::kernel) struct CallSite {
+    pub(in crate::kernel) owner: Option<FunctionId>,
+    pub(in crate::kernel) callee: FunctionId,
+    pub(in crate::kernel) span: Span,
+    pub(in crate::kernel) references: Vec<Argument>,
 }
 
 /// A reference argument.
-pub(super) struct Argument {
-    pub(super) base: AddressBase,
+pub(in crate::kernel) struct Argument {
+    pub(in crate::kernel) base: AddressBase,
     /// `None` for a reference parameter of the caller.
-    pub(super) space: Option<Space>,
+    pub(in crate::kernel) space: Option<Space>,
     /// Whether `mapa` gives it.
-    pub(super) is_peer: bool,
+    pub(in crate::kernel) is_peer: bool,
     /// How it is spread over devices; `None` for a reference parameter of the caller.
-    pub(super) replication: Option<Replication>,
+    pub(in crate::kernel) replication: Option<Replication>,
     /// Dimensions of the tensor that a tensor map describes.
-    pub(super) rank: Option<usize>,
-    pub(super) span: Span,
+    pub(in crate::kernel) rank: Option<usize>,
+    pub(in crate::kernel) span: Span,
 }
 
 /// What a reference parameter must stand for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Demand {
+pub(in crate::kernel) enum Demand {
     /// Memory of the own CTA.
     OwnCta,
     /// A tensor map that may be used: not one in shared memory.
@@ -70,16 +70,16 @@ pub(super) enum Demand {
 
 /// A use of a reference parameter that demands something of it.
 #[derive(Clone, Copy)]
-pub(super) struct Locality {
-    pub(super) span: Span,
-    pub(super) rule: &'static str,
+pub(in crate::kernel) struct Locality {
+    pub(in crate::kernel) span: Span,
+    pub(in crate::kernel) rule: &'static str,
     /// In a few words.
-    pub(super) why: &'static str,
+    pub(in crate::kernel) why: &'static str,
 }
 
 impl CallGraph {
     /// Remembers the first such use of a parameter.
-    pub(super) fn note(
+    pub(in crate::kernel) fn note(
         &mut self,
         function: FunctionId,
         reference: ReferenceId,
@@ -100,7 +100,7 @@ impl CallGraph {
 
 impl Checker {
     /// Checks what needs all bodies.
-    pub(super) fn check_calls(&mut self, functions: &IndexVec<FunctionId, Function>) {
+    pub(in crate::kernel) fn check_calls(&mut self, functions: &IndexVec<FunctionId, Function>) {
         if self.check_recursion(functions.len()) {
             self.check_spaces();
             self.check_demands();
@@ -318,7 +318,7 @@ fn is_quiet(functions: &IndexVec<FunctionId, Function>, id: FunctionId, known: &
 }
 
 /// The first statement that an `await` cannot repeat.
-pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
+pub(in crate::kernel) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Assign { .. } | StatementKind::Call { .. } => None,
         StatementKind::Instruction(instruction) => match &instruction.kind {
@@ -338,7 +338,7 @@ pub(super) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
 }
 
 /// All functions called in statements that [`loud_statement`] accepts.
-pub(super) fn called(statements: &[Statement]) -> Vec<FunctionId> {
+pub(in crate::kernel) fn called(statements: &[Statement]) -> Vec<FunctionId> {
     let mut functions = Vec::new();
     for statement in statements {
         match &statement.kind {

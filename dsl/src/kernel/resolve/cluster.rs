@@ -1,114 +1,32 @@
-//! Instructions of clusters and proxies with their operands: `elect.sync`, `getctarank`, proxy fences.
+//! Proxy fences with their operands, and checks of state spaces.
 
 use super::super::ast::{ExprKind, Operand};
-use super::super::legality::ProxyFenceOpcode;
-use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, ProxyFenceKind, Width};
+use super::super::program::{Address, AddressBase, ElementKind, InstructionKind, Width};
 use super::Resolved;
 use super::asynchronous::described;
 use super::body::Body;
 use super::constant::parse_literal;
-use super::expression::constant_value;
-use super::instruction::{Parts, Results, Site, operand_span};
+use super::instruction::{Parts, Site, operand_span};
 use crate::diagnostic::Diagnostic;
-use crate::vocabulary::Space;
+use crate::vocabulary::{Scope, Space};
 
 /// The only size that a fence of the tensormap proxy takes, in bytes.
 const TENSORMAP_BYTES: u128 = 128;
 
 impl Body<'_> {
-    /// `let p = elect.sync mask;` or, with the leader's lane, `let {leader, p} = elect.sync mask;`.
-    pub(super) fn resolve_elect(&mut self, site: &Site<'_>) -> Resolved<Parts> {
-        self.expect_operands(site, 1, 1, "a mask of lanes")?;
-        let mask = self.value_operand(site, &site.operands[0], 32)?;
-        if constant_value(&mask) == Some(0) {
-            let message = "the mask names no lane, so the executing lane is not in it";
-            let error = Diagnostic::new("validate::warp-mask", message, mask.span, "no lane");
-            return Err(self.report(error.with_help("write `0xffffffff` for all lanes").with_rule("UB-A14")));
-        }
-        let (leader, predicate) = match site.results {
-            Results::Nothing => {
-                let message = "the result of `elect.sync` is not bound";
-                let error =
-                    Diagnostic::new("validate::unbound-result", message, site.span, "a result is lost");
-                return Err(self.report(error.with_help("write `let p = elect.sync …;`")));
-            }
-            Results::One(name) => (None, name),
-            Results::Vector([leader, predicate]) => (leader.as_deref(), predicate.as_deref()),
-            Results::Vector(_) => {
-                let message = "`elect.sync` gives the leader's lane and a predicate";
-                let error =
-                    Diagnostic::new("validate::vector-count", message, site.span, "a different number here");
-                return Err(self.report(error.with_help("write `let {leader, p} = elect.sync …;`")));
-            }
-        };
-        let leader = self.result_register(leader, 32);
-        let predicate = self.result_register(predicate, 1);
-        let registers = match site.results {
-            Results::Vector(_) => vec![leader, predicate],
-            Results::Nothing | Results::One(_) => vec![predicate],
-        };
-        Ok(("elect.sync".to_owned(), InstructionKind::ElectSync { leader, predicate, mask }, registers))
-    }
-
-    /// `let r = getctarank.shared::cluster.u32 [p];`, with or without the brackets.
-    pub(super) fn resolve_cta_rank(&mut self, site: &Site<'_>, is_generic: bool) -> Resolved<Parts> {
-        self.expect_operands(site, 1, 1, "an address in shared memory")?;
-        let operand = &site.operands[0];
-        let memory = match operand {
-            Operand::Memory(memory) => Some(memory.clone()),
-            Operand::Expr(expr) => Self::as_memory(expr),
-            Operand::Vector(_) | Operand::Tensor(_) | Operand::Sink(_) => None,
-        };
-        let Some(memory) = memory else {
-            return Err(self.wrong_operand(site, operand_span(operand, site.span), "an address, `[x]`,"));
-        };
-        let (address, _) = self.resolve_address(&memory)?;
-        self.expect_space(site, &address, Space::Shared, "AS-43")?;
-        let destination = self.one_result(site, false, 32)?;
-        let text = if is_generic { "getctarank.u32" } else { "getctarank.shared::cluster.u32" };
-        Ok((text.to_owned(), InstructionKind::GetCtaRank { destination, address }, vec![destination]))
-    }
-
-    pub(super) fn resolve_proxy_fence(
-        &mut self,
-        site: &Site<'_>,
-        text: String,
-        kind: ProxyFenceOpcode,
-    ) -> Resolved<Parts> {
+    /// `tensormap.cp_fenceproxy`
+    pub(in crate::kernel) fn resolve_map_copy(&mut self, site: &Site<'_>, scope: Scope) -> Resolved<Parts> {
         self.expect_no_result(site)?;
-        let plain = match kind {
-            ProxyFenceOpcode::Alias => InstructionKind::AliasFence,
-            ProxyFenceOpcode::Formal(proxy) => InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }),
-            ProxyFenceOpcode::AliasHalf(sem) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::AliasHalf { sem })
-            }
-            ProxyFenceOpcode::Async(space) => InstructionKind::ProxyFence(ProxyFenceKind::Async { space }),
-            ProxyFenceOpcode::AsyncGeneric(sem, restrict) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict })
-            }
-            ProxyFenceOpcode::TensormapRelease(scope) => {
-                InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope })
-            }
-            ProxyFenceOpcode::TensormapAcquire(scope) => {
-                self.expect_operands(site, 2, 2, "the address of a tensor map and its size, 128")?;
-                let address = self.map_operand(site, &site.operands[0], Space::Global, "UB-F1")?;
-                self.expect_map_size(site, &site.operands[1], "UB-F1")?;
-                let kind = ProxyFenceKind::TensormapAcquire { scope, address };
-                return Ok((text, InstructionKind::ProxyFence(kind), Vec::new()));
-            }
-            ProxyFenceOpcode::TensormapCopy(scope) => {
-                self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
-                let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
-                let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
-                self.expect_map_size(site, &site.operands[2], "UB-F2")?;
-                self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
-                self.check_map_copy(&destination, &source)?;
-                let kind = InstructionKind::TensormapCopyFence { destination, source, scope };
-                return Ok((text, kind, Vec::new()));
-            }
-        };
-        self.expect_operands(site, 0, 0, "no operands")?;
-        Ok((text, plain, Vec::new()))
+        self.expect_operands(site, 3, 3, "a destination, a source and their size, 128")?;
+        let destination = self.map_operand(site, &site.operands[0], Space::Global, "UB-F2")?;
+        let source = self.map_operand(site, &site.operands[1], Space::Shared, "UB-F2")?;
+        self.expect_map_size(site, &site.operands[2], "UB-F2")?;
+        self.note_local(&source, "UB-F2", "copied from `.shared::cta`");
+        self.check_map_copy(&destination, &source)?;
+        let text = format!(
+            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{scope}.sync.aligned"
+        );
+        Ok((text, InstructionKind::TensormapCopyFence { destination, source, scope }, Vec::new()))
     }
 
     /// A tensor map stays the description of what it is declared to describe.
@@ -140,7 +58,7 @@ impl Body<'_> {
     }
 
     /// 128 bytes of one state space, in the own CTA.
-    fn map_operand(
+    pub(in crate::kernel) fn map_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
@@ -185,7 +103,12 @@ impl Body<'_> {
         Err(self.report(error.with_rule(rule)))
     }
 
-    fn expect_map_size(&mut self, site: &Site<'_>, operand: &Operand, rule: &'static str) -> Resolved<()> {
+    pub(in crate::kernel) fn expect_map_size(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        rule: &'static str,
+    ) -> Resolved<()> {
         if let Operand::Expr(expr) = operand
             && let ExprKind::Literal(text) = &expr.kind
             && parse_literal(text).is_ok_and(|literal| literal.value == TENSORMAP_BYTES)
@@ -199,7 +122,7 @@ impl Body<'_> {
     }
 
     /// Checks the state space of an object; for a reference, its callers are checked.
-    pub(super) fn expect_space(
+    pub(in crate::kernel) fn expect_space(
         &mut self,
         site: &Site<'_>,
         address: &Address,

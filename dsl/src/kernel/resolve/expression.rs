@@ -34,13 +34,17 @@ fn constant_width(value: u128) -> Width {
 
 impl Body<'_> {
     /// An expression that must have `width`; constants adapt.
-    pub(super) fn resolve_exact(&mut self, expr: &Expr, width: Width) -> Resolved<Expression> {
+    pub(in crate::kernel) fn resolve_exact(&mut self, expr: &Expr, width: Width) -> Resolved<Expression> {
         let value = self.resolve_expression(expr, Some(width))?;
         self.expect_width(value, width)
     }
 
     /// Reports a width other than `width`.
-    pub(super) fn expect_width(&mut self, value: Expression, width: Width) -> Resolved<Expression> {
+    pub(in crate::kernel) fn expect_width(
+        &mut self,
+        value: Expression,
+        width: Width,
+    ) -> Resolved<Expression> {
         if value.width == width {
             return Ok(value);
         }
@@ -55,7 +59,7 @@ impl Body<'_> {
     }
 
     /// A condition: one bit.
-    pub(super) fn resolve_condition(&mut self, expr: &Expr) -> Resolved<Expression> {
+    pub(in crate::kernel) fn resolve_condition(&mut self, expr: &Expr) -> Resolved<Expression> {
         let value = self.resolve_expression(expr, None)?;
         if value.width == 1 {
             return Ok(value);
@@ -66,7 +70,11 @@ impl Body<'_> {
     }
 
     /// An expression; `want` is the width that constants in it take if nothing else says.
-    pub(super) fn resolve_expression(&mut self, expr: &Expr, want: Option<Width>) -> Resolved<Expression> {
+    pub(in crate::kernel) fn resolve_expression(
+        &mut self,
+        expr: &Expr,
+        want: Option<Width>,
+    ) -> Resolved<Expression> {
         let span = expr.place.0;
         match &expr.kind {
             ExprKind::Literal(text) => match parse_literal(text) {
@@ -448,14 +456,14 @@ fn join(left: Natural, right: Natural) -> Natural {
 }
 
 /// `value` zero-extended or truncated to `width`.
-pub(super) fn widen(value: Expression, width: Width) -> Expression {
+pub(in crate::kernel) fn widen(value: Expression, width: Width) -> Expression {
     if value.width == width {
         return value;
     }
     Expression { span: value.span, width, kind: ExpressionKind::Convert(Box::new(value)) }
 }
 
-pub(super) fn binary_op(op: AstBinary) -> BinaryOp {
+pub(in crate::kernel) fn binary_op(op: AstBinary) -> BinaryOp {
     match op {
         AstBinary::LogicalOr | AstBinary::Or => BinaryOp::Or,
         AstBinary::LogicalAnd | AstBinary::And => BinaryOp::And,
@@ -477,7 +485,7 @@ pub(super) fn binary_op(op: AstBinary) -> BinaryOp {
 }
 
 /// The value of an expression of constants only, at the widths it has.
-pub(super) fn constant_value(expression: &Expression) -> Option<u128> {
+pub(in crate::kernel) fn constant_value(expression: &Expression) -> Option<u128> {
     let mask =
         |value: u128| if expression.width == 128 { value } else { value & ((1 << expression.width) - 1) };
     let value = match &expression.kind {

@@ -15,12 +15,12 @@ use crate::vocabulary::Space;
 
 impl Body<'_> {
     /// A memory operand, and the width of the element it names.
-    pub(super) fn resolve_address(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
+    pub(in crate::kernel) fn resolve_address(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
         self.resolve_place(memory, false, Purpose::Access)
     }
 
     /// The same where a multimem address may be meant.
-    pub(super) fn resolve_address_for(
+    pub(in crate::kernel) fn resolve_address_for(
         &mut self,
         memory: &Memory,
         purpose: Purpose,
@@ -29,7 +29,7 @@ impl Body<'_> {
     }
 
     /// The start of a run of elements: trailing indices may be left out, and are then 0.
-    pub(super) fn resolve_run(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
+    pub(in crate::kernel) fn resolve_run(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
         self.resolve_place(memory, true, Purpose::Access)
     }
 
@@ -109,7 +109,7 @@ impl Body<'_> {
     }
 
     /// The state space of a memory operand; `None` where the caller decides.
-    pub(super) fn space_of(&self, address: &Address) -> Option<Space> {
+    pub(in crate::kernel) fn space_of(&self, address: &Address) -> Option<Space> {
         match address.base {
             AddressBase::Object(object) => Some(self.objects[object].space),
             AddressBase::Reference(_) if address.rank.is_some() => Some(Space::Shared),
@@ -119,7 +119,7 @@ impl Body<'_> {
     }
 
     /// What the elements of a memory operand are.
-    pub(super) fn element_of(&self, base: AddressBase) -> ElementKind {
+    pub(in crate::kernel) fn element_of(&self, base: AddressBase) -> ElementKind {
         match base {
             AddressBase::Object(object) => self.objects[object].element,
             AddressBase::Reference(reference) => self.references[reference].element,
@@ -127,7 +127,7 @@ impl Body<'_> {
     }
 
     /// A call; `wants_result` says that its value is used.
-    pub(super) fn resolve_call(
+    pub(in crate::kernel) fn resolve_call(
         &mut self,
         function: &Name,
         arguments: &[Expr],
@@ -227,7 +227,7 @@ impl Body<'_> {
     }
 
     /// An expression that names memory, as arguments do: `x`, `a[i]`, `&a[i]`, `mapa(a[i], rank)`.
-    pub(super) fn as_memory(expr: &Expr) -> Option<Memory> {
+    pub(in crate::kernel) fn as_memory(expr: &Expr) -> Option<Memory> {
         match &expr.kind {
             ExprKind::Reference(memory) | ExprKind::Element(memory) => Some(memory.clone()),
             ExprKind::Name(name) => Some(Memory {
@@ -315,7 +315,7 @@ impl Body<'_> {
     }
 
     /// Remembers that a reference parameter is used as memory of one state space.
-    pub(super) fn note_space(&mut self, reference: ReferenceId, space: Space, span: Span) {
+    pub(in crate::kernel) fn note_space(&mut self, reference: ReferenceId, space: Space, span: Span) {
         if let Some(function) = self.owner {
             self.checker.calls.spaces.insert((function.index(), reference.index()), (space, span));
         }

@@ -1,24 +1,20 @@
-//! Symmetric memory: which of its addresses an instruction may use, and `multimem` instructions with their operands.
+//! Symmetric memory: which of its addresses an instruction may use.
 //!
 //! A symmetric object has one instance per device. Its name is the own device's, `peer(x, gpu)` that of another one; a
 //! `multimem` alias of it is the address of all at once, which `multimem` instructions alone may access (MM-7).
 
-use super::super::ast::{self, Expr, Memory, Operand};
-use super::super::legality::{Access, MultimemOpcode, Rmw, check_multimem_width};
-use super::super::program::{
-    AddressBase, AsyncOp, AsyncStore, ElementKind, Expression, InstructionKind, MultimemOp, Object,
-};
+use super::super::ast::{self, Expr, Memory};
+use super::super::program::{AddressBase, ElementKind, Expression, Object};
 use super::Resolved;
 use super::body::Body;
 use super::calls::{Demand, Locality};
-use super::instruction::{Parts, Results, Site};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::vocabulary::Replication;
 
 /// What an address is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(in crate::kernel) enum Purpose {
     /// Any instruction but `multimem`.
     Access,
     /// A `multimem` instruction.
@@ -28,91 +24,6 @@ pub(super) enum Purpose {
 }
 
 impl Body<'_> {
-    pub(super) fn resolve_multimem(&mut self, site: &Site<'_>, opcode: MultimemOpcode) -> Resolved<Parts> {
-        match opcode {
-            MultimemOpcode::LoadReduce(access, rmw) => {
-                let (is_sink, operands) = Self::without_sink(site);
-                let [memory] = operands else {
-                    return Err(self.operand_count(site, "a multimem address", operands.len()));
-                };
-                let (address, width) = self.memory_operand(site, memory, &access)?;
-                let (op, default) = self.operation_at(&access, rmw, width)?;
-                let destination = self.one_result(site, is_sink, width)?;
-                let text = self.access_text(site, &access, &address, width, rmw.name, default);
-                let (sem, scope) = (access.sem, access.scope);
-                let operation = MultimemOp::LoadReduce { destination, op, address, sem, scope };
-                Ok((text, InstructionKind::Multimem(operation), vec![destination]))
-            }
-            MultimemOpcode::Store(access) => {
-                let (memory, value) = self.two_operands(site)?;
-                let (address, width) = self.memory_operand(site, memory, &access)?;
-                if let Err(error) = check_multimem_width(width, address.span) {
-                    return Err(self.report(error));
-                }
-                let value = self.value_operand(site, value, width)?;
-                let text = self.access_text(site, &access, &address, width, "", 'u');
-                let (sem, scope) = (access.sem, access.scope);
-                let operation = MultimemOp::Store { value, address, sem, scope };
-                Ok((text, InstructionKind::Multimem(operation), Vec::new()))
-            }
-            MultimemOpcode::Async(access, rmw) => self.resolve_multimem_async(site, access, rmw),
-            MultimemOpcode::Reduction(access, rmw) => {
-                let (memory, value) = self.two_operands(site)?;
-                let (address, width) = self.memory_operand(site, memory, &access)?;
-                let (op, default) = self.operation_at(&access, rmw, width)?;
-                let operand = self.value_operand(site, value, width)?;
-                self.check_extreme_sign(op, value, &operand)?;
-                let text = self.access_text(site, &access, &address, width, rmw.name, default);
-                let (sem, scope) = (access.sem, access.scope);
-                let operation = MultimemOp::Reduction { op, operand, address, sem, scope };
-                Ok((text, InstructionKind::Multimem(operation), Vec::new()))
-            }
-        }
-    }
-
-    /// `multimem.st.async`, `multimem.red.async`
-    fn resolve_multimem_async(
-        &mut self,
-        site: &Site<'_>,
-        access: Access,
-        rmw: Option<Rmw>,
-    ) -> Resolved<Parts> {
-        let (memory, value) = self.two_operands(site)?;
-        let (address, width) = self.memory_operand(site, memory, &access)?;
-        if width == 128 {
-            let message = "`multimem.st.async` writes at most 64 bits";
-            let error = Diagnostic::new("validate::multimem-type", message, address.span, "128 bits");
-            return Err(self.report(error.with_help("declare the object with elements of `u32` or `u64`")));
-        }
-        let (reduction, default) = match rmw {
-            Some(rmw) => {
-                let (op, default) = self.operation_at(&access, rmw, width)?;
-                (Some(op), default)
-            }
-            None => (None, 'u'),
-        };
-        let operand = self.value_operand(site, value, width)?;
-        if let Some(op) = reduction {
-            self.check_extreme_sign(op, value, &operand)?;
-        }
-        let values = vec![operand];
-        let text = self.access_text(site, &access, &address, width, rmw.map_or("", |rmw| rmw.name), default);
-        let (sem, scope) = (access.sem, access.scope);
-        let store = AsyncStore { address, values, reduction, mbarrier: None, sem, scope };
-        Ok((text, InstructionKind::Async(Box::new(AsyncOp::Store(store))), Vec::new()))
-    }
-
-    /// What an instruction without a result takes.
-    fn two_operands<'a>(&mut self, site: &Site<'a>) -> Resolved<(&'a Operand, &'a Operand)> {
-        if !matches!(site.results, Results::Nothing) {
-            self.expect_no_result(site)?;
-        }
-        match site.operands {
-            [memory, value] => Ok((memory, value)),
-            operands => Err(self.operand_count(site, "a multimem address and a value", operands.len())),
-        }
-    }
-
     /// Only `multimem` instructions access a multimem address, and they access nothing else.
     pub(super) fn check_purpose(
         &mut self,

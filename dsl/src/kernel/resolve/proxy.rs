@@ -1,7 +1,7 @@
 //! Which instructions go with which objects: one through the texture proxy reads textures, and nothing else does.
 
 use super::super::ast::Name;
-use super::super::legality::{self, Access};
+use super::super::isa::access::{self, Access};
 use super::super::opcode::Opcode;
 use super::super::program::{Address, AddressBase, Object};
 use super::Resolved;
@@ -12,7 +12,7 @@ use crate::vocabulary::{Proxy, Sem};
 
 impl Body<'_> {
     /// The proxy of a memory operand; references are generic.
-    pub(super) fn proxy_of(&self, address: &Address) -> Proxy {
+    pub(in crate::kernel) fn proxy_of(&self, address: &Address) -> Proxy {
         match address.base {
             AddressBase::Object(object) => self.objects[object].proxy,
             AddressBase::Reference(_) => Proxy::Generic,
@@ -20,7 +20,7 @@ impl Body<'_> {
     }
 
     /// The opcode's proxy must be the object's; a plain weak `ld` of a constant means `ld.const`.
-    pub(super) fn check_proxy(
+    pub(in crate::kernel) fn check_proxy(
         &mut self,
         opcode: &Opcode<'_>,
         address: &Address,
@@ -33,10 +33,10 @@ impl Body<'_> {
             return Ok(());
         }
         if own == Proxy::Constant && opcode.mnemonic != "ld" && access.proxy == Proxy::Generic {
-            return Err(self.report(legality::constant_is_read_only(address.span)));
+            return Err(self.report(access::constant_is_read_only(address.span)));
         }
         if own == Proxy::Constant && is_plain_load {
-            return Err(self.report(legality::constant_is_weak(access.sem, address.span)));
+            return Err(self.report(access::constant_is_weak(access.sem, address.span)));
         }
         let is = described(own);
         let message = match access.proxy {
@@ -59,7 +59,7 @@ impl Body<'_> {
     }
 
     /// Functions take addresses of generic memory.
-    pub(super) fn check_reference_proxy(&mut self, object: &Object, span: Span) -> Resolved<()> {
+    pub(in crate::kernel) fn check_reference_proxy(&mut self, object: &Object, span: Span) -> Resolved<()> {
         if object.proxy == Proxy::Generic {
             return Ok(());
         }

@@ -88,7 +88,7 @@ impl Body<'_> {
     }
 
     /// Reports the minimum or maximum without sign of memory and a number below zero.
-    pub(super) fn check_extreme_sign(
+    pub(in crate::kernel) fn check_extreme_sign(
         &mut self,
         op: AtomicOp,
         value: &ast::Operand,

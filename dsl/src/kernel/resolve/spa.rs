@@ -1,18 +1,17 @@
 //! Kernels for SPA machines: operands of their instructions, `client` blocks, and the fields of their launches.
 
-use super::super::ast::{self, Operand};
-use super::super::legality::{Access, SpaOpcode};
+use super::super::ast;
 use super::super::opcode::PtxType;
 use super::super::program::{
     Address, BinaryOp, Channel, Coordinate, Expression, ExpressionKind, InstructionKind, Launch, SpaLaunch,
-    SpaOp, Statement, StatementKind, Width,
+    Statement, StatementKind, Width,
 };
 use super::body::Body;
-use super::instruction::{Parts, Site, operand_span};
+use super::instruction::Site;
 use super::{Checker, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::vocabulary::{Client, Proxy, Replication, Sem, Space};
+use crate::vocabulary::{Client, Proxy, Replication, Space};
 
 /// Fields of a launch that only these machines have.
 pub(super) const FIELDS: [&str; 3] = ["sms", "copy_engine", "host"];
@@ -148,60 +147,6 @@ impl Body<'_> {
                 ty.width
             )),
         )
-    }
-
-    /// The spelling of an access with its width.
-    pub(super) fn spa_text(&self, site: &Site<'_>, access: &Access, width: Width, op: &str) -> String {
-        let mut text = site.opcode.mnemonic.to_owned();
-        if access.sem == Sem::Volatile {
-            text += ".CV";
-        }
-        if !op.is_empty() {
-            text += &format!(".{}", op.to_uppercase());
-        }
-        match access.ty {
-            Some((ty, _)) if ty.kind == 's' => text + &format!(".S{}", ty.width),
-            _ => text + spa_suffix(width),
-        }
-    }
-
-    /// `MEMBAR` and cache control.
-    pub(super) fn resolve_spa(&mut self, site: &Site<'_>, opcode: SpaOpcode) -> Resolved<Parts> {
-        self.expect_no_result(site)?;
-        let text = site.opcode.text.to_owned();
-        let op = match opcode {
-            SpaOpcode::Membar(level, invalidation) => {
-                self.expect_operands(site, 0, 0, "no operands")?;
-                let suffix = invalidation.suffix().map_or_else(String::new, |suffix| format!(".{suffix}"));
-                let text = format!("MEMBAR.{level}{suffix}");
-                return Ok((text, InstructionKind::Spa(SpaOp::Membar { level, invalidation }), Vec::new()));
-            }
-            SpaOpcode::InvalidateAll(invalidation) => {
-                self.expect_operands(site, 0, 0, "no operands")?;
-                SpaOp::InvalidateAll(invalidation)
-            }
-            SpaOpcode::InvalidateLine => {
-                self.expect_operands(site, 1, 1, "an address")?;
-                let Operand::Memory(memory) = &site.operands[0] else {
-                    let span = operand_span(&site.operands[0], site.span);
-                    return Err(self.wrong_operand(site, span, "an address in brackets, `[x]`,"));
-                };
-                let (address, _) = self.resolve_address(memory)?;
-                if self.proxy_of(&address) != Proxy::Generic {
-                    let message = format!("`{}` is read through the texture L1", memory.name.text);
-                    let error = Diagnostic::new(
-                        "validate::cache-control",
-                        message,
-                        address.span,
-                        "not in the data L1",
-                    );
-                    let help = "write `CCTLT.IVALL`, which invalidates all of the texture L1";
-                    return Err(self.report(error.with_help(help).with_rule("SPA-5")));
-                }
-                SpaOp::InvalidateLine(address)
-            }
-        };
-        Ok((text, InstructionKind::Spa(op), Vec::new()))
     }
 
     /// The block of a client, if it may stand here.

@@ -2,10 +2,10 @@
 
 use super::{
     AsyncOpcode, AtomicOp, Diagnostic, Modifier, ON_MBARRIER, Opcode, PtxType, Rmw, Scope, Sem, Space, Span,
-    Target, check_operation_type, check_scope_floor, floor, is_float, misplaced_noinc, parse_scope,
-    parse_space, set_once, unknown_modifier, unsupported_modifier,
+    Target, check_operation_type, check_scope_floor, floor, is_float, misplaced_noinc, parse_space, set_once,
+    unknown_modifier, unsupported_modifier,
 };
-use crate::kernel::legality::access::OPERATIONS;
+use crate::kernel::legality::OPERATIONS;
 use crate::kernel::opcode::Window;
 
 /// A bulk copy's opcode.
@@ -133,7 +133,7 @@ fn split<'a>(opcode: &Opcode<'a>, modifiers: &[Modifier<'a>]) -> Result<Parts<'a
         let text = modifier.text;
         if let Some(space) = CopySpace::parse(text) {
             parts.spaces.push((space, modifier));
-        } else if let Some(scope) = parse_scope(text) {
+        } else if let Some(scope) = Scope::from_name(text) {
             set_once(&mut parts.scope, scope, modifier)?;
         } else if let Some(ty) = PtxType::parse(text) {
             set_once(&mut parts.ty, ty, modifier)?;

@@ -2,10 +2,10 @@
 
 use super::{
     AsyncOpcode, Diagnostic, Modifier, ON_MBARRIER, Opcode, Operation, PtxType, Rmw, Scope, Sem, Space, Span,
-    Target, Window, check_scope_floor, floor, is_float, parse_scope, parse_space, set_once, unknown_modifier,
+    Target, Window, check_scope_floor, floor, is_float, parse_space, set_once, unknown_modifier,
     unsupported_modifier,
 };
-use crate::kernel::legality::access::OPERATIONS;
+use crate::kernel::legality::OPERATIONS;
 use crate::kernel::program::AtomicOp;
 
 /// The opcode of a `st.async` or `red.async`.
@@ -70,7 +70,7 @@ fn split<'a>(opcode: &Opcode<'a>) -> Result<Parts<'a>, Diagnostic> {
     let mut parts = Parts::default();
     for &modifier in opcode.modifiers.iter().filter(|modifier| modifier.text != "async") {
         let text = modifier.text;
-        if let Some(scope) = parse_scope(text) {
+        if let Some(scope) = Scope::from_name(text) {
             set_once(&mut parts.scope, scope, modifier)?;
         } else if let Some(space) = parse_space(text) {
             match space {

@@ -45,7 +45,13 @@ impl Body<'_> {
             self.expect_operands(site, 1, 1, "a register object")?;
             let (address, width) = self.register_operand(site, &site.operands[0])?;
             let destination = self.result_register(name, width);
-            let kind = InstructionKind::Load { destinations: vec![destination], address, sem, scope };
+            let kind = InstructionKind::Load {
+                destinations: vec![destination],
+                address,
+                sem,
+                scope,
+                non_coherent: false,
+            };
             return Ok((format!("mov.b{width}"), kind, vec![destination]));
         }
         self.expect_no_result(site)?;

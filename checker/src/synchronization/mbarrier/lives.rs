@@ -8,11 +8,12 @@
 //! Cannot: asynchronous operations where an object is initialised again, and operations that only mbarriers, flags or cluster-wide luck order with a second initialisation; the kernel is
 //! refused then.
 
-use super::super::{UnrollError, Unroller};
-use super::{Operation, OperationKind};
 use crate::event::{
-    Access, AgentId, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
+    Access, AgentId, EventGraph, EventId, EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole,
+    Misuse, TermPool, TermRef, Wait,
 };
+use crate::synchronization::barrier::PassedBarrier;
+use crate::synchronization::log::{MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,17 +52,16 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    fn new(unroller: &'a Unroller<'_>) -> Self {
-        let passed = unroller.passed_barriers();
-        let mut history = Self { terms: &unroller.graph.terms, passages: BTreeMap::new() };
-        for passage in &passed {
+    fn new(terms: &'a TermPool, passed: &[PassedBarrier]) -> Self {
+        let mut history = Self { terms, passages: BTreeMap::new() };
+        for passage in passed {
             let of_thread = history.passages.entry(passage.agent).or_default();
             of_thread.push((passage.position, passage.guard, Past::new()));
         }
         for _ in 0..ROUNDS_MAX {
             let mut changed = false;
             let mut next: BTreeMap<AgentId, usize> = BTreeMap::new();
-            for passage in &passed {
+            for passage in passed {
                 let mut past = history.past(passage.agent, passage.position, passage.guard);
                 for places in &passage.arrivals {
                     let mut least: Option<Past> = None;
@@ -134,12 +134,27 @@ struct Changes {
     unended: Vec<(EventId, TermRef, Vec<TermRef>)>,
 }
 
+/// Makes an object of each life of an object.
+pub fn separate_lives(
+    graph: &mut GraphBuilder,
+    log: &mut MbarrierLog,
+    passed: &[PassedBarrier],
+) -> Result<(), GraphError> {
+    Lives { graph, log, passed }.separate()
+}
+
+/// What the lives of objects are found from, and where it is noted.
+struct Lives<'a> {
+    graph: &'a mut GraphBuilder,
+    log: &'a mut MbarrierLog,
+    passed: &'a [PassedBarrier],
+}
+
 /// An initialisation and the number of the life it begins.
 type Birth = (usize, Moment, u32);
 
-impl Unroller<'_> {
-    /// Makes an object of each life of an object.
-    pub(super) fn separate_lives(&mut self) -> Result<(), UnrollError> {
+impl Lives<'_> {
+    fn separate(&mut self) -> Result<(), GraphError> {
         let objects: Vec<MbarrierId> = self.graph.mbarriers.ids().collect();
         let has_accesses = self.touched_objects();
         let repeated: Vec<MbarrierId> =
@@ -153,7 +168,7 @@ impl Unroller<'_> {
             for &object in &repeated {
                 self.note_exclusive(object, &mut excluded);
             }
-            let history = History::new(self);
+            let history = History::new(&self.graph.terms, self.passed);
             for &object in &repeated {
                 found.push((object, self.changes(object, &history, &excluded)?));
             }
@@ -163,13 +178,13 @@ impl Unroller<'_> {
             self.apply(object, changes)?;
         }
         for (event, misuse, guard) in accesses {
-            self.oblige_at(event, misuse, guard, TermPool::FALSE);
+            self.graph.oblige_at(event, misuse, guard, TermPool::FALSE);
         }
         Ok(())
     }
 
     fn of_object(&self, object: MbarrierId) -> impl Iterator<Item = (usize, &Operation)> {
-        let operations = self.mbarriers.operations.iter().enumerate();
+        let operations = self.log.operations.iter().enumerate();
         operations.filter(move |(_, operation)| operation.object == object)
     }
 
@@ -183,7 +198,7 @@ impl Unroller<'_> {
         let births = self.births(object);
         let mut guards: BTreeSet<TermRef> = self.of_object(object).map(|(_, o)| o.guard).collect();
         guards.extend(self.tests_of(object).into_iter().map(|(_, moment)| moment.guard));
-        guards.extend(self.mbarriers.final_phases.iter().map(|last| last.guard));
+        guards.extend(self.log.final_phases.iter().map(|last| last.guard));
         for (_, birth) in births {
             for &guard in &guards {
                 if self.graph.terms.excludes_syntactically(birth.guard, guard) {
@@ -210,7 +225,7 @@ impl Unroller<'_> {
         object: MbarrierId,
         history: &History<'_>,
         excluded: &BTreeSet<(TermRef, TermRef)>,
-    ) -> Result<Changes, UnrollError> {
+    ) -> Result<Changes, GraphError> {
         let births = self.births(object);
         let excludes = |a: Moment, b: Moment| excluded.contains(&(a.guard, b.guard));
         let ends: Vec<Moment> = self
@@ -241,7 +256,7 @@ impl Unroller<'_> {
                         return Err(self.unordered(object, second.span, end.span));
                     }
                 }
-                let event = self.mbarriers.operations[event].event;
+                let event = self.log.operations[event].event;
                 changes.unended.push((event, first.guard, between));
             }
         }
@@ -256,7 +271,7 @@ impl Unroller<'_> {
                 numbered[at].2 = life;
             }
         }
-        let life_of = |moment: Moment| -> Result<u32, UnrollError> {
+        let life_of = |moment: Moment| -> Result<u32, GraphError> {
             let mut life = 0;
             let relevant = || numbered.iter().filter(|(_, birth, _)| !excludes(*birth, moment));
             for &(_, birth, number) in relevant() {
@@ -282,7 +297,7 @@ impl Unroller<'_> {
         for (event, moment) in self.tests_of(object) {
             changes.tests.push((event, life_of(moment)?));
         }
-        for (index, last) in self.mbarriers.final_phases.iter().enumerate() {
+        for (index, last) in self.log.final_phases.iter().enumerate() {
             if last.object == object {
                 let (agent, position, guard, span) = (last.agent, last.position, last.guard, last.span);
                 changes
@@ -293,7 +308,7 @@ impl Unroller<'_> {
         Ok(changes)
     }
 
-    fn unordered(&self, object: MbarrierId, place: Span, other: Span) -> UnrollError {
+    fn unordered(&self, object: MbarrierId, place: Span, other: Span) -> GraphError {
         let name = &self.graph.mbarriers[object].name;
         let diagnostic = Diagnostic::new(
             "unsupported::mbarrier-reuse",
@@ -303,10 +318,10 @@ impl Unroller<'_> {
         );
         let help = "put a barrier between the last use of the old mbarrier, `mbarrier.inval`, `mbarrier.init` and the \
                     first use of the new one, or use two objects";
-        UnrollError::Unsupported(diagnostic.with_label(other, "and this").with_help(help).with_rule("UB-M4"))
+        GraphError::Unsupported(diagnostic.with_label(other, "and this").with_help(help).with_rule("UB-M4"))
     }
 
-    fn apply(&mut self, object: MbarrierId, changes: Changes) -> Result<(), UnrollError> {
+    fn apply(&mut self, object: MbarrierId, changes: Changes) -> Result<(), GraphError> {
         for (event, guard, ends) in changes.unended {
             let ended = self.graph.terms.or_all(ends);
             let own = self.graph.events[event].guard;
@@ -321,12 +336,12 @@ impl Unroller<'_> {
                 help: "let one thread initialise it, once; to use the memory again, end the old mbarrier with \
                        `mbarrier.inval` after a barrier",
             };
-            self.oblige_at(event, misuse, both, ended);
+            self.graph.oblige_at(event, misuse, both, ended);
         }
         let mut lives: BTreeMap<u32, MbarrierId> = BTreeMap::from([(0, object)]);
         for &(index, life) in &changes.operations {
             let of_life = self.nth_life(object, life, &mut lives);
-            let operation = &mut self.mbarriers.operations[index];
+            let operation = &mut self.log.operations[index];
             operation.object = of_life;
             let event = operation.event;
             self.belong(event, of_life);
@@ -337,7 +352,7 @@ impl Unroller<'_> {
         }
         for &(index, life) in &changes.last_tries {
             let of_life = self.nth_life(object, life, &mut lives);
-            let last = &mut self.mbarriers.final_phases[index];
+            let last = &mut self.log.final_phases[index];
             last.object = of_life;
             let asked = last.completed;
             for blocked in &mut self.graph.blocked {
@@ -352,14 +367,14 @@ impl Unroller<'_> {
     }
 
     /// A state of one life means nothing in another (UB-M11).
-    fn check_states_of_lives(&mut self, operations: &[(usize, u32)]) -> Result<(), UnrollError> {
+    fn check_states_of_lives(&mut self, operations: &[(usize, u32)]) -> Result<(), GraphError> {
         for &(index, _) in operations {
-            let wait = self.mbarriers.operations[index].clone();
+            let wait = self.log.operations[index].clone();
             let OperationKind::WaitState { state } = wait.kind else { continue };
-            let Some(arrival) = self.mbarriers.operations.iter().find(|other| other.phase == state) else {
+            let Some(arrival) = self.log.operations.iter().find(|other| other.phase == state) else {
                 let message =
                     "which arrive returned this state must be plain where an mbarrier is initialised again";
-                return Err(UnrollError::unsupported(
+                return Err(GraphError::unsupported(
                     "unsupported::mbarrier-reuse",
                     message,
                     wait.span,
@@ -378,7 +393,7 @@ impl Unroller<'_> {
                 ),
                 help: "arrive on the new mbarrier, and wait with the state that this returns",
             };
-            self.oblige_at(wait.event, misuse, wait.guard, TermPool::FALSE);
+            self.graph.oblige_at(wait.event, misuse, wait.guard, TermPool::FALSE);
         }
         Ok(())
     }
@@ -413,13 +428,14 @@ impl Unroller<'_> {
             by_location[mbarrier.location].push((id, mbarrier.offset_bytes));
         }
         let mut touched = Vec::new();
-        for (event, of_event) in self.graph.events.iter_enumerated() {
+        let EventGraph { events, terms, .. } = &mut **self.graph;
+        for (event, of_event) in events.iter_enumerated() {
             let Some(access) = of_event.kind.access() else { continue };
             if of_event.agent.is_none() {
                 continue;
             }
             for &(object, first) in &by_location[access.location] {
-                let overlaps = overlap(&mut self.graph.terms, access, first);
+                let overlaps = overlap(terms, access, first);
                 if overlaps != TermPool::FALSE {
                     touched.push((event, object, overlaps));
                 }
@@ -432,7 +448,7 @@ impl Unroller<'_> {
     fn accesses_of_live_objects(
         &mut self,
         touched: &[(EventId, MbarrierId, TermRef)],
-    ) -> Result<Vec<(EventId, Misuse, TermRef)>, UnrollError> {
+    ) -> Result<Vec<(EventId, Misuse, TermRef)>, GraphError> {
         let mut found = Vec::new();
         for &(event, object, overlaps) in touched {
             let of_event = &self.graph.events[event];
@@ -446,7 +462,7 @@ impl Unroller<'_> {
                 .filter(|(_, o)| matches!(o.kind, OperationKind::Inval))
                 .map(|(_, o)| Moment::of(o))
                 .collect();
-            let history = History::new(self);
+            let history = History::new(&self.graph.terms, self.passed);
             let mut alive = Vec::new();
             for (_, birth) in births {
                 if history.is_before(access, birth) {
@@ -489,7 +505,7 @@ impl Unroller<'_> {
         Ok(found)
     }
 
-    fn unordered_access(&self, object: MbarrierId, place: Span, other: Span) -> UnrollError {
+    fn unordered_access(&self, object: MbarrierId, place: Span, other: Span) -> GraphError {
         let name = &self.graph.mbarriers[object].name;
         let diagnostic = Diagnostic::new(
             "unsupported::mbarrier-reuse",
@@ -498,7 +514,7 @@ impl Unroller<'_> {
             "accessed here",
         );
         let help = "put a barrier between the two, or use other memory";
-        UnrollError::Unsupported(
+        GraphError::Unsupported(
             diagnostic.with_label(other, "its life begins or ends here").with_help(help).with_rule("UB-M3"),
         )
     }

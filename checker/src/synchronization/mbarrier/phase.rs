@@ -7,13 +7,14 @@
 //!
 //! Sound: each step only removes phases that no execution has, given that none before did.
 
-use super::super::Unroller;
-use super::super::barrier::PassedBarrier;
-use super::{FinalPhase, Operation, OperationKind, PHASES_MAX};
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
+use crate::synchronization::barrier::PassedBarrier;
+use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::IndexVec;
 use std::collections::BTreeMap;
 
+/// Phases that are told apart.
+pub const PHASES_MAX: u32 = 250;
 /// Rounds at most; the intervals are sound after any number of them.
 const ROUNDS_MAX: usize = 100;
 
@@ -69,6 +70,18 @@ impl SeenBy {
     }
 }
 
+/// An object, with what counting finds out about it.
+pub struct Object {
+    /// Which.
+    pub id: MbarrierId,
+    /// In order of threads, with the phases they can happen in.
+    pub operations: Vec<(Operation, Interval)>,
+    /// In parallel with the operations.
+    pub seen: Vec<SeenBy>,
+    /// Its counts.
+    pub expected: Expected,
+}
+
 /// What counting finds out.
 pub struct Narrowed {
     /// Per operation.
@@ -80,8 +93,13 @@ pub struct Narrowed {
 }
 
 /// The intervals of all operations, and what surely comes before each.
-pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>) -> Narrowed {
-    let mut narrowing = Narrowing::new(unroller, expected);
+pub fn narrow(
+    terms: &TermPool,
+    log: &MbarrierLog,
+    passed: &[PassedBarrier],
+    expected: &IndexVec<MbarrierId, Expected>,
+) -> Narrowed {
+    let mut narrowing = Narrowing::new(terms, &log.operations, passed, expected);
     for _ in 0..ROUNDS_MAX {
         let n_before = narrowing.n_changes;
         narrowing.raise();
@@ -96,7 +114,7 @@ pub fn narrow(unroller: &Unroller<'_>, expected: &IndexVec<MbarrierId, Expected>
         .enumerate()
         .map(|(index, threads)| SeenBy { threads, is_essential: narrowing.is_essential(index) })
         .collect();
-    let meant = unroller.mbarriers.final_phases.iter().map(|last| narrowing.meant(last)).collect();
+    let meant = log.final_phases.iter().map(|last| narrowing.meant(last)).collect();
     Narrowed { intervals: narrowing.intervals, seen, meant }
 }
 
@@ -107,19 +125,19 @@ type Knowledge = BTreeMap<MbarrierId, u32>;
 type Informed = (usize, Knowledge);
 
 /// Something a thread does at which it may learn that phases are complete.
-struct Point {
+struct Point<'a> {
     agent: AgentId,
     position: u32,
     guard: TermRef,
-    what: What,
+    what: What<'a>,
     /// Earlier points of the thread that were surely passed on the way here.
     before: Vec<usize>,
 }
 
-enum What {
+enum What<'a> {
     /// By index.
     Operation(usize),
-    Barrier(PassedBarrier),
+    Barrier(&'a PassedBarrier),
 }
 
 struct Narrowing<'a> {
@@ -127,7 +145,7 @@ struct Narrowing<'a> {
     terms: &'a TermPool,
     expected: &'a IndexVec<MbarrierId, Expected>,
     /// By thread and program order.
-    points: Vec<Point>,
+    points: Vec<Point<'a>>,
     /// What is known after each point.
     after: Vec<Knowledge>,
     intervals: Vec<Interval>,
@@ -135,10 +153,13 @@ struct Narrowing<'a> {
 }
 
 impl<'a> Narrowing<'a> {
-    fn new(unroller: &'a Unroller<'_>, expected: &'a IndexVec<MbarrierId, Expected>) -> Self {
-        let operations = &unroller.mbarriers.operations;
-        let terms = &unroller.graph.terms;
-        let mut points: Vec<Point> = operations
+    fn new(
+        terms: &'a TermPool,
+        operations: &'a [Operation],
+        passed: &'a [PassedBarrier],
+        expected: &'a IndexVec<MbarrierId, Expected>,
+    ) -> Self {
+        let mut points: Vec<Point<'a>> = operations
             .iter()
             .enumerate()
             .map(|(index, operation)| Point {
@@ -149,7 +170,7 @@ impl<'a> Narrowing<'a> {
                 before: Vec::new(),
             })
             .collect();
-        points.extend(unroller.passed_barriers().into_iter().map(|passed| Point {
+        points.extend(passed.iter().map(|passed| Point {
             agent: passed.agent,
             position: passed.position,
             guard: passed.guard,

@@ -11,10 +11,11 @@
 //! Exact, for barriers on which each thread's arrivals are counted without knowing values read, without `red`, where no
 //! lane exits instead of arriving with its warp, and up to [`MAX_ARRIVALS`] arrivals of warps; else refused.
 
-use super::super::{UnrollError, Unroller};
-use super::completion::Instances;
-use super::{Form, Generation, Group, entails, with_rule};
-use crate::event::{AgentId, BarrierEdge, Blocked, Misuse, TermPool, TermRef, UnknownKind, Wait};
+use super::instances::{Barriers, Instances};
+use crate::event::{
+    AgentId, BarrierEdge, Blocked, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
+};
+use crate::synchronization::log::{BarrierLog, Form, Generation, Group, WARP_SIZE};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::BinaryOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +24,20 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_ARRIVALS: usize = 48;
 /// Bits of a generation and of a number of arrivals.
 const WIDTH: u8 = 8;
-/// Threads a warp counts for (BR-2).
-const WARP_SIZE: u32 = 32;
+/// Barriers of which counting each thread's arrivals does not say who meets.
+pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> BTreeSet<Group> {
+    let is_loose = |executions: &[usize]| {
+        let agents = executions.iter().map(|&index| log.executions[index].agent);
+        let warps: BTreeSet<u32> = agents.map(|agent| hierarchy.warp_of(agent)).collect();
+        let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
+        log.common_count(hierarchy, executions).is_some_and(|count| count != n_threads)
+    };
+    log.groups()
+        .into_iter()
+        .filter(|(group, executions)| matches!(group, Group::Cta(..)) && is_loose(executions))
+        .map(|(group, _)| group)
+        .collect()
+}
 
 /// A warp's n-th arrival.
 struct WarpArrival {
@@ -54,39 +67,20 @@ struct Meeting {
     counts: Vec<TermRef>,
 }
 
-impl Unroller<'_> {
-    /// Barriers of which counting each thread's arrivals does not say who meets.
-    pub(in super::super) fn loose_barriers(&self) -> BTreeSet<Group> {
-        let mut groups: BTreeMap<Group, Vec<usize>> = BTreeMap::new();
-        for (index, execution) in self.barriers.executions.iter().enumerate() {
-            if let Group::Cta(..) = execution.group {
-                groups.entry(execution.group).or_default().push(index);
-            }
-        }
-        let is_loose = |executions: &Vec<usize>| {
-            let warps: BTreeSet<u32> = executions
-                .iter()
-                .map(|&index| self.graph.hierarchy.warp_of(self.execution(index).agent))
-                .collect();
-            let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
-            self.common_count(executions).is_some_and(|count| count != n_threads)
-        };
-        groups.into_iter().filter(|(_, executions)| is_loose(executions)).map(|(group, _)| group).collect()
-    }
-
+impl Barriers<'_> {
     /// States who meets at a loose barrier.
-    pub(super) fn finish_loose(&mut self, group: Group, instances: &Instances) -> Result<(), UnrollError> {
+    pub(super) fn finish_loose(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let meeting = self.meeting(group, instances)?;
         self.state_meeting(&meeting);
         self.state_early(&meeting);
         self.link_meeting(&meeting);
-        if self.options.hangs {
+        if self.hangs {
             self.record_loose_blocked(&meeting);
         }
         Ok(())
     }
 
-    fn meeting(&mut self, group: Group, instances: &Instances) -> Result<Meeting, UnrollError> {
+    fn meeting(&mut self, group: Group, instances: &Instances) -> Result<Meeting, GraphError> {
         let mut by_warp: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
         for &index in &instances.executions {
             let execution = self.execution(index);
@@ -125,7 +119,7 @@ impl Unroller<'_> {
             let arrival = self.warp_arrival(group, (warp, index), executions, previous)?;
             let bound = self.graph.terms.constant(n_generations as u128, WIDTH);
             let fits = self.graph.terms.less(arrival.generation, bound);
-            self.graph.constraints.push(crate::event::Constraint { term: fits });
+            self.graph.constrain(fits);
             meeting.arrivals.push(arrival);
         }
         for generation in 0..n_generations {
@@ -153,7 +147,7 @@ impl Unroller<'_> {
         (warp, index): (u32, u32),
         executions: Vec<usize>,
         previous: Option<(TermRef, bool)>,
-    ) -> Result<WarpArrival, UnrollError> {
+    ) -> Result<WarpArrival, GraphError> {
         let lanes: Vec<AgentId> = self.graph.hierarchy.lanes_of(warp).collect();
         let n_lanes = u32::try_from(lanes.len()).unwrap_or(u32::MAX);
         let mut all = Vec::new();
@@ -166,7 +160,7 @@ impl Unroller<'_> {
         let is_uniform = all.iter().all(|(_, arrived)| *arrived == all[0].1);
         let terms = &self.graph.terms;
         if !is_uniform
-            && all.iter().any(|&(lane, arrived)| !entails(terms, self.graph.completed[lane], arrived))
+            && all.iter().any(|&(lane, arrived)| !terms.entails(self.graph.completed[lane], arrived))
         {
             return Err(self.refuse_loose(group, executions[0], "some lane of the warp may not come"));
         }
@@ -194,7 +188,7 @@ impl Unroller<'_> {
             let bound = self.graph.terms.constant(u128::from(n_lanes), 32);
             let wide = self.graph.terms.resize(last, 32);
             let above = self.graph.terms.signed_less(wide, bound);
-            self.graph.constraints.push(crate::event::Constraint { term: above });
+            self.graph.constrain(above);
         }
         Ok(WarpArrival { warp, index, executions, arrived, counts, early, generation, last })
     }
@@ -204,18 +198,18 @@ impl Unroller<'_> {
         for (generation, &count) in meeting.counts.iter().enumerate() {
             let over = self.graph.terms.less(meeting.needed, count);
             let within = self.graph.terms.not(over);
-            self.graph.constraints.push(crate::event::Constraint { term: within });
+            self.graph.constrain(within);
             if let Some(&next) = meeting.counts.get(generation + 1) {
                 let zero = self.graph.terms.constant(0, WIDTH);
                 let begun = self.graph.terms.less(zero, next);
                 let full = self.graph.terms.equal(count, meeting.needed);
-                self.imply(begun, full);
+                self.graph.imply(begun, full);
             }
         }
         for pair in meeting.arrivals.windows(2) {
             if pair[0].warp == pair[1].warp {
                 let later = self.graph.terms.less(pair[0].generation, pair[1].generation);
-                self.imply(pair[1].counts, later);
+                self.graph.imply(pair[1].counts, later);
             }
         }
         for arrival in &meeting.arrivals {
@@ -223,7 +217,7 @@ impl Unroller<'_> {
             let passes = self.graph.terms.and(arrival.counts, full);
             for &index in &arrival.executions {
                 if let Some((_, guard)) = self.execution(index).wait {
-                    self.imply(guard, passes);
+                    self.graph.imply(guard, passes);
                 }
             }
         }
@@ -267,20 +261,20 @@ impl Unroller<'_> {
                 }
             }
             let some = self.graph.terms.or_all(ways);
-            self.imply(back.early, some);
+            self.graph.imply(back.early, some);
             let misuse = Misuse {
                 code: "barrier::reuse-before-reset",
                 rule: "UB-B4",
                 what: format!(
                     "comes back to {} before the generation of its last `arrive` there is complete",
-                    self.group_name(meeting.group)
+                    meeting.group.name(&self.graph.hierarchy)
                 ),
                 help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
             };
             let event = self.execution(back.executions[0]).arrive;
             let fine = self.graph.terms.not(back.early);
             let guard = self.graph.terms.and(back.arrived, previous.counts);
-            self.oblige_at(event, misuse, guard, fine);
+            self.graph.oblige_at(event, misuse, guard, fine);
         }
     }
 
@@ -327,7 +321,7 @@ impl Unroller<'_> {
 
     /// Says when a thread that has arrived waits for ever.
     fn record_loose_blocked(&mut self, meeting: &Meeting) {
-        let name = self.group_name(meeting.group);
+        let name = meeting.group.name(&self.graph.hierarchy);
         let n_warps = self.effective_count(meeting.arrivals[0].executions[0]) / WARP_SIZE;
         for arrival in &meeting.arrivals {
             let full = self.full(meeting, arrival);
@@ -362,15 +356,15 @@ impl Unroller<'_> {
         }
     }
 
-    fn refuse_loose(&self, group: Group, index: usize, why: &str) -> UnrollError {
+    fn refuse_loose(&self, group: Group, index: usize, why: &str) -> GraphError {
         let execution = self.execution(index);
         let diagnostic = Diagnostic::new(
             "unsupported::barrier-participants",
-            format!("which warps share a generation of {} is not decided", self.group_name(group)),
+            format!("which warps share a generation of {} is not decided", group.name(&self.graph.hierarchy)),
             execution.span,
             why,
         );
         let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
-        with_rule(UnrollError::Unsupported(diagnostic.with_help(help)), "BR-1")
+        GraphError::Unsupported(diagnostic.with_help(help).with_rule("BR-1"))
     }
 }

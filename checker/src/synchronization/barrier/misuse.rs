@@ -2,20 +2,15 @@
 //!
 //! The threads of one generation agree on the thread count (UB-B3), and none or all of them reduce (UB-B5).
 
-use super::super::{UnrollError, Unroller};
-use super::completion::Instances;
-use super::{Execution, Form, Group};
-use crate::event::{Misuse, TermPool};
+use super::instances::{Barriers, Instances};
+use crate::event::{GraphError, Misuse, TermPool};
+use crate::synchronization::log::{Execution, Form, Group};
 use fencepost_dsl::Diagnostic;
 
-impl Unroller<'_> {
+impl Barriers<'_> {
     /// States that the executions of one generation agree on the thread count (UB-B3), and that none or all of them are
     /// reductions (UB-B5). Nobody gets through a generation in which they do not.
-    pub(super) fn state_discipline(
-        &mut self,
-        group: Group,
-        instances: &Instances,
-    ) -> Result<(), UnrollError> {
+    pub(super) fn state_discipline(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let Group::Cta(cta, id) = group else { return Ok(()) };
         let executions = &instances.executions;
         let differs = |a: &Execution, b: &Execution| {
@@ -28,7 +23,7 @@ impl Unroller<'_> {
                 if a.agent == b.agent || (counts.0 == counts.1 && !differs(&a, &b)) {
                     continue;
                 }
-                let meet = self.same_generation(a.generation, b.generation);
+                let meet = a.generation.same(b.generation, &mut self.graph.terms);
                 if meet == TermPool::FALSE {
                     continue;
                 }
@@ -42,10 +37,10 @@ impl Unroller<'_> {
                 for (one, other) in [(&a, &b), (&b, &a)] {
                     if let Some((_, passed)) = one.wait {
                         let alone = self.graph.terms.not(other.guard);
-                        self.imply(passed, alone);
+                        self.graph.imply(passed, alone);
                     }
                 }
-                let name = format!("barrier {id} of {}", self.cta_name(cta));
+                let name = format!("barrier {id} of {}", self.graph.hierarchy.describe_cta(cta));
                 let misuse = if counts.0 == counts.1 {
                     Misuse {
                         code: "barrier::mixed-reduction",
@@ -63,7 +58,7 @@ impl Unroller<'_> {
                         help: "let all threads that meet at a barrier name the same thread count",
                     }
                 };
-                self.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
+                self.graph.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
             }
         }
         Ok(())
@@ -71,7 +66,7 @@ impl Unroller<'_> {
 }
 
 /// Whether two forms or counts meet depends on how often each thread has been here.
-fn undecided(id: u32, a: &Execution, b: &Execution) -> UnrollError {
+fn undecided(id: u32, a: &Execution, b: &Execution) -> GraphError {
     let diagnostic = Diagnostic::new(
         "unsupported::barrier-mixed-red",
         format!("barrier {id} is used in two ways, and whether they meet depends on values read"),
@@ -79,7 +74,7 @@ fn undecided(id: u32, a: &Execution, b: &Execution) -> UnrollError {
         "in one way here",
     );
     let help = "give each use a barrier number of its own";
-    UnrollError::Unsupported(
+    GraphError::Unsupported(
         diagnostic.with_label(b.span, "in another way here").with_help(help).with_rule("UB-B5"),
     )
 }

@@ -14,8 +14,8 @@
 //! pending.
 
 use super::phase::{Expected, Interval, SeenBy};
-use super::{Operation, OperationKind, TX_MAX};
 use crate::event::TermPool;
+use crate::synchronization::log::{Operation, OperationKind, TX_MAX};
 
 /// Whether counting finds just the executions that there are. `seen` is in parallel with `operations`.
 pub fn is_countable(terms: &TermPool, operations: &[(Operation, Interval)], seen: &[SeenBy]) -> bool {

@@ -14,10 +14,9 @@
 //!
 //! Cannot: decide it where how often the thread has arrived before depends on values read.
 
-use super::super::{UnrollError, Unroller};
-use super::completion::Instances;
-use super::{Execution, Form, Generation, Group, entails};
-use crate::event::{AgentId, BarrierEdge, EventId, Misuse, TermPool, TermRef, UnknownKind};
+use super::instances::{Barriers, Instances};
+use crate::event::{AgentId, BarrierEdge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind};
+use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;
 use std::collections::BTreeMap;
 
@@ -30,9 +29,9 @@ struct Return {
     both: Vec<(Execution, Execution, TermRef)>,
 }
 
-impl Unroller<'_> {
+impl Barriers<'_> {
     /// States that no warp comes back to the barrier before the generation of its last arrival is complete.
-    pub(super) fn state_reuse(&mut self, group: Group, instances: &Instances) -> Result<(), UnrollError> {
+    pub(super) fn state_reuse(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let mut warps: BTreeMap<u32, Vec<AgentId>> = BTreeMap::new();
         for &lane in instances.per_lane.keys() {
             warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(lane);
@@ -51,7 +50,7 @@ impl Unroller<'_> {
         group: Group,
         lanes: &[AgentId],
         instances: &Instances,
-    ) -> Result<Vec<Return>, UnrollError> {
+    ) -> Result<Vec<Return>, GraphError> {
         let mut open: BTreeMap<u32, Return> = BTreeMap::new();
         let mut shown: Vec<u32> = Vec::new();
         for lane in lanes {
@@ -78,8 +77,7 @@ impl Unroller<'_> {
                     if n != k + 1 || both == TermPool::FALSE {
                         continue;
                     }
-                    if entails(&self.graph.terms, next.guard, waited) || self.is_separated(&arrival, k, &next)
-                    {
+                    if self.graph.terms.entails(next.guard, waited) || self.is_separated(&arrival, k, &next) {
                         shown.push(k);
                         continue;
                     }
@@ -110,7 +108,7 @@ impl Unroller<'_> {
     fn waited_between(&mut self, group: Group, generation: u32, agent: AgentId) -> TermRef {
         let Group::Cluster(_) = group else { return TermPool::FALSE };
         let passed: Vec<TermRef> = self
-            .barriers
+            .log
             .cluster_waits
             .iter()
             .filter(|wait| wait.agent == agent && wait.generation == generation)
@@ -125,7 +123,7 @@ impl Unroller<'_> {
         (warp, lanes): (u32, &[AgentId]),
         back: &Return,
         instances: &Instances,
-    ) -> Result<(), UnrollError> {
+    ) -> Result<(), GraphError> {
         let generation = Generation::Static(back.generation);
         // 1 iff all lanes of the warp are back.
         let mut all_back = TermPool::TRUE;
@@ -148,7 +146,7 @@ impl Unroller<'_> {
             let exits = self.graph.terms.and(exits, not);
             if instances.exit_counts
                 && exits != TermPool::FALSE
-                && !entails(&self.graph.terms, completed, arrived)
+                && !self.graph.terms.entails(completed, arrived)
             {
                 early.push(self.comes_before_exit(&back.next, other, exits));
             }
@@ -165,7 +163,7 @@ impl Unroller<'_> {
             let guard = self.graph.terms.and(both, all_back);
             if guard != TermPool::FALSE && !stated.contains(&guard) {
                 stated.push(guard);
-                self.oblige_at(next.arrive, self.reuse(group), guard, fine);
+                self.graph.oblige_at(next.arrive, self.reuse(group), guard, fine);
             }
         }
         Ok(())
@@ -202,15 +200,15 @@ impl Unroller<'_> {
     fn comes_before_exit(&mut self, next: &[Execution], other: AgentId, exits: TermRef) -> TermRef {
         let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
         for next in next {
-            self.barriers.before_exits.push((next.arrive, other, choice));
+            self.before_exits.push((next.arrive, other, choice));
         }
         self.graph.terms.and(choice, exits)
     }
 
     /// Says what coming back before an exit means, once it is known what exits bring about.
     pub(super) fn link_returns_before_exits(&mut self) {
-        for (from, agent, choice) in std::mem::take(&mut self.barriers.before_exits) {
-            for &(released, wait, condition) in &self.barriers.exit_releases {
+        for (from, agent, choice) in std::mem::take(&mut self.before_exits) {
+            for &(released, wait, condition) in &self.exit_releases {
                 if released == agent {
                     let condition = self.graph.terms.and(choice, condition);
                     self.graph.turn_edges.push(BarrierEdge { from, wait, condition });
@@ -233,22 +231,25 @@ impl Unroller<'_> {
                 rule: "UB-B4",
                 what: format!(
                     "comes back to {} before the generation of its last `arrive` there is complete",
-                    self.group_name(group)
+                    group.name(&self.graph.hierarchy)
                 ),
                 help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
             },
         }
     }
 
-    fn undecided_reuse(&self, group: Group, arrival: &Execution, next: &Execution) -> UnrollError {
+    fn undecided_reuse(&self, group: Group, arrival: &Execution, next: &Execution) -> GraphError {
         let diagnostic = Diagnostic::new(
             "unsupported::barrier-reuse-after-arrive",
-            format!("{} may be used again before the `arrive` on it has completed", self.group_name(group)),
+            format!(
+                "{} may be used again before the `arrive` on it has completed",
+                group.name(&self.graph.hierarchy)
+            ),
             next.span,
             "used again here",
         );
         let help = "pass another barrier in between, at which a thread arrives that has waited for this one";
-        UnrollError::Unsupported(
+        GraphError::Unsupported(
             diagnostic
                 .with_label(arrival.span, "arrives here, and does not wait")
                 .with_help(help)
@@ -258,11 +259,11 @@ impl Unroller<'_> {
 
     /// Whether the arrival's generation `k` is visibly complete when the thread gets to `next`.
     fn is_separated(&self, arrival: &Execution, k: u32, next: &Execution) -> bool {
-        self.barriers
+        self.log
             .executions
             .iter()
             .filter(|wait| wait.agent == arrival.agent && wait.group != arrival.group)
-            .filter(|wait| !self.barriers.loose.contains(&wait.group))
+            .filter(|wait| !self.log.loose.contains(&wait.group))
             .filter(|wait| (arrival.position..next.position).contains(&wait.position))
             .any(|wait| self.shows_completion(arrival.group, k, wait, next.guard))
     }
@@ -272,10 +273,10 @@ impl Unroller<'_> {
         let (Some((_, passed)), Generation::Static(instance)) = (wait.wait, wait.generation) else {
             return false;
         };
-        if !entails(&self.graph.terms, guard, passed) {
+        if !self.graph.terms.entails(guard, passed) {
             return false;
         }
-        let executions = &self.barriers.executions;
+        let executions = &self.log.executions;
         let mut arrivals: BTreeMap<AgentId, Vec<&Execution>> = BTreeMap::new();
         let mut not_counted = Vec::new();
         for execution in executions.iter().filter(|execution| execution.group == wait.group) {
@@ -297,17 +298,17 @@ impl Unroller<'_> {
     /// Whether a thread's exit cannot stand for these arrivals.
     fn must_arrive(&self, agent: AgentId, arrivals: &[&Execution]) -> bool {
         let completed = self.graph.completed[agent];
-        arrivals.iter().any(|arrival| entails(&self.graph.terms, completed, arrival.guard))
+        arrivals.iter().any(|arrival| self.graph.terms.entails(completed, arrival.guard))
     }
 
     /// Whether the thread has waited for generation `k` of `group` on its way to `arrival`.
     fn has_passed(&self, agent: AgentId, group: Group, k: u32, arrival: &Execution) -> bool {
-        self.barriers.executions.iter().any(|sync| {
+        self.log.executions.iter().any(|sync| {
             sync.agent == agent
                 && sync.group == group
                 && sync.generation == Generation::Static(k)
                 && sync.position < arrival.position
-                && sync.wait.is_some_and(|(_, passed)| entails(&self.graph.terms, arrival.guard, passed))
+                && sync.wait.is_some_and(|(_, passed)| self.graph.terms.entails(arrival.guard, passed))
         })
     }
 }

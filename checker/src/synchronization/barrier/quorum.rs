@@ -8,17 +8,17 @@
 //!
 //! Sound: the choice is an unknown per execution, so every quorum is looked at.
 
-use super::super::Unroller;
-use super::{Execution, entails};
+use super::instances::Barriers;
 use crate::event::support::Supports;
 use crate::event::{AgentId, BarrierEdge, Blocked, TermPool, TermRef, UnknownKind, Wait};
+use crate::synchronization::log::Execution;
 use fencepost_dsl::kernel::program::BinaryOp;
 use std::collections::BTreeMap;
 
 /// Width of the number of threads that have arrived.
 const COUNT_WIDTH: u8 = 32;
 
-impl Unroller<'_> {
+impl Barriers<'_> {
     /// States what completing means for the executions of one instance, and which of them meet.
     pub(super) fn finish_instance(&mut self, executions: &[usize], supports: &mut Supports) {
         let all: Vec<Execution> = executions.iter().map(|&index| self.execution(index)).collect();
@@ -39,7 +39,7 @@ impl Unroller<'_> {
                     self.graph.terms.equal(n_arrived, count)
                 }
             };
-            self.imply(guard, complete);
+            self.graph.imply(guard, complete);
             for (other, &member) in all.iter().zip(&members) {
                 let meets = self.meets(other, execution);
                 let condition = self.graph.terms.and(meets, member);
@@ -84,7 +84,7 @@ impl Unroller<'_> {
 
     /// 1 iff two executions of one instance belong together.
     fn meets(&mut self, a: &Execution, b: &Execution) -> TermRef {
-        let same_round = self.same_generation(a.generation, b.generation);
+        let same_round = a.generation.same(b.generation, &mut self.graph.terms);
         let same_id = self.graph.terms.equal(a.id, b.id);
         self.graph.terms.and(same_round, same_id)
     }
@@ -121,7 +121,7 @@ impl Unroller<'_> {
             let completed = self.graph.completed[lane];
             let terms = &mut self.graph.terms;
             let mut enough = terms.or(arrived, elsewhere);
-            if at.count.is_none() && !entails(terms, completed, arrived) {
+            if at.count.is_none() && !terms.entails(completed, arrived) {
                 let not = terms.not(arrived);
                 let exited = terms.and(completed, not);
                 enough = terms.or(enough, exited);
@@ -164,7 +164,7 @@ impl Unroller<'_> {
         for (lane, own) in lanes {
             let arrived = self.arrived_at(&own, at);
             let completed = self.graph.completed[lane];
-            if entails(&self.graph.terms, completed, arrived) {
+            if self.graph.terms.entails(completed, arrived) {
                 continue;
             }
             let elsewhere = self.elsewhere(&own, at);

@@ -1,0 +1,52 @@
+//! What the threads of a launch do together.
+//!
+//! Each thread has been run on its own; what it did at barriers and mbarriers is in a log. From the logs of all threads it
+//! is stated here which of it belongs together, what getting through means, what must have happened before what, and
+//! which rules that breaks: as constraints over unknowns, obligations, and edges with conditions.
+//!
+//! **Invariant:** nothing here runs a statement or knows a path; it sees the logs and the graph.
+
+pub mod allocation;
+pub mod barrier;
+pub mod lifetime;
+pub mod log;
+pub mod mbarrier;
+
+use crate::event::{GraphBuilder, GraphError, GridId, TermRef};
+use log::{AlignedLog, Allocation, BarrierLog, MbarrierLog};
+use mbarrier::MbarrierEncoding;
+use std::collections::BTreeMap;
+
+/// What all threads have done.
+pub struct Logs<'a> {
+    /// At barriers.
+    pub barriers: &'a BarrierLog,
+    /// At `.aligned` instructions.
+    pub aligned: &'a AlignedLog,
+    /// At mbarriers; what is used again becomes several objects.
+    pub mbarriers: &'a mut MbarrierLog,
+    /// With tensor memory.
+    pub allocations: &'a [Allocation],
+    /// Of the grids that a program launches: 1 iff they have started.
+    pub grids: &'a BTreeMap<GridId, TermRef>,
+}
+
+/// What is asked of a launch besides what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether to say where threads can stop for good.
+    pub hangs: bool,
+    /// How the phases of mbarriers are found.
+    pub mbarrier_encoding: MbarrierEncoding,
+}
+
+/// States what the threads do together.
+pub fn finish(graph: &mut GraphBuilder, logs: Logs<'_>, options: Options) -> Result<(), GraphError> {
+    barrier::finish(graph, logs.aligned, logs.barriers, options.hangs)?;
+    if !graph.mbarriers.is_empty() {
+        let passed = barrier::passed_barriers(graph, logs.barriers);
+        mbarrier::finish(graph, logs.mbarriers, &passed, options.mbarrier_encoding)?;
+    }
+    allocation::finish(graph, logs.allocations)?;
+    lifetime::finish(graph, logs.grids)
+}

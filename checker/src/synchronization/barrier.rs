@@ -1,0 +1,101 @@
+//! What barriers mean, once all threads' executions are known.
+//!
+//! Who takes part in a barrier is found first (`instances`); the other parts state what follows: when a generation
+//! completes (`completion`), that counting was right where `arrive` is used (`reuse`), and who meets where counting does
+//! not say it (`loose`, and `quorum` for litmus tests).
+
+mod aligned;
+mod cluster;
+mod completion;
+mod instances;
+mod loose;
+mod misuse;
+mod passed;
+mod quorum;
+mod registers;
+mod reuse;
+
+pub use loose::loose_barriers;
+pub use passed::{PassedBarrier, passed_barriers};
+
+use super::log::{AlignedLog, BarrierLog, Group};
+use crate::event::support::Supports;
+use crate::event::{BarrierEdge, CtaId, EventId, GraphBuilder, GraphError, TermPool, TermRef};
+use instances::Barriers;
+use std::collections::BTreeMap;
+
+/// States what completing means for every barrier, and which arrivals meet which waits.
+pub fn finish(
+    graph: &mut GraphBuilder,
+    aligned: &AlignedLog,
+    log: &BarrierLog,
+    hangs: bool,
+) -> Result<(), GraphError> {
+    aligned::state_alignment(graph, aligned);
+    let mut barriers = Barriers::new(graph, log, hangs);
+    let mut supports = Supports::default();
+    let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
+    for (group, executions) in log.groups() {
+        match group {
+            Group::Instance(cta, instance, _) => {
+                rounds.entry((cta, instance)).or_default().extend(executions);
+            }
+            _ => barriers.finish_group(group, executions, &mut supports)?,
+        }
+    }
+    registers::finish(barriers.graph, &log.register_sets, &log.passes, hangs)?;
+    barriers.link_returns_before_exits();
+    join_turns(barriers.graph);
+    for ((cta, instance), mut executions) in rounds {
+        executions.sort_unstable();
+        barriers.finish_instance(&executions, &mut supports);
+        if hangs {
+            let name = Group::Instance(cta, instance, None).name(&barriers.graph.hierarchy);
+            barriers.record_instance_blocked(&executions, &name);
+        }
+    }
+    Ok(())
+}
+
+/// Makes one edge of all that are between the same two arrivals.
+fn join_turns(graph: &mut GraphBuilder) {
+    let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+    for edge in std::mem::take(&mut graph.turn_edges) {
+        let known = joined.entry((edge.from, edge.wait)).or_insert(TermPool::FALSE);
+        *known = graph.terms.or(*known, edge.condition);
+    }
+    let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
+    graph.turn_edges = edges.map(|((from, wait), condition)| BarrierEdge { from, wait, condition }).collect();
+}
+
+impl Barriers<'_> {
+    /// States what completing means for the barriers of a group.
+    fn finish_group(
+        &mut self,
+        group: Group,
+        executions: Vec<usize>,
+        supports: &mut Supports,
+    ) -> Result<(), GraphError> {
+        let instances = self.instances(group, executions);
+        if self.log.loose.contains(&group) {
+            return self.finish_loose(group, &instances);
+        }
+        if let Group::Cluster(cluster) = group {
+            self.state_reuse(group, &instances)?;
+            self.state_completion(group, &instances);
+            self.finish_cluster(cluster, &instances);
+            self.link_cluster_exits(cluster, &instances, supports);
+            return Ok(());
+        }
+        self.state_reuse(group, &instances)?;
+        self.state_discipline(group, &instances)?;
+        self.state_completion(group, &instances);
+        self.state_results(group, &instances);
+        self.link(group, &instances)?;
+        self.link_exits(&instances, supports);
+        if self.hangs {
+            self.record_blocked(group, &instances);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Who takes part in a barrier.
+
+use crate::event::{AgentId, CtaId, EventId, GraphBuilder, TermRef};
+use crate::synchronization::log::{BarrierLog, Execution, Group, WARP_SIZE};
+use std::collections::BTreeMap;
+
+/// What is stated about barriers: in which graph, and of which executions.
+pub struct Barriers<'a> {
+    /// Where it is stated.
+    pub graph: &'a mut GraphBuilder,
+    /// What threads have done.
+    pub log: &'a BarrierLog,
+    /// Whether to say where threads can stop for good.
+    pub hangs: bool,
+    /// Arrivals that a choice puts before a thread's exit.
+    pub before_exits: Vec<(EventId, AgentId, TermRef)>,
+    /// Waits that a thread's exit lets through, and when.
+    pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
+}
+
+/// The executions of one group, and who takes part.
+pub struct Instances {
+    /// Indices into the log.
+    pub executions: Vec<usize>,
+    /// The same per participating thread, in program order; empty for one that never gets there.
+    pub per_lane: BTreeMap<AgentId, Vec<usize>>,
+    /// Whether a thread that has exited is waited for no more (BR-7, A-22).
+    pub exit_counts: bool,
+    /// Whether `exit_counts` holds for whole warps too.
+    pub exit_counts_for_warps: bool,
+}
+
+impl<'a> Barriers<'a> {
+    /// Nothing is stated yet.
+    pub fn new(graph: &'a mut GraphBuilder, log: &'a BarrierLog, hangs: bool) -> Self {
+        Self { graph, log, hangs, before_exits: Vec::new(), exit_releases: Vec::new() }
+    }
+
+    /// An execution by its index in the log.
+    pub fn execution(&self, index: usize) -> Execution {
+        self.log.executions[index]
+    }
+
+    /// The thread count of an execution, written out.
+    pub fn effective_count(&self, index: usize) -> u32 {
+        self.log.effective_count(&self.graph.hierarchy, index)
+    }
+
+    /// Who takes part in a group.
+    pub fn instances(&self, group: Group, executions: Vec<usize>) -> Instances {
+        let hierarchy = &self.graph.hierarchy;
+        let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        let (exit_counts, exit_counts_for_warps) = match group {
+            Group::Instance(..) => (true, true),
+            Group::Cluster(cluster) => {
+                for agent in hierarchy.threads_of_cluster(cluster) {
+                    per_lane.insert(agent, Vec::new());
+                }
+                (true, true)
+            }
+            Group::Warp(warp, mask) | Group::Election(warp, mask) => {
+                for (lane, agent) in hierarchy.lanes_of(warp).enumerate() {
+                    if mask >> lane & 1 == 1 {
+                        per_lane.insert(agent, Vec::new());
+                    }
+                }
+                (false, false)
+            }
+            Group::Registers(warp) => {
+                per_lane.extend(hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));
+                (false, false)
+            }
+            Group::Cta(cta, _) => {
+                let explicit = self.log.common_count(hierarchy, &executions);
+                for agent in self.participants(cta, explicit, &executions) {
+                    per_lane.insert(agent, Vec::new());
+                }
+                let any_count = executions.iter().any(|&index| self.execution(index).count.is_some());
+                (true, !any_count)
+            }
+        };
+        for &index in &executions {
+            per_lane.entry(self.execution(index).agent).or_default().push(index);
+        }
+        Instances { executions, per_lane, exit_counts, exit_counts_for_warps }
+    }
+
+    fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {
+        let hierarchy = &self.graph.hierarchy;
+        let Some(count) = count else { return hierarchy.threads_of_cta(cta).collect() };
+        let mut warps: Vec<u32> =
+            executions.iter().map(|&index| hierarchy.warp_of(self.execution(index).agent)).collect();
+        warps.sort_unstable();
+        warps.dedup();
+        let n_threads = (warps.len() as u64) * u64::from(WARP_SIZE);
+        if n_threads == u64::from(count) {
+            let in_warps = |&agent: &AgentId| warps.binary_search(&hierarchy.warp_of(agent)).is_ok();
+            return hierarchy.threads_of_cta(cta).filter(in_warps).collect();
+        }
+        // Loose: whoever comes takes part.
+        let mut users: Vec<AgentId> = executions.iter().map(|&index| self.execution(index).agent).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+}

@@ -1,0 +1,307 @@
+//! When the phases of mbarriers complete, once all threads' operations are known.
+//!
+//! An mbarrier only counts, so operations are not ordered among each other but assigned to phases (MB-4): each operation
+//! has the number of the phase in which it happens, and a phase is complete when the arrivals in it are as many as it
+//! expects and its bytes balance. `phase` narrows the phase of each operation as far as counting does; `completion`
+//! states the rest as constraints, and which arrivals each wait has seen; `moment`, what comes when within a phase.
+//!
+//! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
+//! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
+
+mod completion;
+mod exact;
+mod lives;
+mod moment;
+mod order;
+mod phase;
+mod rules;
+
+use super::barrier::PassedBarrier;
+use super::log::{FinalPhase, MbarrierLog, Operation, OperationKind, PHASE_WIDTH};
+use crate::event::{
+    BarrierEdge, EventId, GraphBuilder, GraphError, MbarrierId, PhaseTerms, PhasedOperation, TermPool,
+    TermRef,
+};
+use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
+use exact::{forget_counting, is_countable};
+use fencepost_dsl::{Diagnostic, IndexVec};
+use moment::{Moments, state_excess, state_moment};
+use order::order_object;
+use phase::{Expected, Interval, Object, PHASES_MAX, SeenBy, narrow};
+use std::collections::BTreeMap;
+
+/// Most pairs of operations of one object.
+const MAX_PAIRS: usize = 4_000_000;
+
+/// How the phases of mbarriers are found; both ways agree where both work.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum MbarrierEncoding {
+    /// By counting where that is exact, else from an order.
+    #[default]
+    Auto,
+    /// By counting, also where that admits executions that there are not.
+    Count,
+    /// From an order of each object's operations, without what counting finds out.
+    Order,
+}
+
+/// States what completing means for every mbarrier, and which arrivals each wait has seen.
+pub fn finish(
+    graph: &mut GraphBuilder,
+    log: &mut MbarrierLog,
+    passed: &[PassedBarrier],
+    encoding: MbarrierEncoding,
+) -> Result<(), GraphError> {
+    lives::separate_lives(graph, log, passed)?;
+    let expected = expected_counts(graph.mbarriers.len(), &log.operations);
+    let narrowed = narrow(&graph.terms, log, passed, &expected);
+    rules::note_meant(graph, &log.final_phases, &narrowed.meant);
+    let mut objects: IndexVec<MbarrierId, Object> = IndexVec::new();
+    for (id, &expected) in expected.iter_enumerated() {
+        objects.push(Object { id, operations: Vec::new(), seen: Vec::new(), expected });
+    }
+    let found = narrowed.intervals.into_iter().zip(narrowed.seen);
+    for (operation, (interval, seen)) in log.operations.iter().zip(found) {
+        let object = &mut objects[operation.object];
+        object.operations.push((operation.clone(), interval));
+        object.seen.push(seen);
+    }
+    for id in objects.ids() {
+        finish_object(graph, &mut objects[id], &log.final_phases, encoding)?;
+    }
+    Ok(())
+}
+
+fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<MbarrierId, Expected> {
+    let mut expected: IndexVec<MbarrierId, Expected> = IndexVec::repeat(Expected::default(), n_objects);
+    let mut dropped: IndexVec<MbarrierId, u32> = IndexVec::repeat(0, n_objects);
+    for operation in operations {
+        let of_object = &mut expected[operation.object];
+        match operation.kind {
+            OperationKind::Init { count } => {
+                of_object.least = if of_object.is_initialised { of_object.least.min(count) } else { count };
+                of_object.most = of_object.most.max(count);
+                of_object.is_initialised = true;
+            }
+            OperationKind::Expect { .. } | OperationKind::Complete { .. } => of_object.has_bytes = true,
+            OperationKind::Raise => of_object.has_raises = true,
+            OperationKind::Arrive { count, expects, drops, .. } => {
+                of_object.has_bytes |= expects > 0;
+                of_object.has_drops |= drops;
+                if drops {
+                    dropped[operation.object] = dropped[operation.object].saturating_add(count);
+                }
+            }
+            OperationKind::Inval | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {}
+        }
+    }
+    let objects: Vec<MbarrierId> = expected.ids().collect();
+    for object in objects {
+        let of_object = &mut expected[object];
+        of_object.least = of_object.least.saturating_sub(dropped[object]).max(1);
+    }
+    expected
+}
+
+/// What counting cannot express at all.
+fn check_countable(terms: &TermPool, operations: &[(Operation, Interval)]) -> Result<(), GraphError> {
+    for (operation, _) in operations {
+        if let OperationKind::Arrive { no_complete: true, .. } = operation.kind {
+            return Err(GraphError::unsupported(
+                "unsupported::no-complete",
+                "`.noComplete` arrivals cannot be checked by counting",
+                operation.span,
+                "arrives here",
+            ));
+        }
+        let OperationKind::Expect { .. } = operation.kind else { continue };
+        let announces_first = operations.iter().any(|(other, _)| {
+            other.agent == operation.agent
+                && other.position > operation.position
+                && other.kind.arrivals() > 0
+                && terms.implies_syntactically(other.guard, operation.guard)
+        });
+        if announces_first {
+            continue;
+        }
+        let diagnostic = Diagnostic::new(
+            "unsupported::expect-tx",
+            "`mbarrier.expect_tx` without a later arrival of the same thread is not checked by this version",
+            operation.span,
+            "announces bytes here",
+        );
+        let help = "use `mbarrier.arrive.expect_tx`, or let the thread that announces bytes arrive after it";
+        return Err(GraphError::Unsupported(diagnostic.with_help(help).with_rule("MB-4")));
+    }
+    Ok(())
+}
+
+fn finish_object(
+    graph: &mut GraphBuilder,
+    object: &mut Object,
+    final_phases: &[FinalPhase],
+    encoding: MbarrierEncoding,
+) -> Result<(), GraphError> {
+    let (id, expected) = (object.id, object.expected);
+    let Object { operations, seen, .. } = object;
+    rules::require_init(graph, id, operations);
+    rules::limit_drops(graph, id, operations, expected);
+    rules::limit_raises(operations, expected)?;
+    rules::limit_age(graph, id, operations);
+    rules::limit_overtaking(graph, id, operations);
+    let is_ordered = expected.is_initialised && needs_order(&graph.terms, encoding, operations, seen)?;
+    if is_ordered && encoding == MbarrierEncoding::Order {
+        forget_counting(operations, seen, expected);
+    }
+    let n_phases = operations
+        .iter()
+        .filter(|(operation, interval)| operation.kind.arrivals() > 0 && !interval.is_empty())
+        .map(|(_, interval)| interval.last + 1)
+        .max()
+        .unwrap_or(1);
+    if n_phases >= PHASES_MAX {
+        let span = operations.first().map_or(graph.span(), |(operation, _)| operation.span);
+        let value = u64::from(PHASES_MAX);
+        return Err(GraphError::TooLarge { limit: "mbarrier phases", value, span });
+    }
+    let (phases, moments) = if is_ordered {
+        order_object(graph, object, n_phases)?
+    } else {
+        count_object(graph, object, n_phases)
+    };
+    state_final_phase(graph, final_phases, id, &phases);
+    describe(graph, id, &object.operations, &phases);
+    link_phases(graph, &object.operations, moments)
+}
+
+/// States what counting says of the object's phases.
+fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Phases, Moments) {
+    let Object { operations, seen, expected, .. } = object;
+    let phases = phases(&mut graph.terms, operations, n_phases, *expected);
+    let mut moments = Moments::new();
+    for (operation, interval) in operations {
+        state_operation(graph, operation, *interval, &phases);
+        state_excess(graph, operation, *interval, &phases, operations, &mut moments);
+        state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
+    }
+    (phases, moments)
+}
+
+/// Whether the operations of an object have to be ordered.
+fn needs_order(
+    terms: &TermPool,
+    encoding: MbarrierEncoding,
+    operations: &[(Operation, Interval)],
+    seen: &[SeenBy],
+) -> Result<bool, GraphError> {
+    match encoding {
+        MbarrierEncoding::Order => Ok(true),
+        MbarrierEncoding::Count => check_countable(terms, operations).map(|()| false),
+        MbarrierEncoding::Auto => Ok(!is_countable(terms, operations, seen)),
+    }
+}
+
+/// What reports show of the object.
+fn describe(
+    graph: &mut GraphBuilder,
+    object: MbarrierId,
+    operations: &[(Operation, Interval)],
+    phases: &Phases,
+) {
+    let mut described = Vec::new();
+    for (operation, interval) in operations.iter().filter(|(_, interval)| !interval.is_empty()) {
+        let (arrivals, bytes) = match operation.kind {
+            OperationKind::Arrive { count, expects, .. } => (count, i64::from(expects)),
+            OperationKind::Expect { bytes } => (0, i64::from(bytes)),
+            OperationKind::Complete { bytes } => (0, -i64::from(bytes)),
+            OperationKind::Raise | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {
+                (0, 0)
+            }
+            OperationKind::Init { .. } | OperationKind::Inval => continue,
+        };
+        let phase = phase_term(&mut graph.terms, operation, *interval);
+        described.push(PhasedOperation { event: operation.event, phase, arrivals, bytes });
+    }
+    let of_phases = phases.counts.iter().zip(&phases.complete);
+    let terms =
+        of_phases.map(|(counts, &complete)| PhaseTerms { expected: counts.needs, complete }).collect();
+    let mbarrier = &mut graph.mbarriers[object];
+    mbarrier.operations = described;
+    mbarrier.phases = terms;
+}
+
+fn state_final_phase(
+    graph: &mut GraphBuilder,
+    final_phases: &[FinalPhase],
+    object: MbarrierId,
+    phases: &Phases,
+) {
+    let of_object = final_phases.iter().filter(|last| last.object == object);
+    let asked: Vec<TermRef> = of_object.map(|last| last.completed).collect();
+    if asked.is_empty() {
+        return;
+    }
+    let mut sum = phase_constant(&mut graph.terms, 0);
+    for &complete in &phases.complete {
+        let one = graph.terms.resize(complete, PHASE_WIDTH);
+        sum = add(&mut graph.terms, sum, one);
+    }
+    for completed in asked {
+        let term = graph.terms.equal(completed, sum);
+        graph.constrain(term);
+    }
+}
+
+/// Relates the operations of one object by their phases.
+fn link_phases(
+    graph: &mut GraphBuilder,
+    operations: &[(Operation, Interval)],
+    moments: Moments,
+) -> Result<(), GraphError> {
+    let mut order: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+    for (from, to, condition) in moments {
+        let known = order.get(&(from, to)).copied().unwrap_or(TermPool::FALSE);
+        let either = graph.terms.or(known, condition);
+        order.insert((from, to), either);
+    }
+    for ((from, wait), condition) in order {
+        if condition != TermPool::FALSE {
+            graph.moment_edges.push(BarrierEdge { from, wait, condition });
+        }
+    }
+    if operations.len() * operations.len() > MAX_PAIRS {
+        let span = operations.first().map_or(graph.span(), |(operation, _)| operation.span);
+        return Err(GraphError::TooLarge { limit: "mbarrier operations", value: 2_000, span });
+    }
+    for (a, of_a) in operations {
+        for (b, of_b) in operations {
+            if a.event == b.event || of_a.is_empty() || of_b.is_empty() || of_a.first >= of_b.last {
+                continue;
+            }
+            if a.kind.is_life() || b.kind.is_life() {
+                continue;
+            }
+            let condition = if of_a.last < of_b.first {
+                TermPool::TRUE
+            } else {
+                let (first, second) =
+                    (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
+                graph.terms.less(first, second)
+            };
+            graph.phase_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
+            let signals = a.kind.arrivals() > 0
+                || (a.issued.is_some() && matches!(a.kind, OperationKind::Complete { .. }));
+            if signals && b.kind.is_wait() {
+                let condition = match a.kind {
+                    OperationKind::Arrive { excess: Some(excess), .. } => {
+                        let fine = graph.terms.not(excess);
+                        graph.terms.and(condition, fine)
+                    }
+                    _ => condition,
+                };
+                graph.signal_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! When the phases of an mbarrier complete, once all operations are known.
+
+use super::phase::{Expected, Interval};
+use crate::event::{GraphBuilder, TermPool, TermRef};
+use crate::synchronization::log::{Operation, OperationKind, PHASE_WIDTH};
+use fencepost_dsl::kernel::program::BinaryOp;
+
+/// Bits in which counts and bytes are summed up.
+pub const TX_WIDTH: u8 = 32;
+
+/// The phases of one object.
+pub struct Phases {
+    /// Per phase: 1 iff it and all before it are complete.
+    pub complete: Vec<TermRef>,
+    /// Per phase.
+    pub counts: Vec<Counts>,
+}
+
+/// The arrivals of a phase.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    /// How many there are.
+    pub arrived: TermRef,
+    /// How many it expects.
+    pub needs: TermRef,
+    /// 1 iff there are no more than it expects.
+    pub within: TermRef,
+    /// Bytes announced less bytes delivered.
+    pub bytes: TermRef,
+}
+
+impl Counts {
+    /// Those of a phase whose completion does not follow from them.
+    pub fn of_needs(needs: TermRef) -> Self {
+        Self { arrived: needs, needs, within: TermPool::TRUE, bytes: needs }
+    }
+}
+
+/// What counting says of the phases of an object.
+pub fn phases(
+    terms: &mut TermPool,
+    operations: &[(Operation, Interval)],
+    n_phases: u32,
+    expected: Expected,
+) -> Phases {
+    let mut phases = Phases { complete: Vec::new(), counts: Vec::new() };
+    let mut so_far = TermPool::TRUE;
+    for phase in 0..n_phases {
+        if !expected.is_initialised {
+            let zero = terms.constant(0, TX_WIDTH);
+            phases.complete.push(TermPool::FALSE);
+            phases.counts.push(Counts { arrived: zero, needs: zero, within: TermPool::TRUE, bytes: zero });
+            continue;
+        }
+        let needs = expected_in(terms, operations, phase);
+        let (complete, counts) = balance(terms, operations, phase, needs, expected.has_bytes);
+        so_far = terms.and(so_far, complete);
+        phases.complete.push(so_far);
+        phases.counts.push(counts);
+    }
+    phases
+}
+
+/// The count of the initialisation; of several, which exclude one another, of the one that happens.
+pub fn initial_count(terms: &mut TermPool, operations: &[(Operation, Interval)]) -> TermRef {
+    let mut initial = None;
+    for (operation, _) in operations {
+        let OperationKind::Init { count } = operation.kind else { continue };
+        let count = terms.constant(u128::from(count), TX_WIDTH);
+        initial = Some(match initial {
+            None => count,
+            Some(other) => terms.if_then_else(operation.guard, count, other),
+        });
+    }
+    initial.unwrap_or_else(|| terms.constant(0, TX_WIDTH))
+}
+
+/// How many arrivals a phase expects: the initial count less what was dropped before, and what was added in it.
+pub fn expected_in(terms: &mut TermPool, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
+    let mut needs = initial_count(terms, operations);
+    for (operation, interval) in operations {
+        if matches!(operation.kind, OperationKind::Raise) && interval.contains(phase) {
+            let here = happens_in(terms, operation, *interval, phase);
+            let one = terms.resize(here, TX_WIDTH);
+            needs = add(terms, needs, one);
+        }
+        let OperationKind::Arrive { count, drops: true, .. } = operation.kind else { continue };
+        if interval.is_empty() || interval.first >= phase {
+            continue;
+        }
+        let happens = counted(terms, operation);
+        let number = phase_term(terms, operation, *interval);
+        let bound = phase_constant(terms, phase);
+        let earlier = terms.less(number, bound);
+        let dropped = terms.and(happens, earlier);
+        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
+        let amount = terms.if_then_else(dropped, count, zero);
+        needs = terms.binary(BinaryOp::Subtract, needs, amount);
+    }
+    needs
+}
+
+/// Whether a phase has all its arrivals and its bytes balance; and its arrivals.
+fn balance(
+    terms: &mut TermPool,
+    operations: &[(Operation, Interval)],
+    phase: u32,
+    needs: TermRef,
+    has_bytes: bool,
+) -> (TermRef, Counts) {
+    let mut arrivals: Vec<(TermRef, u32)> = Vec::new();
+    let mut bytes = terms.constant(0, TX_WIDTH);
+    for (operation, interval) in operations {
+        if !interval.contains(phase) {
+            continue;
+        }
+        let here = happens_in(terms, operation, *interval, phase);
+        let (adds, takes) = match operation.kind {
+            OperationKind::Arrive { count, expects, .. } => {
+                arrivals.push((here, count));
+                (expects, 0)
+            }
+            OperationKind::Expect { bytes } => (bytes, 0),
+            OperationKind::Complete { bytes } => (0, bytes),
+            _ => continue,
+        };
+        let zero = terms.constant(0, TX_WIDTH);
+        let change = terms.constant(u128::from(adds.wrapping_sub(takes)), TX_WIDTH);
+        let change = terms.if_then_else(here, change, zero);
+        bytes = terms.binary(BinaryOp::Add, bytes, change);
+    }
+    let possible: u128 = arrivals.iter().map(|&(_, count)| u128::from(count)).sum();
+    let known = terms.constant_value(needs);
+    let mut arrived = terms.constant(0, TX_WIDTH);
+    for &(here, count) in &arrivals {
+        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
+        let adds = terms.if_then_else(here, count, zero);
+        arrived = terms.binary(BinaryOp::Add, arrived, adds);
+    }
+    let (all_there, within) = if known == Some(possible) {
+        let all: Vec<TermRef> = arrivals.iter().map(|&(here, _)| here).collect();
+        (terms.and_all(all), TermPool::TRUE)
+    } else if known.is_some_and(|needs| possible < needs) {
+        (TermPool::FALSE, TermPool::TRUE)
+    } else {
+        let exceeds = terms.less(needs, arrived);
+        (terms.equal(arrived, needs), terms.not(exceeds))
+    };
+    let counts = Counts { arrived, needs, within, bytes };
+    if !has_bytes {
+        return (all_there, counts);
+    }
+    let zero = terms.constant(0, TX_WIDTH);
+    let balanced = terms.equal(bytes, zero);
+    (terms.and(all_there, balanced), counts)
+}
+
+/// 1 iff the operation happens and counts.
+pub fn counted(terms: &mut TermPool, operation: &Operation) -> TermRef {
+    match operation.kind {
+        OperationKind::Arrive { excess: Some(excess), .. } => {
+            let fine = terms.not(excess);
+            terms.and(operation.guard, fine)
+        }
+        _ => operation.guard,
+    }
+}
+
+/// 1 iff it happens and counts in a phase.
+pub fn happens_in(terms: &mut TermPool, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+    let happens = counted(terms, operation);
+    let here = is_phase(terms, operation, interval, phase);
+    terms.and(happens, here)
+}
+
+/// 1 iff its phase is that one.
+pub fn is_phase(terms: &mut TermPool, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+    let number = phase_term(terms, operation, interval);
+    let phase = phase_constant(terms, phase);
+    terms.equal(number, phase)
+}
+
+/// The phase in which it happens.
+pub fn phase_term(terms: &mut TermPool, operation: &Operation, interval: Interval) -> TermRef {
+    match interval.only() {
+        Some(phase) => phase_constant(terms, phase),
+        None => operation.phase,
+    }
+}
+
+/// What it means that an operation happens in its phase.
+pub fn state_operation(graph: &mut GraphBuilder, operation: &Operation, interval: Interval, phases: &Phases) {
+    if interval.is_empty() {
+        graph.imply(operation.guard, TermPool::FALSE);
+        return;
+    }
+    let number = phase_term(&mut graph.terms, operation, interval);
+    if number == operation.phase {
+        let (first, last) = (
+            phase_constant(&mut graph.terms, interval.first),
+            phase_constant(&mut graph.terms, interval.last),
+        );
+        let terms = &mut graph.terms;
+        let below = terms.less(number, first);
+        let above = terms.less(last, number);
+        let outside = terms.or(below, above);
+        let inside = terms.not(outside);
+        graph.constrain(inside);
+    } else if matches!(operation.kind, OperationKind::Arrive { .. }) {
+        // The state it returns.
+        let same = graph.terms.equal(operation.phase, number);
+        graph.constrain(same);
+    }
+    for phase in interval.first.max(1)..=interval.last {
+        let here = is_phase(&mut graph.terms, operation, interval, phase);
+        let complete = phases.complete.get(phase as usize - 1).copied().unwrap_or(TermPool::FALSE);
+        let here = graph.terms.and(operation.guard, here);
+        graph.imply(here, complete);
+    }
+    if operation.kind.is_wait() {
+        let passes = operation.kind.passes_in(&mut graph.terms, number);
+        graph.imply(operation.guard, passes);
+    }
+}
+
+/// The number of a phase.
+pub fn phase_constant(terms: &mut TermPool, phase: u32) -> TermRef {
+    terms.constant(u128::from(phase), PHASE_WIDTH)
+}
+
+/// A sum.
+pub fn add(terms: &mut TermPool, a: TermRef, b: TermRef) -> TermRef {
+    terms.binary(BinaryOp::Add, a, b)
+}

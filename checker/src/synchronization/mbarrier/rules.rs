@@ -1,0 +1,190 @@
+//! Rules about mbarriers that depend on how often and in which phase things happen: what is never initialised, who drops
+//! out last, states that are too old, and waits that a later phase lets through.
+
+use super::completion::{TX_WIDTH, add, initial_count, phase_constant, phase_term};
+use super::phase::{Expected, Interval};
+use crate::event::{
+    EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
+};
+use crate::synchronization::log::{FinalPhase, Operation, OperationKind};
+use fencepost_dsl::kernel::program::BinaryOp;
+
+/// An operation without an initialisation on its path is an error (UB-M1); one that is not ordered after it is a
+/// matter of the memory model.
+pub(super) fn require_init(
+    graph: &mut GraphBuilder,
+    object: MbarrierId,
+    operations: &[(Operation, Interval)],
+) {
+    let inits: Vec<TermRef> = operations
+        .iter()
+        .filter(|(operation, _)| matches!(operation.kind, OperationKind::Init { .. }))
+        .map(|(operation, _)| operation.guard)
+        .collect();
+    let is_initialised = graph.terms.or_all(inits);
+    if is_initialised == TermPool::TRUE {
+        return;
+    }
+    let used = operations
+        .iter()
+        .filter(|(operation, _)| !matches!(operation.kind, OperationKind::Init { .. }))
+        .map(|(operation, _)| operation.event);
+    // A test that says no uses the object, too.
+    let tested = graph.events.iter_enumerated().filter_map(|(id, event)| match &event.kind {
+        EventKind::Mbarrier(test) => (test.object == object && test.role == MbarrierRole::Test).then_some(id),
+        _ => None,
+    });
+    for event in used.chain(tested).collect::<Vec<_>>() {
+        let guard = graph.events[event].guard;
+        if graph.terms.implies_syntactically(guard, is_initialised) {
+            continue;
+        }
+        let misuse = Misuse {
+            code: "mbarrier::not-initialised",
+            rule: "UB-M1",
+            what: format!("uses {}, which nobody has initialised on this path", graph.mbarriers[object].name),
+            help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster barrier)",
+        };
+        graph.oblige_at(event, misuse, guard, is_initialised);
+    }
+}
+
+/// Dropping everybody leaves a phase that expects nobody (UB-M8).
+pub(super) fn limit_drops(
+    graph: &mut GraphBuilder,
+    object: MbarrierId,
+    operations: &[(Operation, Interval)],
+    expected: Expected,
+) {
+    if !expected.is_initialised || !expected.has_drops {
+        return;
+    }
+    let drops: Vec<(Operation, u32)> = operations
+        .iter()
+        .filter_map(|(operation, _)| match operation.kind {
+            OperationKind::Arrive { count, drops: true, .. } => Some((operation.clone(), count)),
+            _ => None,
+        })
+        .collect();
+    let mut total = graph.terms.constant(0, TX_WIDTH);
+    for (operation, count) in &drops {
+        let terms = &mut graph.terms;
+        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(*count), TX_WIDTH));
+        let adds = terms.if_then_else(operation.guard, count, zero);
+        total = terms.binary(BinaryOp::Add, total, adds);
+    }
+    let count = initial_count(&mut graph.terms, operations);
+    let some_left = graph.terms.less(total, count);
+    if some_left == TermPool::TRUE {
+        return;
+    }
+    // Whoever of them is last: each is one that may be.
+    for (operation, _) in drops {
+        let misuse = Misuse {
+            code: "mbarrier::nobody-expected",
+            rule: "UB-M8",
+            what: format!("drops out of {}, of which nobody is left then", graph.mbarriers[object].name),
+            help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
+        };
+        graph.oblige_at(operation.event, misuse, operation.guard, some_left);
+    }
+}
+
+/// `cp.async.mbarrier.arrive` makes one more arrival pending; that a count near its limit overflows is not decided
+/// (UB-M10).
+pub(super) fn limit_raises(
+    operations: &[(Operation, Interval)],
+    expected: Expected,
+) -> Result<(), GraphError> {
+    let mut raises =
+        operations.iter().filter(|(operation, _)| matches!(operation.kind, OperationKind::Raise));
+    let n_raises = u32::try_from(raises.clone().count()).unwrap_or(u32::MAX);
+    let Some((raise, _)) = raises.next() else { return Ok(()) };
+    if expected.most.saturating_add(n_raises) < 1 << 20 {
+        return Ok(());
+    }
+    Err(GraphError::unsupported(
+        "unsupported::mbarrier-operand",
+        "whether one more pending arrival fits a count this large is not checked by this version",
+        raise.span,
+        "one more arrival is pending from here on",
+    ))
+}
+
+/// A state is of the present phase or of the last (UB-M11).
+pub(super) fn limit_age(graph: &mut GraphBuilder, object: MbarrierId, operations: &[(Operation, Interval)]) {
+    for (wait, interval) in operations {
+        let OperationKind::WaitState { state } = wait.kind else { continue };
+        let arrival = operations.iter().find(|(operation, _)| operation.phase == state);
+        let state =
+            arrival.map_or(state, |(operation, interval)| phase_term(&mut graph.terms, operation, *interval));
+        let number = phase_term(&mut graph.terms, wait, *interval);
+        let one = phase_constant(&mut graph.terms, 1);
+        let last = add(&mut graph.terms, state, one);
+        let older = graph.terms.less(last, number);
+        let fine = graph.terms.not(older);
+        // Of an arrival that comes after the first phases, the interval may know.
+        let is_known = arrival.is_some_and(|(_, of_arrival)| interval.last <= of_arrival.first + 1);
+        if fine == TermPool::TRUE || is_known || interval.is_empty() {
+            continue;
+        }
+        let misuse = Misuse {
+            code: "mbarrier::stale-state",
+            rule: "UB-M11",
+            what: format!(
+                "waits on {} with a state whose phase has been over for a whole phase",
+                graph.mbarriers[object].name
+            ),
+            help: "wait with each state before the next phase can complete, at the latest before arriving again",
+        };
+        graph.oblige_at(wait.event, misuse, wait.guard, fine);
+    }
+}
+
+/// A wait by parity is let through by the phase that it means, not by one that is two or more later (UB-M11). It
+/// means the earliest one of its parity that its thread does not surely know to be complete.
+pub(super) fn limit_overtaking(
+    graph: &mut GraphBuilder,
+    object: MbarrierId,
+    operations: &[(Operation, Interval)],
+) {
+    for (wait, interval) in operations {
+        let OperationKind::WaitParity { parity } = wait.kind else { continue };
+        let Some(parity) = graph.terms.constant_value(parity) else { continue };
+        let passes_first =
+            if u128::from(interval.first % 2) == parity { interval.first + 1 } else { interval.first };
+        // Odd parity lets everybody through at first (MB-8); which phase that means is not known.
+        let Some(meant) = passes_first.checked_sub(1) else { continue };
+        if interval.is_empty() || interval.last < passes_first + 2 {
+            continue;
+        }
+        let number = phase_term(&mut graph.terms, wait, *interval);
+        let first = phase_constant(&mut graph.terms, passes_first);
+        let overtaken = graph.terms.less(first, number);
+        let fine = graph.terms.not(overtaken);
+        let misuse = Misuse {
+            code: "mbarrier::phase-run-ahead",
+            rule: "UB-M11",
+            what: format!(
+                "waits for phase {meant} of {} by its parity, and is let through by a later phase of that parity",
+                graph.mbarriers[object].name
+            ),
+            help: "let nobody arrive for the next phase but one before every waiter has seen this one: have \
+                       waiters arrive on a second mbarrier (an empty barrier), or count them in this one",
+        };
+        graph.oblige_at(wait.event, misuse, wait.guard, fine);
+    }
+}
+
+/// Says of threads that wait for ever which phase they wait for.
+pub(super) fn note_meant(graph: &mut GraphBuilder, final_phases: &[FinalPhase], meant: &[Option<u32>]) {
+    for (last, of_last) in final_phases.iter().zip(meant) {
+        for blocked in &mut graph.blocked {
+            if let Wait::Phase { completed, meant, .. } = &mut blocked.wait
+                && *completed == last.completed
+            {
+                *meant = *of_last;
+            }
+        }
+    }
+}

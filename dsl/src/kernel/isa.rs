@@ -1,0 +1,380 @@
+//! PTX's instructions, a row each: words, operands, floors, rule, and what it is to those who only ask what kind it is.
+//!
+//! A row ([`Form`]) has a name (the mnemonic and the words that belong to it), [slots](Slot) for the words behind, which may
+//! stand in any order, and two functions: one for what no slot can say of the words, one that takes the operands. [`words`]
+//! reads an opcode by its row and spells it out in full; nothing else looks at an instruction's words.
+
+use super::opcode::Opcode;
+use super::program::{InstructionKind, RegisterId};
+use super::resolve::instruction::Site;
+use super::resolve::{Body, Resolved};
+use super::target::Target;
+use crate::diagnostic::Diagnostic;
+use words::Words;
+
+pub mod words;
+
+pub(in crate::kernel) mod access;
+mod barrier;
+mod cluster;
+mod fence;
+pub(in crate::kernel) mod foreign;
+mod hint;
+mod launch;
+mod mbarrier;
+mod multimem;
+mod spa;
+mod texture;
+
+/// A form of an instruction.
+pub struct Form {
+    /// The mnemonic and the words that belong to the name, in their order.
+    pub name: &'static str,
+    /// What may stand behind the name, in the order of the full spelling.
+    pub slots: &'static [Slot],
+    /// The name in the full spelling, if it is another.
+    pub spelled: &'static str,
+    /// What comes behind the opcode, as a reader writes it.
+    pub operands: &'static str,
+    /// What to write, where that is not what the family's help says.
+    pub help: &'static str,
+    /// The first PTX ISA version and architecture that have it.
+    pub floor: Floor,
+    /// Words that are younger than the instruction.
+    pub floors: &'static [(&'static str, Floor)],
+    /// Keys of which two different words are no repetition but a contradiction.
+    pub exclusive: &'static [Key],
+    /// The rule that it rests on.
+    pub rule: &'static str,
+    /// What kind of instruction it is.
+    pub traits: Traits,
+    /// What no slot can say of the words.
+    pub(super) check: fn(&Words<'_>) -> Result<(), Diagnostic>,
+    /// Takes the operands.
+    pub(super) build: Build,
+}
+
+/// Takes the operands of an instruction.
+pub(super) type Build = fn(&mut Body<'_>, &Site<'_>, &mut Words<'_>) -> Resolved<Built>;
+
+/// Meaning, and result registers.
+pub(super) type Built = (InstructionKind, Vec<Option<RegisterId>>);
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The first PTX ISA version and architecture that have something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Floor {
+    /// PTX ISA version.
+    pub ptx: (u16, u16),
+    /// The number in `sm_90`.
+    pub sm: u16,
+    /// If it belongs to some architectures only: those, for which a target must name it with its suffix.
+    pub only: &'static [Only],
+}
+
+/// An architecture whose later ones need not have what it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Only {
+    /// `sm_90a` and no other.
+    Architecture(u16),
+    /// `sm_100a`, `sm_103a` and so on, and `sm_100f` from PTX ISA 8.8 on: all of its family.
+    Family(u16),
+}
+
+/// A floor without anything that belongs to some architectures only.
+pub const fn since(major: u16, minor: u16, sm: u16) -> Floor {
+    Floor { ptx: (major, minor), sm, only: &[] }
+}
+
+/// A floor of something that belongs to some architectures only.
+pub const fn only(major: u16, minor: u16, sm: u16, only: &'static [Only]) -> Floor {
+    Floor { ptx: (major, minor), sm, only }
+}
+
+/// What kind of instruction it is, for those who need not know which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traits {
+    /// Only reads, or does an atomic: an `await` may repeat it.
+    pub quiet: bool,
+    /// The host executes it as well.
+    pub host: bool,
+    /// Acts on something other than memory, so that a round of a loop that executes it is no mere try.
+    pub acts: bool,
+    /// Whether all lanes of the warp execute it together, and the rule that wants it.
+    pub aligned: Aligned,
+}
+
+/// Whether all lanes of a warp (or warpgroup) execute an instruction together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aligned {
+    /// Never.
+    No,
+    /// Always, by this rule.
+    Always(&'static str),
+    /// If `.aligned` is written, by this rule.
+    IfWritten(&'static str),
+}
+
+impl Traits {
+    /// Of an instruction that is nothing special.
+    pub const PLAIN: Self = Self { quiet: false, host: false, acts: false, aligned: Aligned::No };
+    /// Of an instruction that acts on something other than memory.
+    pub const ACTS: Self = Self { acts: true, ..Self::PLAIN };
+    /// Of an instruction that an `await` may repeat.
+    pub const QUIET: Self = Self { quiet: true, ..Self::PLAIN };
+
+    /// With this alignment.
+    #[must_use]
+    pub const fn aligned(self, aligned: Aligned) -> Self {
+        Self { aligned, ..self }
+    }
+}
+
+/// What a word of a slot is, so that functions can ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    /// Says nothing that anybody asks for.
+    Plain,
+    /// Which of several operations.
+    Operation,
+    /// `.relaxed` and so on.
+    Sem,
+    /// `.cta` and so on.
+    Scope,
+    /// `.global` and so on.
+    Space,
+    /// `.u32` and so on.
+    Type,
+    /// How completion is signalled.
+    Completion,
+    /// `.aligned`
+    Aligned,
+    /// `.multicast::cluster` and so on.
+    Multicast,
+    /// `.sync_restrict::shared::cta` and so on.
+    Restrict,
+    /// `.v2` and so on.
+    Vector,
+    /// `.mmio`
+    Mmio,
+    /// `.nc`
+    NonCoherent,
+    /// `.ca` and so on.
+    Cache,
+    /// `.L1::evict_last` and so on: has no meaning to the model.
+    Hint,
+    /// `.L2::cache_hint`, which adds an operand.
+    Policy,
+}
+
+/// The words of one kind behind a name, at most one of which stands there.
+pub struct Slot {
+    /// What it says.
+    pub key: Key,
+    /// The words that there are.
+    pub words: &'static [&'static str],
+    /// Whether one of them must stand there.
+    pub need: Need,
+}
+
+/// Whether a word must stand in a slot.
+pub enum Need {
+    /// One must; if none does, an error says so, this one or that of the family.
+    Must(Option<&'static Lack>),
+    /// None means something of its own.
+    May,
+    /// None means this one, which the full spelling has.
+    Default(&'static str),
+    /// They mean nothing to the model and are not in the full spelling.
+    Hint,
+    /// Beginnings of words that PTX has and this version does not check; help, if there is more to say.
+    Unsupported(Option<&'static str>),
+    /// Words that look right and are not.
+    Refused(&'static Refusal),
+}
+
+/// The error for a slot that lacks its word.
+pub struct Lack {
+    /// Code.
+    pub code: &'static str,
+    /// What is lacking, behind "needs".
+    pub what: &'static str,
+    /// What to do.
+    pub help: &'static str,
+    /// The rule it rests on.
+    pub rule: &'static str,
+}
+
+/// The error for a word that looks right.
+pub struct Refusal {
+    /// Code.
+    pub code: &'static str,
+    /// What is wrong; `{}` is the word with its dot.
+    pub message: &'static str,
+    /// What stands there.
+    pub label: &'static str,
+    /// What to do; `{}` is the word.
+    pub help: &'static str,
+    /// The rule it rests on; empty if there is none.
+    pub rule: &'static str,
+}
+
+/// One of these words must be there.
+pub const fn must(key: Key, words: &'static [&'static str]) -> Slot {
+    Slot { key, words, need: Need::Must(None) }
+}
+
+/// One of these words must be there, or this is the error.
+pub const fn must_or(key: Key, words: &'static [&'static str], lack: &'static Lack) -> Slot {
+    Slot { key, words, need: Need::Must(Some(lack)) }
+}
+
+/// One of these words may be there.
+pub const fn may(key: Key, words: &'static [&'static str]) -> Slot {
+    Slot { key, words, need: Need::May }
+}
+
+/// One of these words; the first, if none is written.
+pub const fn default(key: Key, words: &'static [&'static str]) -> Slot {
+    Slot { key, words, need: Need::Default(words[0]) }
+}
+
+/// Words of which one may be there and none means anything to the model.
+pub const fn hint(words: &'static [&'static str]) -> Slot {
+    Slot { key: Key::Plain, words, need: Need::Hint }
+}
+
+/// Words that PTX has and this version does not check.
+pub const fn unsupported(words: &'static [&'static str]) -> Slot {
+    Slot { key: Key::Plain, words, need: Need::Unsupported(None) }
+}
+
+/// Words that look right.
+pub const fn refused(words: &'static [&'static str], refusal: &'static Refusal) -> Slot {
+    Slot { key: Key::Plain, words, need: Need::Refused(refusal) }
+}
+
+/// A row, to be completed by the functions of [`Form`].
+pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floor, build: Build) -> Form {
+    Form {
+        name,
+        slots,
+        spelled: name,
+        operands: "",
+        help: "",
+        floor,
+        floors: &[],
+        exclusive: &[],
+        rule: "",
+        traits: Traits::PLAIN,
+        check: |_| Ok(()),
+        build,
+    }
+}
+
+impl Form {
+    const fn spelled(self, spelled: &'static str) -> Self {
+        Self { spelled, ..self }
+    }
+    const fn operands(self, operands: &'static str) -> Self {
+        Self { operands, ..self }
+    }
+    const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+    const fn floors(self, floors: &'static [(&'static str, Floor)]) -> Self {
+        Self { floors, ..self }
+    }
+    const fn exclusive(self, exclusive: &'static [Key]) -> Self {
+        Self { exclusive, ..self }
+    }
+    const fn rule(self, rule: &'static str) -> Self {
+        Self { rule, ..self }
+    }
+    const fn traits(self, traits: Traits) -> Self {
+        Self { traits, ..self }
+    }
+    const fn check(self, check: fn(&Words<'_>) -> Result<(), Diagnostic>) -> Self {
+        Self { check, ..self }
+    }
+}
+
+/// Forms that begin alike, and the error for what begins so and is none of them.
+pub struct Family {
+    /// How they begin: a mnemonic, and maybe words behind it.
+    pub name: &'static str,
+    /// Code of the errors about its words that no slot has an own one for.
+    pub code: &'static str,
+    /// What to write.
+    pub help: &'static str,
+    /// The rule that says what forms there are.
+    pub rule: &'static str,
+    /// Names that begin like it and that no row has: not checked, or refused.
+    pub others: &'static [(&'static str, Need)],
+    /// A row each.
+    pub forms: &'static [Form],
+}
+
+/// Those of SPA 5.0 machines.
+pub static SPA_FAMILIES: &[&Family] = &[
+    &spa::ATOM,
+    &spa::BAR,
+    &spa::DATA_CACHE,
+    &spa::LOAD,
+    &spa::MEMBAR,
+    &spa::REDUCTION,
+    &spa::STORE,
+    &spa::TEXTURE,
+    &spa::TEXTURE_CACHE,
+];
+
+/// Those of PTX.
+pub static FAMILIES: &[&Family] = &[
+    &access::ATOM,
+    &access::LOAD,
+    &access::REDUCTION,
+    &access::STORE,
+    &barrier::BAR,
+    &barrier::BARRIER,
+    &cluster::BARRIER,
+    &cluster::ELECT,
+    &cluster::RANK,
+    &fence::FENCE,
+    &fence::MBARRIER_INIT,
+    &fence::MEMBAR,
+    &fence::MEMBAR_PROXY,
+    &fence::PROXY,
+    &hint::POLICY,
+    &hint::PREFETCH,
+    &hint::PREFETCH_UNIFORM,
+    &hint::PRIORITY,
+    &hint::SLEEP,
+    &launch::CONTROL,
+    &launch::GRID_DEPENDENCY,
+    &launch::MAX_REGISTERS,
+    &mbarrier::MBARRIER,
+    &multimem::LOAD_REDUCE,
+    &multimem::MULTIMEM,
+    &multimem::REDUCTION,
+    &multimem::STORE,
+    &texture::SULD,
+    &texture::SURED,
+    &texture::SUST,
+    &texture::TEX,
+];
+
+/// Reads an opcode by its row; nothing if no row has its mnemonic.
+pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Option<Result<Words<'a>, Diagnostic>> {
+    if matches!(opcode.mnemonic, "st" | "red") && opcode.has("async") {
+        return None;
+    }
+    let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
+    let leading = families.iter().filter(|family| words::leads(family.name, opcode));
+    let family = leading.max_by_key(|family| family.name.len())?;
+    Some(words::read(family, opcode, target))
+}
