@@ -10,10 +10,10 @@ mod settle;
 
 pub use prepare::{Artefacts, artefacts};
 
-use crate::encode::goal::{ConditionGoal, Goal, GoalKind, LIFETIME, MBARRIER};
+use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
-use crate::explain::CANCEL;
+use crate::findings;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -62,13 +62,23 @@ impl Config {
         Self {
             properties: Property::ALL.to_vec(),
             is_asked_by_name: false,
-            unroll: 2,
-            unroll_max: 8,
+            unroll: UNROLL,
+            unroll_max: UNROLL_MAX,
             limits: Limits::default(),
             treatment,
             clock: || 0,
             deadline_us: u64::MAX,
             budget: u64::MAX,
+        }
+    }
+
+    /// What the command line has if it says nothing, without its clock.
+    pub fn usual(kernel: &Kernel) -> Self {
+        Self {
+            properties: usual_properties(kernel),
+            limits: Limits { findings_max: FINDINGS_MAX, ..Limits::default() },
+            budget: BUDGET * 1_000_000,
+            ..Self::without_deadline(Treatment::DEFAULT)
         }
     }
 
@@ -86,6 +96,22 @@ impl Config {
     }
 }
 
+/// The loop bound to start with, unless another one is asked for.
+pub const UNROLL: u32 = 2;
+/// The loop bound to raise it to.
+pub const UNROLL_MAX: u32 = 8;
+/// Violations listed per launch.
+pub const FINDINGS_MAX: usize = 16;
+/// Millions of steps of a launch.
+pub const BUDGET: u64 = 1_000;
+
+/// The properties that a kernel is checked for if none are asked for. A litmus test asks its own question; races are often
+/// its very point.
+pub fn usual_properties(kernel: &Kernel) -> Vec<Property> {
+    let is_litmus = kernel.condition.is_some();
+    Property::ALL.into_iter().filter(|&property| (property == Property::Condition) == is_litmus).collect()
+}
+
 /// Sizes past which a run is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -97,9 +123,14 @@ pub struct Limits {
     pub findings_max: usize,
 }
 
+impl Limits {
+    /// Those of a run that says nothing else.
+    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 }
+        Self::DEFAULT
     }
 }
 
@@ -322,13 +353,10 @@ impl Decision {
 
     /// Whether the model states the property, so that something can be claimed of it.
     fn is_stated(&self, property: Property, model: &MemoryModel) -> bool {
-        let has_flag = |about: fn(&str) -> bool| model.flags.iter().any(|flag| about(&flag.name));
+        let has_flag = || model.flags.iter().any(|flag| findings::flag(&flag.name).property() == property);
         match property {
-            Property::Race => has_flag(|name| property_of_flag(name) == Property::Race),
-            Property::Barrier => {
-                self.graph.mbarriers.is_empty() || has_flag(|name| name.starts_with(MBARRIER))
-            }
-            Property::Lifetime => has_flag(|name| name.starts_with(LIFETIME)),
+            Property::Race | Property::Lifetime => has_flag(),
+            Property::Barrier => self.graph.mbarriers.is_empty() || has_flag(),
             Property::Condition => self.quantifier.is_some(),
             Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
         }
@@ -466,10 +494,9 @@ impl<'a> Decider<'a> {
         if !hangs && self.decision.limit.is_none() {
             self.ask_goals(problem, encoding, residency)?;
         }
-        // Synchronization that is right but too narrow is the likely cause of what else there is: it comes first.
-        self.decision.findings.sort_by_key(|finding| {
-            !finding.witness.refinements.iter().any(|name| name.ends_with(".scope-too-narrow"))
-        });
+        self.decision
+            .findings
+            .sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
         self.ask_rest(problem, encoding)
     }
 
@@ -667,7 +694,7 @@ impl<'a> Decider<'a> {
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
     match kind {
-        GoalKind::Flag { flag, .. } => property_of_flag(&problem.model.flags[*flag].name),
+        GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
             ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => Property::Bounds,
@@ -677,17 +704,6 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Deadlock | GoalKind::NotResident => Property::Deadlock,
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
-    }
-}
-
-/// What a flag of the model is about, by its name.
-fn property_of_flag(name: &str) -> Property {
-    if name.starts_with(MBARRIER) || name == CANCEL {
-        Property::Barrier
-    } else if name.starts_with(LIFETIME) {
-        Property::Lifetime
-    } else {
-        Property::Race
     }
 }
 

@@ -1,7 +1,9 @@
-//! Every code a report can carry, with one line each, and a page for those that are findings.
+//! Every code a report can carry, with one line each, and a page for those that are findings, whose rows are in
+//! [`crate::findings`].
 //!
 //! A code is stable: it keeps its meaning once it was in a release. The suite checks that every code in the sources is here.
 
+use crate::findings;
 use std::fmt::Write as _;
 
 /// A code.
@@ -17,7 +19,12 @@ pub struct Code {
 
 /// All of them, by family.
 pub fn all() -> impl Iterator<Item = Code> {
-    FINDINGS.iter().copied().chain(INPUT.iter().map(|&(name, summary)| Code { name, summary, page: "" }))
+    with_page().chain(INPUT.iter().map(|&(name, summary)| Code { name, summary, page: "" }))
+}
+
+/// Those of findings.
+fn with_page() -> impl Iterator<Item = Code> {
+    findings::all().map(|kind| Code { name: kind.code, summary: kind.summary, page: kind.page })
 }
 
 /// The code called `name`.
@@ -53,7 +60,7 @@ pub fn page(code: Code) -> String {
 pub fn list() -> String {
     let mut text = String::from("Findings (each has a page: fencepost explain CODE)\n\n");
     let width = all().map(|code| code.name.len()).max().unwrap_or(0);
-    for code in FINDINGS {
+    for code in with_page() {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {:<width$}  {}", code.name, code.summary);
     }
@@ -79,327 +86,6 @@ fn distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
-
-macro_rules! finding {
-    ($name:literal, $file:literal, $summary:literal) => {
-        Code { name: $name, summary: $summary, page: include_str!(concat!("codes/", $file, ".md")) }
-    };
-}
-
-/// Codes with a page.
-const FINDINGS: &[Code] = &[
-    finding!("race::uniform", "race-uniform", "two accesses of the same bytes are not ordered"),
-    finding!(
-        "race::scope-too-narrow",
-        "race-scope-too-narrow",
-        "the synchronization is right, but its scope is too narrow"
-    ),
-    finding!(
-        "race::stale-l1-read",
-        "race-stale-l1-read",
-        "a load finds in an L1 what other SMs have replaced (SPA 5.0)"
-    ),
-    finding!(
-        "race::membar-level-too-small",
-        "race-membar-level-too-small",
-        "a `MEMBAR` does not reach the other thread or client (SPA 5.0)"
-    ),
-    finding!(
-        "race::missing-membar",
-        "race-missing-membar",
-        "accesses that a handshake relies on may happen in either order (SPA 5.0)"
-    ),
-    finding!("race::mixed-size", "race-mixed-size", "unordered accesses of different size share bytes"),
-    finding!(
-        "race::alias",
-        "race-alias",
-        "ordered accesses go through different virtual addresses without an alias fence"
-    ),
-    finding!(
-        "race::cross-proxy",
-        "race-cross-proxy",
-        "ordered accesses go through different proxies without the proxy's fence"
-    ),
-    finding!(
-        "race::async-source",
-        "race-async-source",
-        "memory is written while an asynchronous operation may still read it"
-    ),
-    finding!(
-        "race::async-destination",
-        "race-async-destination",
-        "memory is accessed while an asynchronous operation may still write it"
-    ),
-    finding!(
-        "race::matrix-register",
-        "race-matrix-register",
-        "registers of a matrix operation are accessed while it may still use them"
-    ),
-    finding!(
-        "race::tensor-memory",
-        "race-tensor-memory",
-        "two operations on tensor memory are not ordered by what counts for it"
-    ),
-    finding!("race::async-writes", "race-async-writes", "two asynchronous operations write the same bytes"),
-    finding!(
-        "race::not-carried",
-        "race-not-carried",
-        "the completion of an asynchronous operation is taken for that of what its thread did before"
-    ),
-    finding!(
-        "race::grid-dependency",
-        "race-grid-dependency",
-        "a grid that may start before the one it depends on has ended does not wait for that"
-    ),
-    finding!(
-        "race::tensormap",
-        "race-tensormap",
-        "a tensor map is written while a tensor copy may read it, or without the fences of its proxy"
-    ),
-    finding!(
-        "race::tensormap-not-acquired",
-        "race-tensormap-not-acquired",
-        "a tensor map in global memory is used without having been acquired"
-    ),
-    finding!(
-        "race::tensormap-unwritten",
-        "race-tensormap-unwritten",
-        "a tensor map in global memory is used although nobody has written it"
-    ),
-    finding!("assert::violated", "assert-violated", "an `assert` fails in some execution"),
-    finding!(
-        "assert::final-violated",
-        "assert-final-violated",
-        "a condition on final memory fails in some execution"
-    ),
-    finding!(
-        "deadlock::barrier-never-completes",
-        "deadlock-barrier-never-completes",
-        "threads wait for ever at a barrier"
-    ),
-    finding!(
-        "deadlock::spin-never-ends",
-        "deadlock-spin-never-ends",
-        "a thread waits for ever for memory to change"
-    ),
-    finding!(
-        "deadlock::stale-spin",
-        "deadlock-stale-spin",
-        "a spin loop reads through an L1 that nothing invalidates (SPA 5.0)"
-    ),
-    finding!(
-        "deadlock::weak-spin",
-        "deadlock-weak-spin",
-        "a loop waits on weak reads, which need never see what others write"
-    ),
-    finding!(
-        "deadlock::phase-never-completes",
-        "deadlock-phase-never-completes",
-        "a thread waits for ever for an mbarrier's phase"
-    ),
-    finding!(
-        "deadlock::registers-never-free",
-        "deadlock-registers-never-free",
-        "a warp waits for ever for registers in `setmaxnreg.inc`"
-    ),
-    finding!(
-        "barrier::count-mismatch",
-        "barrier-count-mismatch",
-        "threads that meet at a barrier name different thread counts"
-    ),
-    finding!(
-        "barrier::mixed-reduction",
-        "barrier-mixed-reduction",
-        "`bar.red` meets `bar.sync` or `bar.arrive` at one barrier"
-    ),
-    finding!("barrier::no-such-barrier", "barrier-no-such-barrier", "a barrier number above 15"),
-    finding!("barrier::bad-count", "barrier-bad-count", "a barrier's thread count that no warps can make up"),
-    finding!(
-        "barrier::lane-not-in-mask",
-        "barrier-lane-not-in-mask",
-        "a lane executes `bar.warp.sync` with a mask that leaves it out"
-    ),
-    finding!(
-        "barrier::aligned-divergent",
-        "barrier-aligned-divergent",
-        "an `.aligned` barrier instruction is executed by a part of a warp"
-    ),
-    finding!(
-        "barrier::reuse-before-reset",
-        "barrier-reuse-before-reset",
-        "a warp comes back to a barrier before its last arrival there is complete"
-    ),
-    finding!(
-        "barrier::second-arrival",
-        "barrier-second-arrival",
-        "a thread arrives twice at a cluster barrier in one phase"
-    ),
-    finding!(
-        "barrier::wait-without-arrival",
-        "barrier-wait-without-arrival",
-        "a thread waits at a cluster barrier without having arrived"
-    ),
-    finding!(
-        "mbarrier::not-initialised",
-        "mbarrier-not-initialised",
-        "an mbarrier is used on a path on which nobody initialises it"
-    ),
-    finding!(
-        "mbarrier::init-not-ordered",
-        "mbarrier-init-not-ordered",
-        "an mbarrier is used before its initialisation is known to be over"
-    ),
-    finding!(
-        "mbarrier::use-after-inval",
-        "mbarrier-use-after-inval",
-        "an mbarrier may still be used when it is invalidated"
-    ),
-    finding!(
-        "mbarrier::phase-not-waited-for",
-        "mbarrier-phase-not-waited-for",
-        "an arrival in a phase before which nobody waited"
-    ),
-    finding!("mbarrier::nobody-expected", "mbarrier-nobody-expected", "everybody drops out of an mbarrier"),
-    finding!(
-        "mbarrier::count-out-of-range",
-        "mbarrier-count-out-of-range",
-        "an mbarrier is initialised with a count that it cannot hold"
-    ),
-    finding!(
-        "mbarrier::no-complete-completes",
-        "mbarrier-no-complete-completes",
-        "an arrival with `.noComplete` completes its phase"
-    ),
-    finding!(
-        "mbarrier::no-pending-count",
-        "mbarrier-no-pending-count",
-        "the pending count of a state that does not hold it"
-    ),
-    finding!("mbarrier::stale-state", "mbarrier-stale-state", "a wait with a state that is two phases old"),
-    finding!("mbarrier::foreign-state", "mbarrier-foreign-state", "a wait with a state of another mbarrier"),
-    finding!(
-        "mbarrier::phase-run-ahead",
-        "mbarrier-phase-run-ahead",
-        "a wait by parity is let through by a later phase than it waits for"
-    ),
-    finding!("mbarrier::tx-out-of-range", "mbarrier-tx-out-of-range", "more bytes than a tx-count can hold"),
-    finding!(
-        "mbarrier::init-of-live-object",
-        "mbarrier-init-of-live-object",
-        "an mbarrier is initialised again without having been invalidated"
-    ),
-    finding!(
-        "mbarrier::plain-access",
-        "mbarrier-plain-access",
-        "an ordinary access to the bytes of an mbarrier"
-    ),
-    finding!("mbarrier::too-many-arrivals", "mbarrier-too-many-arrivals", "an arrival finds its phase full"),
-    finding!(
-        "bounds::misaligned-vector",
-        "bounds-misaligned-vector",
-        "a vector access does not start at a multiple of its size"
-    ),
-    finding!("bounds::out-of-bounds", "bounds-out-of-bounds", "an index lies outside its object"),
-    finding!(
-        "deadlock::not-co-resident",
-        "deadlock-not-co-resident",
-        "a thread waits for a CTA that need not have started"
-    ),
-    finding!(
-        "lifetime::peer-not-started",
-        "lifetime-peer-not-started",
-        "shared memory of a peer is accessed before that CTA is known to have started"
-    ),
-    finding!(
-        "lifetime::peer-may-have-exited",
-        "lifetime-peer-may-have-exited",
-        "shared memory of a peer is accessed when that CTA may have ended"
-    ),
-    finding!(
-        "lifetime::operation-pending",
-        "lifetime-operation-pending",
-        "a CTA may end while an asynchronous operation still uses its shared memory"
-    ),
-    finding!(
-        "lifetime::tensor-memory-freed",
-        "lifetime-tensor-memory-freed",
-        "tensor memory is deallocated while an operation may still use it"
-    ),
-    finding!(
-        "lifetime::alloc-after-relinquish",
-        "lifetime-alloc-after-relinquish",
-        "tensor memory may be allocated after its CTA has relinquished the permit"
-    ),
-    finding!(
-        "async::tensor-memory-kept",
-        "async-tensor-memory-kept",
-        "a CTA ends with tensor memory that it has not deallocated"
-    ),
-    finding!("async::bad-size", "async-bad-size", "a copy has a size that PTX does not allow"),
-    finding!(
-        "async::misaligned",
-        "async-misaligned",
-        "a bulk copy starts at an address that is not 16-byte aligned"
-    ),
-    finding!(
-        "async::mbarrier-elsewhere",
-        "async-mbarrier-elsewhere",
-        "an asynchronous operation signals an mbarrier in another CTA than it writes"
-    ),
-    finding!(
-        "async::bad-multicast",
-        "async-bad-multicast",
-        "a multicast names a CTA that the cluster does not have"
-    ),
-    finding!(
-        "async::own-cta",
-        "async-own-cta",
-        "an operation for the memory of other CTAs names that of the own"
-    ),
-    finding!(
-        "async::single-cta",
-        "async-single-cta",
-        "`st.async` or `red.async` in a cluster of a single CTA"
-    ),
-    finding!(
-        "async::no-matrix-fence",
-        "async-no-matrix-fence",
-        "a matrix operation is started without a `wgmma.fence` before it"
-    ),
-    finding!(
-        "async::cancel-failed",
-        "async-cancel-failed",
-        "a response that cancelled nothing is asked for a CTA"
-    ),
-    finding!(
-        "async::cancel-after-failure",
-        "async-cancel-after-failure",
-        "`try_cancel` is issued after its CTA may have seen an earlier one fail"
-    ),
-    finding!(
-        "registers::wrong-direction",
-        "registers-wrong-direction",
-        "`setmaxnreg.dec` to more registers than there are, or `.inc` to fewer"
-    ),
-    finding!(
-        "registers::not-synchronized",
-        "registers-not-synchronized",
-        "`setmaxnreg` is executed again without a barrier since the last one"
-    ),
-    finding!(
-        "vacuity::nothing-completes",
-        "vacuity-nothing-completes",
-        "no execution runs every thread to its end"
-    ),
-    finding!(
-        "vacuity::filtered-out",
-        "vacuity-filtered-out",
-        "no execution that completes passes the `filter` of a litmus condition"
-    ),
-    finding!("vacuity::unreachable", "vacuity-unreachable", "no execution reaches a `reachable` statement"),
-    finding!("bound::loop-cut", "bound-loop-cut", "some loop can run longer than was checked"),
-    finding!("model::flag", "model-flag", "a flag of a memory model of your own holds in some execution"),
-];
 
 /// Codes of rejected input.
 const INPUT: &[(&str, &str)] = &[
@@ -640,7 +326,7 @@ const INPUT: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{FINDINGS, all, find, list, page, similar};
+    use super::{all, find, list, page, similar, with_page};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -654,8 +340,8 @@ mod tests {
 
     #[test]
     fn every_finding_has_a_full_page() {
-        for code in FINDINGS {
-            let text = page(*code);
+        for code in with_page() {
+            let text = page(code);
             for part in ["What it means", "Why it matters", "Example", "How to fix", "Rule"] {
                 assert!(text.contains(part), "{}: {part}", code.name);
             }

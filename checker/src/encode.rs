@@ -3,12 +3,12 @@
 //! After this pass there are no events, only literals, and the maps that lead back from an assignment to an execution.
 //! Literals are spent on open pairs only; certain pairs are the conjunction of their ends' guards.
 
-pub mod closure;
-pub mod edge;
+pub(crate) mod closure;
+pub(crate) mod edge;
 pub mod goal;
-pub mod memory;
-pub mod order;
-pub mod value;
+pub(crate) mod memory;
+pub(crate) mod order;
+pub(crate) mod value;
 
 use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;

@@ -6,15 +6,15 @@
 //! A thread may stop for good at an instruction that can block, so guards after such an instruction contain an unknown
 //! that says it was passed, and executions range over all prefixes.
 
-pub mod builder;
-pub mod cell;
-pub mod graph;
-pub mod hierarchy;
-pub mod kind;
+pub(crate) mod builder;
+pub(crate) mod cell;
+pub(crate) mod graph;
+pub(crate) mod hierarchy;
+pub(crate) mod kind;
 mod multimem;
-pub mod spa;
-pub mod support;
-pub mod term;
+pub(crate) mod spa;
+pub(crate) mod support;
+pub(crate) mod term;
 
 pub use builder::{GraphBuilder, GraphError};
 pub use graph::{

@@ -4,42 +4,42 @@
 //! Cannot: say which of several independent repairs the author had in mind; chains through Fence-SC order are followed,
 //! but a missing `fence.sc` is not suggested.
 
-pub mod chain;
-pub mod deadlock;
-pub mod lifetime;
-pub mod proxy;
-pub mod race;
-pub mod reading;
-pub mod reason;
+pub(crate) mod chain;
+pub(crate) mod deadlock;
+pub(crate) mod lifetime;
+pub(crate) mod proxy;
+pub(crate) mod race;
+pub(crate) mod reading;
+pub(crate) mod reason;
 pub mod repair;
-pub mod spa;
-pub mod tensor_memory;
+pub(crate) mod spa;
+pub(crate) mod tensor_memory;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
 use crate::event::{
     AgentId, CtaId, EventGraph, EventId, EventKind, ObligationKind, TermKind, TermRef, UnknownKind,
 };
-use crate::verdict::{Finding, Property};
+use crate::findings::{self, FindingKind, FlagKind, Story};
+use crate::verdict::Finding;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
 use fencepost_dsl::index::Id;
 use std::collections::BTreeSet;
 
 pub use chain::{Chain, Step, StepKind};
-pub use reading::Reading;
 pub use reason::{Nearby, Reason};
 pub use repair::{Change, Repair};
-pub use spa::{OUT_OF_ORDER, SpaReason, Useless};
+pub use spa::{SpaReason, Useless};
 
 /// Everything a report says about one finding.
 #[derive(Clone, Debug)]
 pub struct Explanation {
+    /// What it is.
+    pub kind: &'static FindingKind,
     /// Its page: `family::kebab-name`.
     pub code: &'static str,
-    /// The property it breaks.
-    pub property: Property,
     /// Rules it rests on, most specific first.
     pub rules: Vec<&'static str>,
     /// What is wrong.
@@ -49,7 +49,7 @@ pub struct Explanation {
     /// What almost orders a racing pair.
     pub chain: Option<Chain>,
     /// Questions PTX leaves open that, answered the other way, would order a racing pair.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<Variant>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
     /// The parameters of the execution.
@@ -70,6 +70,8 @@ pub enum Subject {
     },
     /// Another flag of the model.
     Flag {
+        /// What it means.
+        kind: &'static FlagKind,
         /// Its name.
         name: String,
         /// Its members; the same event twice for a set.
@@ -152,20 +154,6 @@ pub struct ReadFact {
     pub missed: Option<EventId>,
 }
 
-/// The flag for tensor maps that were not acquired.
-pub const TENSORMAP: &str = "tensormap-not-acquired";
-
-/// The flag for tensor maps that nobody has written.
-pub const TENSORMAP_UNWRITTEN: &str = "tensormap-unwritten";
-
-/// The flag for clusters that are asked for again after one could not be cancelled.
-pub const CANCEL: &str = "cancel-after-failure";
-
-/// The flag for tensor memory that is deallocated while it is used.
-pub const TENSOR_FREED: &str = "lifetime-tensor-freed";
-/// The flag for allocations of tensor memory after the permit was relinquished.
-pub const TENSOR_RELINQUISHED: &str = "lifetime-tensor-relinquished";
-
 /// Reads shown that only say how a thread got to a failed condition.
 const CONTEXT_MAX: usize = 3;
 
@@ -175,84 +163,46 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
     let mut explanation = match &witness.claim {
         GoalKind::Flag { flag, pair } => {
             let name = model.flags[*flag].name.as_str();
-            if name == "race" {
-                race::explain(graph, model, witness, *pair)
-            } else if let Some(explanation) = lifetime::explain(graph, witness, *pair) {
-                explanation
-            } else if name == OUT_OF_ORDER {
-                spa::explain(graph, witness, *pair)
-            } else if name == TENSORMAP {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare("race::tensormap-not-acquired", Property::Race, vec!["FN-14", "AS-37"], subject)
-            } else if name == TENSORMAP_UNWRITTEN {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare("race::tensormap-unwritten", Property::Race, vec!["AS-35", "AS-36"], subject)
-            } else if name == CANCEL {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare("async::cancel-after-failure", Property::Barrier, vec!["UB-A10", "AS-39"], subject)
-            } else if let Some((code, rules)) = tensor_flag(name) {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare(code, Property::Lifetime, rules, subject)
-            } else if let Some((code, rule)) = mbarrier_flag(name) {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare(code, Property::Barrier, vec![rule], subject)
-            } else {
-                let subject = Subject::Flag { name: name.to_owned(), pair: *pair };
-                bare("model::flag", finding.property, Vec::new(), subject)
+            let kind = findings::flag(name);
+            let bare_pair = || bare(kind.kind, Subject::Flag { kind, name: name.to_owned(), pair: *pair });
+            match kind.story {
+                Story::Lifetime => lifetime::explain(graph, witness, *pair).unwrap_or_else(bare_pair),
+                Story::OutOfOrder => spa::explain(graph, witness, bare_pair(), *pair),
+                Story::Pair => bare_pair(),
+                Story::Chain | Story::TensorMemory | Story::Tensormap | Story::Grids | Story::Proxies => {
+                    race::explain(graph, model, witness, *pair)
+                }
             }
         }
         GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
         GoalKind::Deadlock | GoalKind::NotResident => deadlock::explain(graph, witness),
         GoalKind::Condition => condition(graph, witness),
-        GoalKind::Completion => {
-            bare("vacuity::nothing-completes", Property::Reachable, Vec::new(), Subject::Completion)
-        }
+        GoalKind::Completion => bare(&findings::remark::NOTHING_COMPLETES, Subject::Completion),
         GoalKind::Final(index) => {
             let goal = &graph.finals[*index];
             let subject = Subject::Final { span: goal.span };
-            let mut explanation = bare("assert::final-violated", Property::Assert, Vec::new(), subject);
+            let mut explanation = bare(&findings::assertion::FINAL_VIOLATED, subject);
             explanation.reads = final_reads(graph, witness, goal.condition);
             explanation
         }
     };
-    explanation.property = finding.property;
     explanation.parameters = parameters(graph, witness);
     explanation
 }
 
-/// Page and rules of a flag about the allocation of tensor memory.
-fn tensor_flag(name: &str) -> Option<(&'static str, Vec<&'static str>)> {
-    match name {
-        TENSOR_FREED => Some(("lifetime::tensor-memory-freed", vec!["AS-34", "UB-A8"])),
-        TENSOR_RELINQUISHED => Some(("lifetime::alloc-after-relinquish", vec!["AS-34", "UB-A8"])),
-        _ => None,
-    }
-}
-
-/// Page and rule of a flag about mbarriers.
-fn mbarrier_flag(name: &str) -> Option<(&'static str, &'static str)> {
-    match name {
-        "mbarrier-init" => Some(("mbarrier::init-not-ordered", "UB-M16")),
-        "mbarrier-unseen" => Some(("mbarrier::phase-not-waited-for", "UB-M12")),
-        "mbarrier-inval" => Some(("mbarrier::use-after-inval", "UB-M1")),
-        _ => None,
-    }
-}
-
 /// The example or counter-example of a litmus condition, with everything that was read, as context for a trace.
 pub fn condition(graph: &EventGraph, witness: &Witness) -> Explanation {
-    let mut explanation =
-        bare("vacuity::nothing-completes", Property::Condition, Vec::new(), Subject::Completion);
+    let mut explanation = bare(&findings::remark::NOTHING_COMPLETES, Subject::Completion);
     let executed = &witness.execution.executed;
     explanation.reads = executed.iter().filter_map(|event| read_fact(graph, witness, event)).collect();
     explanation
 }
 
-fn bare(code: &'static str, property: Property, rules: Vec<&'static str>, subject: Subject) -> Explanation {
+fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
     Explanation {
-        code,
-        property,
-        rules,
+        kind,
+        code: kind.code,
+        rules: kind.rules.to_vec(),
         subject,
         reasons: Vec::new(),
         chain: None,
@@ -267,18 +217,13 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
     let obligation = &graph.obligations[index];
     let (agent, span, iterations) = (obligation.agent, obligation.span, obligation.iterations.clone());
     let mut explanation = match &obligation.kind {
-        ObligationKind::Assertion => bare(
-            "assert::violated",
-            Property::Assert,
-            Vec::new(),
-            Subject::Assertion { agent, span, iterations },
-        ),
+        ObligationKind::Assertion => {
+            bare(&findings::assertion::VIOLATED, Subject::Assertion { agent, span, iterations })
+        }
         ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => {
             let what = misuse.what.clone();
             let subject = Subject::Misuse { agent, span, iterations, what, help: misuse.help };
-            let is_alignment = matches!(obligation.kind, ObligationKind::Alignment(_));
-            let property = if is_alignment { Property::Bounds } else { Property::Barrier };
-            bare(misuse.code, property, vec![misuse.rule], subject)
+            Explanation { rules: vec![misuse.rule], ..bare(findings::of_code(misuse.code), subject) }
         }
         ObligationKind::Bounds { object, n_elements, index } => {
             let subject = Subject::Bounds {
@@ -289,7 +234,7 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
                 n_elements: *n_elements,
                 index: witness.values[*index],
             };
-            bare("bounds::out-of-bounds", Property::Bounds, Vec::new(), subject)
+            bare(&findings::bounds::OUT_OF_BOUNDS, subject)
         }
     };
     explanation.reads = reads_of(graph, witness, obligation.condition);
@@ -444,6 +389,15 @@ fn support(graph: &EventGraph, term: TermRef) -> Vec<UnknownKind> {
 }
 
 impl Explanation {
+    /// Adds rules that it does not have yet.
+    fn add_rules<'a>(&mut self, rules: impl IntoIterator<Item = &'a &'static str>) {
+        for rule in rules {
+            if !self.rules.contains(rule) {
+                self.rules.push(rule);
+            }
+        }
+    }
+
     /// The events the story is about: both ends, the links of the chain, the reads of a condition.
     pub fn events(&self, n_events: usize) -> EventSet {
         let mut set = EventSet::empty(n_events);

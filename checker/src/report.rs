@@ -2,7 +2,8 @@
 //!
 //! All wording of findings and verdicts is here and nowhere else. Pure: values in, text out; the command line prints it.
 
-pub mod condition;
+mod advice;
+pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;
 mod excerpt;
@@ -15,7 +16,7 @@ mod spa;
 pub mod summary;
 mod tensor_memory;
 pub mod trace;
-pub mod wording;
+pub(crate) mod wording;
 
 use crate::explain::Explanation;
 use crate::verdict::Outcome;

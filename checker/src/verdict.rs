@@ -1,69 +1,17 @@
 //! What a run claims, and what it does not.
 
 use crate::event::{Because, EventGraph, EventKind};
-use crate::explain::Reading;
+use crate::findings::{FindingKind, remark};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind};
+use fencepost_dsl::cat::memory_model::{
+    BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind, Variant,
+};
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{Diagnostic, Span};
 use std::collections::BTreeSet;
-use std::fmt;
 
-/// A property that is checked.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Property {
-    /// No data race (the `race` flag of the model).
-    Race,
-    /// `assert` statements and final conditions.
-    Assert,
-    /// No execution in which threads wait for ever.
-    Deadlock,
-    /// The rules about barriers and mbarriers are kept.
-    Barrier,
-    /// Shared memory of a peer CTA is accessed only while that CTA is there.
-    Lifetime,
-    /// Indices stay inside their objects.
-    Bounds,
-    /// `reachable` statements are reached, and some execution completes.
-    Reachable,
-    /// The condition of a litmus test holds.
-    Condition,
-}
-
-impl Property {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::Race,
-        Self::Assert,
-        Self::Deadlock,
-        Self::Barrier,
-        Self::Lifetime,
-        Self::Bounds,
-        Self::Reachable,
-        Self::Condition,
-    ];
-
-    /// Its name on the command line and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Race => "race",
-            Self::Assert => "assert",
-            Self::Deadlock => "deadlock",
-            Self::Barrier => "barrier",
-            Self::Lifetime => "lifetime",
-            Self::Bounds => "bounds",
-            Self::Reachable => "reachable",
-            Self::Condition => "condition",
-        }
-    }
-}
-
-impl fmt::Display for Property {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub use crate::findings::Property;
 
 /// The answer to one property, or to all of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -135,6 +83,17 @@ pub enum Vacuity {
     Unreachable(Span),
 }
 
+impl Vacuity {
+    /// Its row.
+    pub fn kind(&self) -> &'static FindingKind {
+        match self {
+            Self::NothingCompletes => &remark::NOTHING_COMPLETES,
+            Self::FilteredOut(_) => &remark::FILTERED_OUT,
+            Self::Unreachable(_) => &remark::UNREACHABLE,
+        }
+    }
+}
+
 /// A loop that can run past the bound.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct OpenLoop {
@@ -199,7 +158,7 @@ pub struct Outcome {
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
     pub ignored_proxies: Vec<Proxy>,
     /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
-    pub assumptions: Vec<Reading>,
+    pub assumptions: Vec<Variant>,
     /// Sizes and times.
     pub statistics: Statistics,
 }

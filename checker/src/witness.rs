@@ -10,6 +10,7 @@ pub mod recheck;
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::{EventId, TermRef, UnknownId};
+use crate::findings::FlagKind;
 use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
 use std::collections::BTreeMap;
@@ -40,6 +41,6 @@ pub struct Witness {
     pub basis: ExactBasis,
     /// What it does wrong.
     pub claim: GoalKind,
-    /// For a flag: names of its refinements (`race.mixed-size`) that have the same pair.
-    pub refinements: Vec<String>,
+    /// For a flag: its refinements (`race.mixed-size`) that have the same pair.
+    pub refinements: Vec<&'static FlagKind>,
 }

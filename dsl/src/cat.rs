@@ -6,6 +6,7 @@
 //! |------|---------|
 //! | `"title"`, `Title` | optional first line |
 //! | `// …`, `(* … *)` | comments; the second kind nests |
+//! | `(** Variant "name": … *)` | a comment that describes a [`Variant`](memory_model::Variant) |
 //! | `let x = e`, `let x = e and y = f` | definitions; a group does not see itself |
 //! | `let f(a, b) = e`, `let f a = e` | functions, inlined where they are used |
 //! | `let rec r = e and s = f` | relations, the least that satisfy the equations; positive recursion only |
@@ -34,6 +35,7 @@ mod resolve;
 mod scope;
 mod terms;
 mod token;
+mod variant;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated code")]

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use crate::verdict::Property;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -62,16 +63,16 @@ pub struct ProgramOptions {
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
     /// Loop bound to start with.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
     /// Most events of a launch.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.events_max)]
     pub max_events: usize,
     /// Most clauses of a formula.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.clauses_max)]
     pub max_clauses: usize,
     /// Work per kernel and launch, in millions of steps, the same on every machine.
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
     pub budget: u64,
 }
 
@@ -94,7 +95,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
     pub property: Vec<Property>,
     /// Loop bound to raise it to while some loop can run longer.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = UNROLL_MAX, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll_max: u32,
     /// Exit with 0 where everything is proved up to the bound.
     #[arg(long)]

@@ -4,12 +4,13 @@ use super::arguments::{CheckOptions, Format};
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message};
-use crate::check::{CheckError, Config, Limits, check, stopped};
+use crate::check::{CheckError, Config, FINDINGS_MAX, Limits, stopped, usual_properties};
 use crate::encode::Treatment;
-use crate::explain::{self, Explanation, Reading, reading, repair};
+use crate::examine::{Examination, examine};
+use crate::explain;
+use crate::models::{self, Model};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
-use crate::verdict::{Limit, Outcome, Property, Verdict};
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use crate::verdict::{Limit, Property, Verdict};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
@@ -18,12 +19,6 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// Violations listed per launch.
-const FINDINGS_MAX: usize = 16;
-/// Findings per launch for which repairs are tried.
-const REPAIRS_MAX: usize = 3;
-/// Steps that looking for repairs may take however short the check was.
-const REPAIR_STEPS: u64 = 60_000_000;
 /// How long past its deadline a check may take to notice it.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -32,7 +27,7 @@ struct Run<'a> {
     options: &'a CheckOptions,
     output: &'a mut Output,
     /// By name, as far as they were needed; `None` if it does not load, which has been said.
-    models: BTreeMap<String, Option<Arc<MemoryModel>>>,
+    models: BTreeMap<String, Option<Arc<Model>>>,
     status: Status,
     n_errors: usize,
     n_bad_files: usize,
@@ -152,7 +147,7 @@ impl Run<'_> {
             }
             return;
         }
-        let name = options.model.as_deref().unwrap_or(load::default_model(&program)).to_owned();
+        let name = options.model.as_deref().unwrap_or(models::usual(&program)).to_owned();
         let Some(model) = self.model(&name) else {
             return self.refused_line(file, "input::model", "the memory model cannot be used");
         };
@@ -168,7 +163,7 @@ impl Run<'_> {
             };
             for launch in &launches {
                 has_launch = true;
-                self.launch(&sources, file, (&program, index, launch), (&name, &model));
+                self.launch(&sources, file, (&program, index, launch), &model);
             }
         }
         self.named_launch_found |= has_launch;
@@ -178,7 +173,7 @@ impl Run<'_> {
     }
 
     /// The model of that name, loaded once.
-    fn model(&mut self, name: &str) -> Option<Arc<MemoryModel>> {
+    fn model(&mut self, name: &str) -> Option<Arc<Model>> {
         if let Some(known) = self.models.get(name) {
             return known.clone();
         }
@@ -219,18 +214,18 @@ impl Run<'_> {
         sources: &SourceMap,
         file: &str,
         (program, kernel, launch): (&Arc<Program>, usize, &Launch),
-        (name, model): (&str, &Arc<MemoryModel>),
+        model: &Arc<Model>,
     ) {
-        let checked = decide((program, kernel, launch), (name, model), self.options);
+        let checked = decide((program, kernel, launch), model, self.options);
         let kernel = &program.kernels[kernel];
         match checked {
-            Ok((outcome, explanations)) => {
+            Ok(Examination { outcome, explanations }) => {
                 let case = Case {
                     sources,
                     file,
                     program,
                     kernel,
-                    model: name,
+                    model: &model.name,
                     variants: &self.options.program.variant,
                     outcome: &outcome,
                     explanations: &explanations,
@@ -348,28 +343,19 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
 /// Checks one launch on a thread of its own, and gives up on the thread if it overstays.
 fn decide(
     (program, kernel, launch): (&Arc<Program>, usize, &Launch),
-    (name, model): (&str, &Arc<MemoryModel>),
+    model: &Arc<Model>,
     options: &CheckOptions,
-) -> Result<(Outcome, Vec<Explanation>), Failure> {
+) -> Result<Examination, Failure> {
     let timeout = options.timeout.map(Duration::from_secs);
-    let config = config(options, program.kernels[kernel].condition.is_some());
+    let config = config(options, &program.kernels[kernel]);
     let (sender, receiver) = mpsc::channel();
     let (shared, own_model, own_launch, own_config) =
         (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
-    let name = options.program.variant.is_empty().then(|| name.to_owned());
     let work = move || {
         let (program, model) = (shared, own_model);
         let kernel = &program.kernels[kernel];
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            let allowance = own_config.allowance();
-            let mut outcome = check(&program, kernel, &own_launch, &model, &own_config)?;
-            let rest = || Config { budget: allowance.left(), ..own_config.clone() };
-            if let Some(name) = &name {
-                outcome.assumptions = assumptions(&program, kernel, &outcome, name, &rest())?;
-            }
-            let explanations = explain_all(&outcome, &model, &rest(), name.as_deref())?;
-            Ok((outcome, explanations))
-        }));
+        let result =
+            catch_unwind(AssertUnwindSafe(|| examine(&program, kernel, &own_launch, &model, &own_config)));
         let result = result.unwrap_or_else(|panic| {
             Err(CheckError::SelfCheck { pass: "check", message: panic_message(&*panic) })
         });
@@ -389,7 +375,9 @@ fn decide(
         Ok(Err(error @ CheckError::SelfCheck { .. })) => Err(Failure::Internal(error.to_string())),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             let kernel = &program.kernels[kernel];
-            Ok((stopped(kernel, launch, Limit::Deadline, model, &config, config.unroll), Vec::new()))
+            let limit = Limit::Deadline;
+            let outcome = stopped(kernel, launch, limit, &model.resolved, &config, config.unroll);
+            Ok(Examination { outcome, explanations: Vec::new() })
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             Err(Failure::Internal("a check ended without a word".to_owned()))
@@ -397,13 +385,12 @@ fn decide(
     }
 }
 
-fn config(options: &CheckOptions, is_litmus: bool) -> Config {
+fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
     let mut properties = options.property.clone();
     if properties.is_empty() {
-        // A litmus test asks its own question; races are often its very point.
-        properties = if is_litmus { vec![Property::Condition] } else { Property::ALL.to_vec() };
+        properties = usual_properties(kernel);
     }
-    if !is_litmus {
+    if kernel.condition.is_none() {
         properties.retain(|&property| property != Property::Condition);
     }
     properties.sort_unstable();
@@ -423,70 +410,4 @@ fn config(options: &CheckOptions, is_litmus: bool) -> Config {
         deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),
         budget: options.program.budget_steps(),
     }
-}
-
-/// The model of that name with each of its variants that order more.
-fn wider_readings(name: &str) -> Vec<(Reading, MemoryModel)> {
-    let load = |reading: &Reading| {
-        let variants = [reading.variant.to_owned()];
-        let model = load::model(&mut SourceMap::default(), name, &variants).ok()?;
-        Some((*reading, model))
-    };
-    reading::wider(name).iter().filter_map(load).collect()
-}
-
-/// What a proof takes for granted: the variants of the model that order less, under which it is none.
-fn assumptions(
-    program: &Program,
-    kernel: &Kernel,
-    outcome: &Outcome,
-    name: &str,
-    config: &Config,
-) -> Result<Vec<Reading>, CheckError> {
-    let mut found = Vec::new();
-    let is_proof = matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
-    for reading in reading::narrower(name).iter().filter(|_| is_proof) {
-        if !reading::may_rest_on(&outcome.graph, reading.variant) {
-            continue;
-        }
-        let variants = [reading.variant.to_owned()];
-        let Ok(model) = load::model(&mut SourceMap::default(), name, &variants) else { continue };
-        let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
-        if check(program, kernel, &outcome.launch, &model, &config)?.verdict == Verdict::Violated {
-            found.push(*reading);
-        }
-    }
-    Ok(found)
-}
-
-/// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
-/// `config` has what the check left of its budget.
-fn explain_all(
-    outcome: &Outcome,
-    model: &MemoryModel,
-    config: &Config,
-    name: Option<&str>,
-) -> Result<Vec<Explanation>, CheckError> {
-    let worth = outcome.statistics.steps.saturating_mul(8).saturating_add(REPAIR_STEPS);
-    let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
-    let allowance = config.allowance();
-    let mut explanations = Vec::new();
-    let mut wider = None;
-    for (i, finding) in outcome.findings.iter().enumerate() {
-        let mut explanation = explain::explain(&outcome.graph, model, finding);
-        if i < REPAIRS_MAX {
-            let config = Config { budget: allowance.left(), ..config.clone() };
-            explanation.repair = repair::find(&outcome.graph, model, &explanation, &config)?;
-        }
-        if let Some(name) = name
-            && reading::may_matter(&outcome.graph, &explanation)
-        {
-            let orders =
-                |(_, wider): &&(Reading, MemoryModel)| reading::orders(wider, &finding.witness, &explanation);
-            let readings = wider.get_or_insert_with(|| wider_readings(name)).iter().filter(orders);
-            explanation.readings = readings.map(|&(reading, _)| reading).collect();
-        }
-        explanations.push(explanation);
-    }
-    Ok(explanations)
 }

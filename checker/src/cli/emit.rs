@@ -6,6 +6,7 @@ use super::paths::Input;
 use super::{Status, fmt, load, on_large_stack};
 use crate::check::{Config, Limits, artefacts};
 use crate::encode::Treatment;
+use crate::models;
 use crate::report::{Style, diagnostic, summary};
 use crate::unroll::{UnrollError, UnrollOptions, dump, unroll};
 use crate::verdict::Limit;
@@ -46,7 +47,7 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
             fmt::in_layout(&file.name, &text)
         }
         Artefact::Model => load::model(&mut sources, &file.name, &options.program.variant)
-            .map(|model| cat::dump(&model))
+            .map(|model| cat::dump(&model.resolved))
             .map_err(|errors| draw(&sources, &errors)),
         Artefact::Program => load::program(&mut sources, &file, &options.program)
             .map(|program| dump_program(&program))
@@ -54,10 +55,10 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         Artefact::Events | Artefact::Bounds | Artefact::Cnf => {
             let program = load::program(&mut sources, &file, &options.program)
                 .map_err(|errors| draw(&sources, &errors))?;
-            let name = options.program.model.as_deref().unwrap_or(load::default_model(&program));
+            let name = options.program.model.as_deref().unwrap_or(models::usual(&program));
             let model = load::model(&mut sources, name, &options.program.variant)
                 .map_err(|errors| draw(&sources, &errors))?;
-            graphs(options, &program, &model).map_err(|failure| match failure {
+            graphs(options, &program, &model.resolved).map_err(|failure| match failure {
                 Failure::Unsupported(error) => draw(&sources, &[error]),
                 Failure::Launch(reason) => (Status::Rejected, format!("error: --launch: {reason}")),
                 Failure::Stopped(kernel, limit) => {

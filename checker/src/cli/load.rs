@@ -2,73 +2,16 @@
 
 use super::arguments::ProgramOptions;
 use super::paths::Input;
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use crate::models::Model;
 use fencepost_dsl::kernel::program::{Channel, Kernel, Launch, Program, SpaLaunch};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
-use fencepost_dsl::span::FileId;
-use fencepost_dsl::{Diagnostic, SourceMap, Span, cat, litmus};
+use fencepost_dsl::{Diagnostic, SourceMap, litmus};
 use std::path::Path;
 
-/// The models that come with Fencepost, by file name.
-const MODELS: &[(&str, &str)] = &[
-    ("ptx.cat", include_str!("../../models/ptx.cat")),
-    ("ptx-7.5.cat", include_str!("../../models/ptx-7.5.cat")),
-    ("ptx-6.0.cat", include_str!("../../models/ptx-6.0.cat")),
-    ("spa-5.0.cat", include_str!("../../models/spa-5.0.cat")),
-];
-
-/// The model of PTX that is meant if nothing is said.
-pub const DEFAULT_MODEL: &str = "ptx";
-
-/// Names of the models that come with Fencepost.
-pub fn model_names() -> Vec<&'static str> {
-    MODELS.iter().map(|(file, _)| file.trim_end_matches(".cat")).collect()
-}
-
-/// The model that a program is for, unless the command line says otherwise.
-pub fn default_model(program: &Program) -> &'static str {
-    let is_spa = |kernel: &Kernel| kernel.launches.iter().any(|launch| launch.spa.is_some());
-    if program.kernels.iter().any(is_spa) { "spa-5.0" } else { DEFAULT_MODEL }
-}
-
 /// The model called `name`: a file if it ends in `.cat`, else one that comes with Fencepost.
-///
-/// What it includes is looked for on disk first, if it is a file, then among the models that come with Fencepost.
-pub fn model(
-    sources: &mut SourceMap,
-    name: &str,
-    variants: &[String],
-) -> Result<MemoryModel, Vec<Diagnostic>> {
-    let is_file = name.ends_with(".cat");
-    let path = if is_file { name.to_owned() } else { format!("{name}.cat") };
-    let (input, root) = (Input::named(Path::new(&path)), path.clone());
-    let mut reader = |path: &str| {
-        let from_disk = if is_file { input.read(path) } else { Err(unknown_model(name)) };
-        // A file that was named is that file or none.
-        if is_file && path == root {
-            return from_disk;
-        }
-        from_disk.or_else(|reason| {
-            let file = path.rsplit('/').next().unwrap_or(path);
-            MODELS.iter().find(|(known, _)| *known == file).map(|(_, text)| (*text).to_owned()).ok_or(reason)
-        })
-    };
-    let model = cat::load(sources, &path, &mut reader, variants)?;
-    if model.axioms.is_empty() && model.flags.is_empty() {
-        let message = format!("the memory model `{name}` states nothing: it has no axioms and no flags");
-        let error = Diagnostic::new("cat::states-nothing", message, Span::new(FileId(0), 0, 0), "");
-        let help =
-            "state what executions satisfy (`acyclic r`) and what is reported (`flag ~empty r as name`)";
-        return Err(vec![error.with_help(help)]);
-    }
-    Ok(model)
-}
-
-fn unknown_model(name: &str) -> String {
-    format!(
-        "there is no model `{name}`; there are {}, and files that end in `.cat`",
-        model_names().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    )
+pub fn model(sources: &mut SourceMap, name: &str, variants: &[String]) -> Result<Model, Vec<Diagnostic>> {
+    let file = Input::named(Path::new(name));
+    Model::load(sources, name, variants, &mut |path| file.read(path))
 }
 
 /// The program in a kernel file, or in a litmus test (a file that ends in `.litmus`).
@@ -192,25 +135,4 @@ fn spa_field(spa: &mut SpaLaunch, name: &str, value: &str) -> Result<bool, Strin
         _ => return Ok(false),
     }
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{model, model_names};
-    use fencepost_dsl::SourceMap;
-
-    #[test]
-    fn every_model_that_comes_along_loads() {
-        for name in model_names() {
-            let mut sources = SourceMap::default();
-            assert!(model(&mut sources, name, &[]).is_ok(), "{name}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_model_is_named_with_the_known_ones() {
-        let mut sources = SourceMap::default();
-        let errors = model(&mut sources, "tso", &[]).expect_err("there is no such model");
-        assert!(errors[0].message.contains("no model `tso`") && errors[0].message.contains("`ptx`"));
-    }
 }

@@ -3,6 +3,7 @@
 use super::{EncodeError, Encoder};
 use crate::cnf::{Direction, Literal};
 use crate::event::{AgentId, EventGraph, EventId, TermRef};
+use crate::findings::{self, Asked};
 use fencepost_dsl::cat::memory_model::Flag;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::{IndexVec, Span};
@@ -49,24 +50,18 @@ pub struct ReachableGoal {
     pub literal: Literal,
 }
 
-/// Whether a flag is looked for: refinements are for found executions only, and without accesses of a peer's shared memory
-/// there is nothing to say of its lifetime, nor without tensor memory of its allocation.
+/// Whether a flag is looked for in a launch.
 pub fn is_asked(flag: &Flag, graph: &EventGraph) -> bool {
-    let is_idle = if flag.name.starts_with(TENSOR) {
-        graph.locations.iter().all(|location| !location.is_tensor)
-            && graph.events.iter().all(|event| event.kind.tensor().is_none())
-    } else {
-        flag.name.starts_with(LIFETIME) && graph.peer_accesses.is_empty()
-    };
-    !flag.name.contains('.') && !is_idle
+    match findings::flag(&flag.name).asked {
+        Asked::Always => true,
+        Asked::OfPeers => !graph.peer_accesses.is_empty(),
+        Asked::OfTensorMemory => {
+            graph.locations.iter().any(|location| location.is_tensor)
+                || graph.events.iter().any(|event| event.kind.tensor().is_some())
+        }
+        Asked::OfFindings => false,
+    }
 }
-
-/// Flags about the lifetime of shared memory start like this.
-pub const LIFETIME: &str = "lifetime-";
-/// … those about the allocation of tensor memory like this.
-const TENSOR: &str = "lifetime-tensor-";
-/// How the names of flags about mbarriers start.
-pub const MBARRIER: &str = "mbarrier-";
 
 /// The literals of a litmus condition.
 #[derive(Clone, Copy, Debug)]

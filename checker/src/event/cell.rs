@@ -29,8 +29,6 @@ pub struct Cells {
 pub struct TooManyCells {
     /// The location's name.
     pub location: String,
-    /// Cells that a symbolic index could reach.
-    pub n_cells: u64,
 }
 
 /// The first byte offsets an access may start at.
@@ -57,7 +55,7 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
         let starts = possible_offsets(&graph.terms, access, location.size_bytes);
         let n_cells = u64::from((starts.end() + access.width_bytes - starts.start()) / grain);
         if n_cells > CELLS_MAX as u64 {
-            return Err(TooManyCells { location: location.name.clone(), n_cells });
+            return Err(TooManyCells { location: location.name.clone() });
         }
         wanted.extend(
             (starts.start() / grain..(starts.end() + access.width_bytes) / grain)
@@ -131,9 +129,5 @@ impl Cells {
     /// Number of cells an access spans.
     pub fn n_pieces(&self, access: &Access) -> u32 {
         access.width_bytes / self.grain_bytes[access.location]
-    }
-    /// The cells with an initial write, of one location.
-    pub fn of_location(&self, location: LocationId) -> impl Iterator<Item = (u32, EventId)> + '_ {
-        self.initial.range((location, 0)..=(location, u32::MAX)).map(|(&(_, cell), &event)| (cell, event))
     }
 }

@@ -74,6 +74,39 @@ impl EventKind {
         }
     }
 
+    /// The scope, if it is a strong operation. Of cluster barriers it is what they have an effect on (BR-12).
+    pub fn scope(&self) -> Option<Scope> {
+        match self {
+            Self::Fence { scope, .. } => Some(*scope),
+            Self::RestrictedFence(fence) => Some(fence.scope()),
+            Self::Read(access) | Self::Write(access) => (access.sem != Sem::Weak).then_some(access.scope),
+            Self::ClusterArrive { .. } | Self::ClusterWait => Some(Scope::Cluster),
+            Self::Issue { sem, scope } => (*sem != Sem::Weak).then_some(*scope),
+            Self::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
+            _ => None,
+        }
+    }
+
+    /// Whether a thread gets here only when others have done something, and knows of it then.
+    pub fn is_passage(&self) -> bool {
+        matches!(
+            self,
+            Self::BarrierWait
+                | Self::ClusterWait
+                | Self::AsyncWait
+                | Self::Grid(GridEvent::Wait | GridEvent::Synchronize)
+                | Self::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. })
+        )
+    }
+
+    /// Whether it is a fence of any kind that a model file counts among `F`.
+    pub fn is_fence(&self) -> bool {
+        matches!(
+            self,
+            Self::Fence { .. } | Self::ProxyFence(_) | Self::AsyncFence(_) | Self::RestrictedFence(_)
+        )
+    }
+
     /// The memory access, if it is one; of `CCTL.IV`, what it invalidates.
     pub fn access(&self) -> Option<&Access> {
         match self {

@@ -260,10 +260,6 @@ impl TermPool {
     pub fn unknown_term(&mut self, unknown: UnknownId) -> TermRef {
         self.intern(self.unknowns[unknown].width, TermKind::Unknown(unknown))
     }
-    /// Says which event an unknown is the value of, once the event has an id.
-    pub fn set_unknown_kind(&mut self, unknown: UnknownId, kind: UnknownKind) {
-        self.unknowns[unknown].kind = kind;
-    }
 
     /// A constant, reduced to its width.
     pub fn constant(&mut self, value: u128, width: Width) -> TermRef {

@@ -13,7 +13,7 @@ use crate::relation::execution::ExactBasis;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
-use fencepost_dsl::vocabulary::{FenceSem, Scope, Sem};
+use fencepost_dsl::vocabulary::{FenceSem, Sem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -396,40 +396,12 @@ pub(super) fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
     model.definitions.iter().rev().find(|(own, _)| own == name).map(|&(_, term)| term)
 }
 
-/// The scope of a strong operation.
-pub fn scope_of(graph: &EventGraph, event: EventId) -> Option<Scope> {
-    match &graph.events[event].kind {
-        EventKind::Fence { scope, .. } => Some(*scope),
-        EventKind::Init(access) | EventKind::Read(access) | EventKind::Write(access) => match access.sem {
-            Sem::Weak => None,
-            Sem::Volatile | Sem::Mmio => Some(Scope::Sys),
-            Sem::Relaxed | Sem::Acquire | Sem::Release | Sem::AcqRel => Some(access.scope),
-        },
-        EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
-        EventKind::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
-        EventKind::RestrictedFence(fence) => Some(fence.scope()),
-        EventKind::Issue { sem, scope } => (*sem != Sem::Weak).then_some(*scope),
-        EventKind::ProxyFence(_)
-        | EventKind::AsyncFence(_)
-        | EventKind::AsyncWait
-        | EventKind::MatrixFence
-        | EventKind::Spa(_)
-        | EventKind::Cancel(_)
-        | EventKind::Tensor(_)
-        | EventKind::BarrierArrive
-        | EventKind::BarrierWait
-        | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_)
-        | EventKind::Grid(_) => None,
-    }
-}
-
 /// Which of two strong operations of different threads does not see the other.
 pub fn scope_gap(graph: &EventGraph, a: EventId, b: EventId) -> Option<Reason> {
     let (a_agent, b_agent) = (graph.events[a].agent?, graph.events[b].agent?);
     let needed = graph.hierarchy.common_scope(a_agent, b_agent);
     for (event, other, thread) in [(a, b, b_agent), (b, a, a_agent)] {
-        if scope_of(graph, event)? < needed {
+        if graph.events[event].kind.scope()? < needed {
             return Some(Reason::OutOfScope { event, other, thread, needed });
         }
     }

@@ -10,7 +10,8 @@ use crate::event::{
     AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
     SiteId, TermRef, UnknownKind, Wait,
 };
-use crate::verdict::Property;
+use crate::findings::deadlock as kinds;
+use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
 
@@ -183,23 +184,23 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
             !own.any(|agent| standing.iter().any(|blocked| blocked.agent == agent))
         })
         .collect();
-    let (code, rules) = if witness.claim == GoalKind::NotResident {
-        ("deadlock::not-co-resident", vec!["LT-5", "LT-6"])
+    let is_overtaken = |role: &Role| matches!(role.wait, WaitFact::Phase { overtaken: Some(_), .. });
+    let kind = if witness.claim == GoalKind::NotResident {
+        &NOT_CO_RESIDENT
     } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch().spa.is_some() {
-        ("deadlock::stale-spin", vec!["SPA-R4", "SPA-4"])
+        &kinds::STALE_SPIN
     } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
-        ("deadlock::registers-never-free", vec!["AS-41", "LT-10"])
+        &kinds::REGISTERS_NEVER_FREE
     } else if looks().any(|look| look.is_weak) {
-        ("deadlock::weak-spin", vec!["LT-7"])
+        &kinds::WEAK_SPIN
     } else if is_spin {
-        ("deadlock::spin-never-ends", vec!["LT-8"])
+        &kinds::SPIN_NEVER_ENDS
     } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Phase { .. })) {
-        let is_overtaken = |role: &Role| matches!(role.wait, WaitFact::Phase { overtaken: Some(_), .. });
-        let rule = if roles.iter().any(is_overtaken) { "UB-M11" } else { "MB-4" };
-        ("deadlock::phase-never-completes", vec![rule])
+        &kinds::PHASE_NEVER_COMPLETES
     } else {
-        ("deadlock::barrier-never-completes", vec!["BR-2", "BR-7"])
+        &kinds::BARRIER_NEVER_COMPLETES
     };
+    let runs_ahead = kind == &kinds::PHASE_NEVER_COMPLETES && roles.iter().any(is_overtaken);
     let mut reads = Vec::new();
     for blocked in &standing {
         if let Wait::Memory(looks) = &blocked.wait {
@@ -214,7 +215,10 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
             }
         }
     }
-    let mut explanation = bare(code, Property::Deadlock, rules, Subject::Deadlock { roles, absent });
+    let mut explanation = bare(kind, Subject::Deadlock { roles, absent });
+    if runs_ahead {
+        explanation.rules = vec!["UB-M11"];
+    }
     explanation.reads = reads;
     explanation
 }

@@ -2,7 +2,7 @@
 
 use super::{Explanation, Subject, bare};
 use crate::event::{CtaId, EventGraph, EventId, EventKind};
-use crate::verdict::Property;
+use crate::findings::lifetime as kinds;
 use crate::witness::Witness;
 
 /// The facts of a flagged pair, if it is one of an access and the start or end of a CTA.
@@ -11,10 +11,10 @@ pub fn explain(
     witness: &Witness,
     (first, second): (EventId, EventId),
 ) -> Option<Explanation> {
-    let (code, subject) = match (&graph.events[first].kind, &graph.events[second].kind) {
+    let (kind, subject) = match (&graph.events[first].kind, &graph.events[second].kind) {
         (&EventKind::CtaStart(owner), _) => {
             let subject = Subject::Lifetime { access: second, owner, ended: false, last: None };
-            ("lifetime::peer-not-started", subject)
+            (&kinds::PEER_NOT_STARTED, subject)
         }
         (_, &EventKind::CtaExit(owner)) => {
             let last = last_event(graph, witness, owner);
@@ -22,14 +22,13 @@ pub fn explain(
             let is_operation =
                 |agent| graph.hierarchy.is_operation(agent) && graph.hierarchy.cta_of(agent) == owner;
             if graph.events[first].agent.is_some_and(is_operation) {
-                let rules = vec!["LT-2", "LT-3"];
-                return Some(bare("lifetime::operation-pending", Property::Lifetime, rules, subject));
+                return Some(bare(&kinds::OPERATION_PENDING, subject));
             }
-            ("lifetime::peer-may-have-exited", subject)
+            (&kinds::PEER_MAY_HAVE_EXITED, subject)
         }
         _ => return None,
     };
-    Some(bare(code, Property::Lifetime, vec!["LT-1"], subject))
+    Some(bare(kind, subject))
 }
 
 /// The last thing that some thread of a CTA does.

@@ -5,7 +5,7 @@ use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::reason::Reason;
 use super::{Explanation, Subject, bare, proxy};
 use crate::event::{Access, EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
-use crate::verdict::Property;
+use crate::findings::{FlagKind, Story, race as kinds};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
@@ -17,25 +17,23 @@ pub fn explain(
     witness: &Witness,
     pair: (EventId, EventId),
 ) -> Explanation {
-    let links = Links::new(graph, model, witness);
-    let refined = |name: &str| witness.refinements.iter().any(|own| own == name);
-    if refined("race.tensor-memory") {
-        return super::tensor_memory::explain(graph, model, witness, pair);
+    let is_so = |flag: &FlagKind| witness.refinements.contains(&flag);
+    let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
+    let names = |flag: &FlagKind| is_so(flag) && !(flag.story == Story::Grids && is_mixed_size);
+    let flag = kinds::REFINEMENTS.iter().copied().find(|flag| names(flag)).unwrap_or(&kinds::RACE);
+    match flag.story {
+        Story::TensorMemory => return super::tensor_memory::explain(graph, model, witness, pair),
+        Story::Tensormap => return of_tensormap(graph, witness, pair),
+        Story::Grids => return of_grids(graph, witness, pair),
+        Story::Proxies => return across_proxies(graph, model, witness, pair),
+        Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder => {}
     }
-    if refined("race.tensormap") {
-        return of_tensormap(graph, witness, pair);
-    }
-    if refined("race.grid-dependency") && !refined("race.mixed-size") {
-        return of_grids(graph, witness, pair);
-    }
-    if refined("race.cross-proxy") {
-        return across_proxies(graph, model, witness, pair);
-    }
-    if refined("race.register")
+    if is_so(&kinds::OF_REGISTERS)
         && let Some(explanation) = before_matrix_fence(graph, witness, pair)
     {
         return explanation;
     }
+    let links = Links::new(graph, model, witness);
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
@@ -49,7 +47,7 @@ pub fn explain(
     let is_told = |reason: &Reason| !matches!(reason, Reason::WeakLink { .. });
     let has_broken_chain =
         chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) && reasons.iter().any(is_told);
-    if !refined("race.mixed-size") && (refined("race.not-carried") || !has_broken_chain) {
+    if !is_mixed_size && (is_so(&kinds::OF_NOT_CARRIED) || !has_broken_chain) {
         let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
         if let Some(reason) = of_operations {
             reasons.retain(|reason| {
@@ -58,32 +56,8 @@ pub fn explain(
             reasons.push(reason);
         }
     }
-    let (code, rule) = if refined("race.mixed-size") {
-        ("race::mixed-size", "MM-20")
-    } else if refined("race.alias") {
-        ("race::alias", "MM-41")
-    } else if refined("race.scope-too-narrow") {
-        ("race::scope-too-narrow", "MM-18")
-    } else if refined("race.not-carried") {
-        ("race::not-carried", "MM-30")
-    } else if refined("race.register") {
-        ("race::matrix-register", "AS-26")
-    } else if refined("race.async-writes") {
-        ("race::async-writes", "AS-2")
-    } else if refined("race.async-source") {
-        ("race::async-source", "AS-2")
-    } else if refined("race.async-destination") {
-        ("race::async-destination", "AS-2")
-    } else {
-        ("race::uniform", "MM-19")
-    };
-    let mut rules = vec![rule];
-    for &rule in reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]) {
-        if !rules.contains(&rule) {
-            rules.push(rule);
-        }
-    }
-    let mut explanation = bare(code, Property::Race, rules, Subject::Race { earlier, later });
+    let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
+    explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
@@ -107,8 +81,8 @@ fn before_matrix_fence(
     });
     let (access, operation, issue, fence) = found?;
     let subject = Subject::Race { earlier: access, later: operation };
-    let rules = vec!["AS-25", "AS-26", "MM-19"];
-    let mut explanation = bare("race::matrix-register", Property::Race, rules, subject);
+    let mut explanation = bare(&kinds::MATRIX_REGISTER, subject);
+    explanation.rules = vec!["AS-25", "AS-26", "MM-19"];
     explanation.reasons = vec![Reason::MatrixFenceTooEarly { access, operation, issue, fence }];
     Some(explanation)
 }
@@ -136,8 +110,7 @@ fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId
             started && window.contains(read, fence)
         });
     let subject = Subject::Race { earlier: write, later: read };
-    let rules = vec!["FN-13", "FN-14", "AS-36", "AS-38"];
-    let mut explanation = bare("race::tensormap", Property::Race, rules, subject);
+    let mut explanation = bare(&kinds::TENSORMAP, subject);
     explanation.reasons = vec![Reason::TensormapNotPublished { write, read, is_released, is_acquired }];
     explanation
 }
@@ -159,8 +132,7 @@ fn of_grids(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -
         .find(|&trigger| issuer(trigger) == issuer(first) && order.contains(first, trigger));
     let through = overlapping(graph, grid(first)).filter(|&next| Some(next) != grid(second));
     let subject = Subject::Race { earlier: first, later: second };
-    let rules = vec!["AS-40", "MM-39", "MM-19"];
-    let mut explanation = bare("race::grid-dependency", Property::Race, rules, subject);
+    let mut explanation = bare(&kinds::GRID_DEPENDENCY, subject);
     explanation.reasons = vec![Reason::Overlapping { first, second, wait, trigger, through }];
     explanation
 }
@@ -198,7 +170,6 @@ fn across_proxies(
     pair: (EventId, EventId),
 ) -> Explanation {
     let (earlier, later, reasons) = proxy::explain(graph, model, witness, pair);
-    let mut rules: Vec<&'static str> = Vec::new();
     let is_formal = [pair.0, pair.1].iter().any(|&event| {
         graph.events[event]
             .kind
@@ -207,13 +178,8 @@ fn across_proxies(
     });
     // The formal model's proxies are not the ISA's; those of asynchronous operations are, with fences of their own.
     let basis: &[&'static str] = if is_formal { &["MM-19", "MM-2"] } else { &["MM-19", "FN-12"] };
-    for &rule in reasons.iter().flat_map(Reason::rules).chain(basis) {
-        if !rules.contains(&rule) {
-            rules.push(rule);
-        }
-    }
-    let subject = Subject::Race { earlier, later };
-    let mut explanation = bare("race::cross-proxy", Property::Race, rules, subject);
+    let mut explanation = bare(&kinds::CROSS_PROXY, Subject::Race { earlier, later });
+    explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(basis));
     explanation.reasons = reasons;
     explanation
 }

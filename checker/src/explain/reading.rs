@@ -5,56 +5,33 @@
 
 use super::{Explanation, Subject};
 use crate::bits::BitMatrix;
-use crate::event::{EventGraph, EventId, EventKind, LocationId};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId};
+use crate::findings::Story;
+use crate::findings::race::RACE;
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::dependency::dependencies;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A question that PTX leaves open and on which a finding depends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reading {
-    /// The variant that answers it the other way.
-    pub variant: &'static str,
-    /// The question's id.
-    pub rule: &'static str,
-    /// What the variant says.
-    pub what: &'static str,
-}
-
-/// The variants of a model that order more and may matter to a finding.
-pub fn wider(model: &str) -> &'static [Reading] {
-    match model {
-        "ptx" => WIDER,
-        "spa-5.0" => super::spa::WIDER,
-        _ => &[],
-    }
-}
-
-/// The variants of a model that order less, or allow more, than it does by an assumption of ours.
-pub fn narrower(model: &str) -> &'static [Reading] {
-    match model {
-        "ptx" => NARROWER,
-        "spa-5.0" => super::spa::NARROWER,
-        _ => &[],
-    }
-}
-
-/// Whether a launch has what a variant of [`narrower`] is about.
+/// Whether a launch may have what a variant is about that orders less. Of one that is not known here nothing is known.
+///
+/// Sound: where there is nothing that a variant is about, its executions are those of the model without it.
 pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
-    if variant == NO_CONTROL { may_close_circle(graph) } else { super::spa::may_rest_on(graph, variant) }
+    let mut events = graph.events.iter();
+    match variant {
+        "no-ctrl-dependencies" => may_close_circle(graph),
+        "atomics-leave-l1" => {
+            events.any(|event| event.kind.access().is_some_and(|access| access.atomic != AtomicClass::None))
+        }
+        "sm-shares-nothing" => {
+            let launch = graph.hierarchy.launch();
+            launch.spa.is_some_and(|spa| spa.sms < launch.ctas)
+        }
+        "bar-orders-nothing" => events.any(|event| matches!(event.kind, EventKind::BarrierWait)),
+        _ => true,
+    }
 }
-
-/// The variant under which no branch decides about a store.
-const NO_CONTROL: &str = "no-ctrl-dependencies";
-
-/// Variants of `ptx` that allow more: what the default takes for granted where the text leaves it open.
-const NARROWER: &[Reading] = &[Reading {
-    variant: NO_CONTROL,
-    rule: "A-38",
-    what: "a store depends on the branches that decide whether it happens",
-}];
 
 /// Whether some store that a branch decides may be on a circle of dependencies and values read: only then can it matter
 /// that control is a dependency.
@@ -116,30 +93,11 @@ fn reaches(relation: &BitMatrix, from: EventId, to: EventId) -> bool {
 /// The variant under which a location has the same address for `multimem` and for all other instructions.
 pub const MULTIMEM_IS_NO_ALIAS: &str = "multimem-is-no-alias";
 
-/// Variants of `ptx` that order more, for asynchronous operations and multimem addresses.
-const WIDER: &[Reading] = &[
-    Reading {
-        variant: "proxy-fence-anywhere",
-        rule: "A-17",
-        what: "a proxy fence counts in whatever CTA it is executed",
-    },
-    Reading {
-        variant: "completion-at-owner",
-        rule: "A-27",
-        what: "the complete-tx of a copy is in scope of the threads of the CTA that has the mbarrier",
-    },
-    Reading {
-        variant: MULTIMEM_IS_NO_ALIAS,
-        rule: "A-2",
-        what: "a multimem address counts as the own address of each location that it denotes",
-    },
-];
-
 /// Whether what was flagged in this execution is not under another model, or the execution is none.
 pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> bool {
     let (name, (a, b)) = match &explanation.subject {
-        Subject::Race { earlier, later } => ("race", (*earlier, *later)),
-        Subject::Flag { name, pair } if name == super::spa::OUT_OF_ORDER => {
+        Subject::Race { earlier, later } => (RACE.name, (*earlier, *later)),
+        Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder => {
             return super::spa::is_excluded(model, witness);
         }
         _ => return false,
@@ -155,7 +113,7 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
 /// machines.
 pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     if graph.hierarchy.launch().spa.is_some() {
-        return matches!(&explanation.subject, Subject::Flag { name, .. } if name == super::spa::OUT_OF_ORDER);
+        return matches!(&explanation.subject, Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder);
     }
     let Subject::Race { earlier, later } = explanation.subject else { return false };
     if graph.locations.iter().any(|location| !location.multimem.is_empty()) {

@@ -3,10 +3,10 @@
 //! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`; what is added
 //! is a proxy fence where only that is missing ([`insert`]). Moving instructions is beyond this pass.
 
-pub mod insert;
+pub(crate) mod insert;
 mod spa;
 
-use super::chain::{Chain, scope_of};
+use super::chain::Chain;
 use super::{Explanation, Reason, Subject};
 use crate::check::{CheckError, Config, recheck_graph};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole, SiteId};
@@ -191,7 +191,7 @@ fn candidates(
 
 /// `.cluster` only where the kernel uses clusters; else `.gpu`, which holds the same threads and more.
 fn usual(graph: &EventGraph, scope: Scope) -> Scope {
-    let uses_clusters = || graph.events.ids().any(|event| scope_of(graph, event) == Some(Scope::Cluster));
+    let uses_clusters = || graph.events.iter().any(|event| event.kind.scope() == Some(Scope::Cluster));
     if scope == Scope::Cluster && !uses_clusters() { Scope::Gpu } else { scope }
 }
 
@@ -285,7 +285,7 @@ fn edited_text(graph: &EventGraph, text: &str, edit: &Edit) -> Option<String> {
         EventKind::Read(_) | EventKind::Write(_) => {}
         _ => return None,
     }
-    scope_of(graph, edit.event).or((edit.goal != Goal::Widen).then_some(edit.scope))?;
+    graph.events[edit.event].kind.scope().or((edit.goal != Goal::Widen).then_some(edit.scope))?;
     let mut tokens: Vec<String> = text.split('.').map(str::to_owned).collect();
     let sems = ["weak", "relaxed", "acquire", "release", "acq_rel", "sc"];
     let at = tokens.iter().position(|token| sems.contains(&token.as_str()))?;
@@ -328,23 +328,8 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
             };
         }
         EventKind::ClusterArrive { sem } if edit.goal == Goal::Release => *sem = Sem::Release,
-        EventKind::Init(_)
-        | EventKind::ProxyFence(_)
-        | EventKind::AsyncFence(_)
-        | EventKind::AsyncWait
-        | EventKind::MatrixFence
-        | EventKind::Spa(_)
-        | EventKind::Cancel(_)
-        | EventKind::Tensor(_)
-        | EventKind::Issue { .. }
-        | EventKind::RestrictedFence(_)
-        | EventKind::BarrierArrive
-        | EventKind::BarrierWait
-        | EventKind::ClusterArrive { .. }
-        | EventKind::ClusterWait
-        | EventKind::CtaStart(_)
-        | EventKind::CtaExit(_)
-        | EventKind::Grid(_) => {}
+        // Nothing else has a sem or a scope to be edited, see `edited_text`.
+        _ => {}
     }
 }
 

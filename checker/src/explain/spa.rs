@@ -5,67 +5,14 @@
 //! with; then the load at its end must not come from an L1 filled before. Cannot: tell stories of three threads that each
 //! see the stores of the others at different times; then no link is named.
 
-use super::reading::Reading;
-use super::{Explanation, Reason, Subject, bare};
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, Role, SpaEvent};
+use super::{Explanation, Reason};
+use crate::event::{EventGraph, EventId, EventKind, Role, SpaEvent};
+use crate::findings::race as kinds;
 use crate::relation::algebra::{Value, evaluate};
-use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel};
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy, Sem};
 use std::collections::{BTreeMap, VecDeque};
-
-/// The flag for what a thread sees out of order.
-pub const OUT_OF_ORDER: &str = "out-of-order";
-
-/// Variants of `spa-5.0` that order more.
-pub const WIDER: &[Reading] = &[
-    Reading {
-        variant: "membar-orders-store-load",
-        rule: "A-35",
-        what: "a `MEMBAR` orders stores before loads",
-    },
-    Reading {
-        variant: "cumulative",
-        rule: "A-36",
-        what: "a `MEMBAR` also covers what its thread has seen of others",
-    },
-    Reading {
-        variant: "control-orders-reads",
-        rule: "SPA-1",
-        what: "a load waits for the loads that decide whether it is executed",
-    },
-];
-
-/// Variants of `spa-5.0` that order less: what the default takes for granted beyond the document.
-pub const NARROWER: &[Reading] = &[
-    Reading {
-        variant: "atomics-leave-l1",
-        rule: "A-51",
-        what: "an atomic drops its line from the L1 of its SM",
-    },
-    Reading {
-        variant: "sm-shares-nothing",
-        rule: "A-51",
-        what: "a store updates the L1 of its SM for all CTAs there",
-    },
-    Reading { variant: "bar-orders-nothing", rule: "SPA-3", what: "`BAR.SYNC` orders memory within its CTA" },
-];
-
-/// Whether a launch has what a variant that orders less is about.
-pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
-    let mut events = graph.events.iter();
-    match variant {
-        "atomics-leave-l1" => {
-            events.any(|event| event.kind.access().is_some_and(|access| access.atomic != AtomicClass::None))
-        }
-        "sm-shares-nothing" => {
-            let launch = graph.hierarchy.launch();
-            launch.spa.is_some_and(|spa| spa.sms < launch.ctas)
-        }
-        _ => events.any(|event| matches!(event.kind, EventKind::BarrierWait)),
-    }
-}
 
 /// Why a stretch of program order, or the load at its end, is not in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,26 +85,24 @@ impl SpaReason {
     }
 }
 
-/// The facts of something seen out of order.
-pub fn explain(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
+/// The facts of something seen out of order; `bare` is that it is.
+pub fn explain(
+    graph: &EventGraph,
+    witness: &Witness,
+    bare: Explanation,
+    (a, b): (EventId, EventId),
+) -> Explanation {
     let reasons = Story { graph, witness }.reasons(a, b);
     let is_some = |wanted: fn(&SpaReason) -> bool| reasons.iter().any(wanted);
-    let (code, rule) = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. }))
-    {
-        ("race::missing-membar", "SPA-R3")
+    let kind = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. })) {
+        &kinds::MISSING_MEMBAR
     } else if is_some(|reason| matches!(reason, SpaReason::LevelTooLow { .. })) {
-        ("race::membar-level-too-small", "SPA-R2")
+        &kinds::MEMBAR_LEVEL_TOO_SMALL
     } else {
-        ("race::stale-l1-read", "SPA-R1")
+        &kinds::STALE_L1_READ
     };
-    let mut rules = vec![rule];
-    for rule in reasons.iter().flat_map(|reason| reason.rules()) {
-        if !rules.contains(rule) {
-            rules.push(rule);
-        }
-    }
-    let subject = Subject::Flag { name: OUT_OF_ORDER.to_owned(), pair: (a, b) };
-    let mut explanation = bare(code, Property::Race, rules, subject);
+    let mut explanation = super::bare(kind, bare.subject);
+    explanation.add_rules(reasons.iter().flat_map(|reason| reason.rules()));
     explanation.reasons = reasons.into_iter().map(Reason::Spa).collect();
     explanation
 }

@@ -9,8 +9,8 @@ use super::reason::{Reason, TensorLink};
 use super::{Explanation, Subject, bare};
 use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind, TensorEvent};
+use crate::findings::race as kinds;
 use crate::relation::algebra::{Value, evaluate};
-use crate::verdict::Property;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 
@@ -27,9 +27,8 @@ pub fn explain(
     let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
     let swap = back > forth || (back == forth && reads(a) && !reads(b));
     let (earlier, later, missing) = if swap { (b, a, back) } else { (a, b, forth) };
-    let rules = vec!["AS-29", "AS-31", "AS-32", "MM-19"];
     let subject = Subject::Race { earlier, later };
-    let mut explanation = bare("race::tensor-memory", Property::Race, rules, subject);
+    let mut explanation = bare(&kinds::TENSOR_MEMORY, subject);
     let known = rows.ends(earlier).first().copied();
     explanation.reasons = vec![Reason::TensorOrder { earlier, later, missing, known }];
     explanation

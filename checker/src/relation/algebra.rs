@@ -11,7 +11,6 @@ use fencepost_dsl::cat::memory_model::{
 use std::collections::BTreeSet;
 
 /// A domain of sets and relations.
-#[expect(missing_docs, reason = "the operators of cat")]
 pub trait Algebra {
     type Set: Clone;
     type Relation: Clone + PartialEq;

@@ -166,10 +166,6 @@ fn base_sets(graph: &EventGraph) -> BTreeMap<BaseSet, EventSet> {
         .collect()
 }
 
-fn is_strong(access: &Access) -> bool {
-    access.sem != Sem::Weak
-}
-
 /// Whether an event belongs to a base set.
 pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
     let access = event.kind.access();
@@ -218,19 +214,14 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         EventKind::Issue { sem, .. } => Some(*sem),
         _ => mbarrier.map(|operation| operation.sem).or(access.map(|access| access.sem)),
     };
-    let scope = scope_of(event);
+    let scope = event.kind.scope();
     let strong = scope.is_some();
     match base {
         BaseSet::All => true,
         BaseSet::Read => read,
         BaseSet::Write => write,
         BaseSet::Memory => read || write,
-        BaseSet::Fence => {
-            fence.is_some()
-                || proxy_fence.is_some()
-                || restricted.is_some()
-                || matches!(event.kind, EventKind::AsyncFence(_))
-        }
+        BaseSet::Fence => event.kind.is_fence(),
         BaseSet::InitialWrite => init,
         // MM-12, MM-13: volatile and mmio are relaxed.
         BaseSet::Relaxed => matches!(sem, Some(Sem::Relaxed | Sem::Volatile | Sem::Mmio)),
@@ -306,19 +297,6 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
     }
 }
 
-fn scope_of(event: &Event) -> Option<Scope> {
-    match &event.kind {
-        EventKind::Fence { scope, .. } => Some(*scope),
-        EventKind::RestrictedFence(fence) => Some(fence.scope()),
-        EventKind::Read(access) | EventKind::Write(access) if is_strong(access) => Some(access.scope),
-        // Scope of effect: the cluster (BR-12).
-        EventKind::ClusterArrive { .. } | EventKind::ClusterWait => Some(Scope::Cluster),
-        EventKind::Issue { sem, scope } if *sem != Sem::Weak => Some(*scope),
-        EventKind::Mbarrier(operation) if operation.sem != Sem::Weak => Some(operation.scope),
-        _ => None,
-    }
-}
-
 /// Relations that follow from which thread an event is of, given that both events happen.
 pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
@@ -329,7 +307,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     for (id, event) in graph.events.iter_enumerated() {
         let Some(agent) = event.agent else { continue };
         by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);
-        let place = (graph.hierarchy.cta_of(agent), scope_of(event));
+        let place = (graph.hierarchy.cta_of(agent), event.kind.scope());
         by_place.entry(place).or_insert_with(|| (agent, EventSet::empty(n))).1.insert(id);
     }
     let halves = graph.multimem_halves();

@@ -35,7 +35,7 @@ pub fn finding(
     if !explanation.rules.is_empty() {
         note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
     }
-    if let Some(help) = words.advice(&explanation.subject) {
+    if let Some(help) = words.advice(explanation) {
         note(&mut text, "help", "1;32", help, style);
     }
     if let Some(repair) = &explanation.repair {

@@ -208,7 +208,7 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
         why: words.reasons(explanation),
         help: match &explanation.repair {
             Some(repair) => Some(words.repair(repair)),
-            None => words.advice(&explanation.subject).map(str::to_owned),
+            None => words.advice(explanation).map(str::to_owned),
         },
     }
 }
@@ -283,15 +283,11 @@ fn position(sources: &SourceMap, span: Span) -> Position {
 }
 
 fn vacuity_report(sources: &SourceMap, vacuity: &Vacuity) -> VacuityReport {
-    match vacuity {
-        Vacuity::NothingCompletes => VacuityReport { code: "vacuity::nothing-completes", at: None },
-        Vacuity::FilteredOut(span) => {
-            VacuityReport { code: "vacuity::filtered-out", at: Some(position(sources, *span)) }
-        }
-        Vacuity::Unreachable(span) => {
-            VacuityReport { code: "vacuity::unreachable", at: Some(position(sources, *span)) }
-        }
-    }
+    let at = match vacuity {
+        Vacuity::NothingCompletes => None,
+        Vacuity::FilteredOut(span) | Vacuity::Unreachable(span) => Some(position(sources, *span)),
+    };
+    VacuityReport { code: vacuity.kind().code, at }
 }
 
 fn limit_report(limit: &Limit) -> LimitReport {

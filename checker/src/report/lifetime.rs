@@ -1,9 +1,7 @@
-//! Words for accesses of shared memory whose CTA may not be there, and for what helps a finding without a checked repair.
+//! Words for accesses of shared memory whose CTA may not be there.
 
 use super::wording::Words;
-use crate::event::{AgentId, CtaId, EventId, EventKind, MbarrierRole};
-use crate::explain::deadlock::Role;
-use crate::explain::{CANCEL, Subject};
+use crate::event::{CtaId, EventId, EventKind, MbarrierRole};
 
 impl Words<'_> {
     /// The first line: ``tid 0 of cta 1 reads `tile` of cta 0, which may have ended before``.
@@ -30,104 +28,6 @@ impl Words<'_> {
                 self.quoted(access)
             )
         }
-    }
-
-    /// What usually helps, where no repair was checked.
-    pub fn advice(&self, subject: &Subject) -> Option<&'static str> {
-        match subject {
-            Subject::Misuse { help, .. } => Some(help),
-            Subject::Flag { name, .. } if name == CANCEL => Some(
-                "issue the next `try_cancel` only when every thread of the CTA that looks at the answer before has seen it \
-                 succeed: after the branch on `query_cancel.is_canceled`, or before anybody can look",
-            ),
-            Subject::Lifetime { access, owner, ended: true, .. }
-                if self.is_own_operation(*access, *owner) =>
-            {
-                Some(self.wait_for_own(*access))
-            }
-            Subject::Lifetime { access, ended: true, .. } if self.operation_name(*access).is_some() => Some(
-                "let a thread of the CTA whose memory it is wait for the operation (the phase of the mbarrier that it \
-                 signals) before that CTA ends; a cluster barrier does not wait for asynchronous operations",
-            ),
-            Subject::Lifetime { ended: true, .. } => Some(
-                "let every thread of the cluster pass a cluster barrier after the last access of a peer's memory: \
-                 `barrier.cluster.arrive; barrier.cluster.wait;` before the kernel ends",
-            ),
-            Subject::Lifetime { ended: false, .. } => Some(
-                "let every thread of the cluster pass a cluster barrier before the first access of a peer's memory: \
-                 `barrier.cluster.arrive; barrier.cluster.wait;` at the start of the kernel",
-            ),
-            Subject::Deadlock { roles, absent } if self.waits_for_another_grid(roles, absent) => Some(
-                "nothing makes two kernels of a program run at the same time: launch the one that is waited for first \
-                 and the waiting one behind it in the same stream, or let the host launch it when the other has ended",
-            ),
-            Subject::Deadlock { absent, .. } if !absent.is_empty() => {
-                Some(if self.is_on_several_gpus(absent) {
-                    "if the grids of all devices are launched together and each fits on its device, as \
-                     `cudaLaunchCooperativeKernelMultiDevice` and NVSHMEM's collective launch have it, say so in the \
-                     kernel's `launch`: `cooperative: true`; otherwise let no CTA wait for one that may not have started"
-                } else {
-                    "if the grid is launched with `cudaLaunchCooperativeKernel`, which fails unless it fits on the device, \
-                     say so in the kernel's `launch`: `cooperative: true`; if CTAs that wait for one another are one \
-                     cluster, say how many it has: `cluster: 2`; otherwise let no CTA wait for one that may not have \
-                     started, for instance by numbering the CTAs with an atomic counter as they start"
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether clusters are of a launch on several devices.
-    fn is_on_several_gpus(&self, clusters: &[u32]) -> bool {
-        let hierarchy = &self.case.outcome.graph.hierarchy;
-        let mut threads = clusters.iter().flat_map(|&cluster| hierarchy.threads_of_cluster(cluster));
-        threads.next().is_some_and(|agent| hierarchy.launch_of(agent).gpus > 1)
-    }
-
-    /// Whether clusters that have not started are of another launch than the threads that wait for them.
-    fn waits_for_another_grid(&self, roles: &[Role], absent: &[u32]) -> bool {
-        let hierarchy = &self.case.outcome.graph.hierarchy;
-        // The grids of one launch, one per device, have one name.
-        let launch = |agent: AgentId| hierarchy.grids()[hierarchy.grid_of(agent)].name.as_ref();
-        let waiting = roles.iter().flat_map(|role| &role.agents).map(|&agent| launch(agent)).next();
-        let absent = absent.iter().flat_map(|&cluster| hierarchy.threads_of_cluster(cluster)).next();
-        absent.is_some_and(|agent| Some(launch(agent)) != waiting)
-    }
-
-    /// What the operation of an access is called, if it is one's.
-    fn operation_name(&self, access: EventId) -> Option<&str> {
-        let graph = &self.case.outcome.graph;
-        let operation = graph.hierarchy.operation(graph.events[access].agent?)?;
-        Some(&operation.name)
-    }
-
-    /// How a thread waits for an operation that it or its CTA has started.
-    fn wait_for_own(&self, access: EventId) -> &'static str {
-        match self.operation_name(access) {
-            Some("matrix operation") => {
-                "wait for it before the thread ends: `wgmma.wait_group.sync.aligned 0`"
-            }
-            Some("cp.async") => {
-                "wait for it before the thread ends: `cp.async.wait_all`, or the phase of the mbarrier that \
-                 `cp.async.mbarrier.arrive` arrives at"
-            }
-            Some(name) if name.starts_with("tcgen05.") => {
-                "let a thread wait before it ends: for the phase of an mbarrier that a `tcgen05.commit` behind the \
-                 operation arrives at"
-            }
-            _ => {
-                "wait for it before the last thread ends: `cp.async.bulk.wait_group.read 0` in the thread that started a \
-                 copy from shared memory; for one into it, wait for the phase of its mbarrier"
-            }
-        }
-    }
-
-    /// Whether an access is made by an asynchronous operation that the CTA itself started.
-    fn is_own_operation(&self, access: EventId, owner: CtaId) -> bool {
-        let hierarchy = &self.case.outcome.graph.hierarchy;
-        self.case.outcome.graph.events[access]
-            .agent
-            .is_some_and(|agent| hierarchy.is_operation(agent) && hierarchy.cta_of(agent) == owner)
     }
 
     /// `cta 1`, with its device where there are several.

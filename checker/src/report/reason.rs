@@ -1,7 +1,7 @@
 //! Sentences that say why: one for each reason, value read and open question of a finding.
 
 use super::wording::{Words, number};
-use crate::event::{EventId, EventKind, GridEvent, GridId, MbarrierEvent, MbarrierRole, UnknownKind};
+use crate::event::{EventId, GridId, UnknownKind};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 
@@ -24,7 +24,7 @@ impl Words<'_> {
         sentences.extend(explanation.readings.iter().map(|reading| {
             format!(
                 "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
-                reading.rule, reading.what, reading.variant
+                reading.rule, reading.what, reading.name
             )
         }));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
@@ -113,7 +113,7 @@ impl Words<'_> {
                 self.end(*other, explanation),
             ),
             Reason::OutOfScope { event, other, thread, needed } => {
-                let scope = crate::explain::chain::scope_of(self.graph(), *event)
+                let scope = self.graph().events[*event].kind.scope()
                     .map_or_else(String::new, |scope| format!(" `.{scope}`"));
                 format!(
                     "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` or wider holds both",
@@ -312,32 +312,10 @@ impl Words<'_> {
 
     /// What a release must cover: an access of the thread, or all that came to it through another thread.
     fn released(&self, event: EventId, explanation: &Explanation) -> String {
-        match &self.graph().events[event].kind {
-            EventKind::BarrierWait
-            | EventKind::ClusterWait
-            | EventKind::AsyncWait
-            | EventKind::Grid(GridEvent::Wait | GridEvent::Synchronize)
-            | EventKind::Mbarrier(MbarrierEvent { role: MbarrierRole::Wait, .. }) => {
-                format!("what came to that thread through {}", self.quoted(event))
-            }
-            EventKind::Init(_)
-            | EventKind::CtaStart(_)
-            | EventKind::CtaExit(_)
-            | EventKind::Grid(_)
-            | EventKind::Read(_)
-            | EventKind::Write(_)
-            | EventKind::Fence { .. }
-            | EventKind::ProxyFence(_)
-            | EventKind::AsyncFence(_)
-            | EventKind::MatrixFence
-            | EventKind::Cancel(_)
-            | EventKind::Tensor(_)
-            | EventKind::Spa(_)
-            | EventKind::Issue { .. }
-            | EventKind::RestrictedFence(_)
-            | EventKind::ClusterArrive { .. }
-            | EventKind::Mbarrier(_)
-            | EventKind::BarrierArrive => self.end(event, explanation),
+        if self.graph().events[event].kind.is_passage() {
+            format!("what came to that thread through {}", self.quoted(event))
+        } else {
+            self.end(event, explanation)
         }
     }
 

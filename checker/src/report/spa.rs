@@ -1,32 +1,12 @@
 //! Sentences about what a thread of an SPA machine sees out of order.
 
 use super::wording::Words;
-use crate::event::{EventId, EventKind};
+use crate::event::EventId;
 use crate::explain::spa::through_l1;
 use crate::explain::{SpaReason, Useless};
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy};
 
 impl Words<'_> {
-    /// The first line for something seen out of order.
-    pub(super) fn out_of_order(&self, a: EventId, b: EventId) -> String {
-        let object = self.object_instance(b).unwrap_or_default();
-        let (first, second) = (self.thread(a), self.thread(b));
-        let reads = |event: EventId| matches!(self.graph().events[event].kind, EventKind::Read(_));
-        if reads(b) {
-            format!(
-                "{second} may read {object} as it was before {first} wrote it, although it was handed what comes after"
-            )
-        } else if reads(a) {
-            format!(
-                "{first} may read in {object} what {second} writes only after it was handed what comes after that read"
-            )
-        } else {
-            format!(
-                "{second} may write {object} ahead of {first}, although it was handed what comes after that write"
-            )
-        }
-    }
-
     /// Why.
     pub(super) fn spa_reason(&self, reason: SpaReason) -> String {
         match reason {

@@ -2,6 +2,8 @@
 
 use super::{Case, Style, wording, wrap};
 use crate::event::Because;
+use crate::findings::remark;
+use crate::models;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
@@ -21,7 +23,7 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     }
     if !outcome.open_loops.is_empty() {
         text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
-        text += "  more: fencepost explain bound::loop-cut\n";
+        text += &format!("  more: fencepost explain {}\n", remark::LOOP_CUT.code);
     }
     // A deadlock that was found says more than that nothing completes.
     let is_told = outcome.findings.iter().any(|finding| finding.property == Property::Deadlock);
@@ -29,7 +31,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         if is_told && *vacuity == Vacuity::NothingCompletes {
             continue;
         }
-        let (what, code) = vacuous(case.sources, vacuity, !outcome.open_loops.is_empty());
+        let what = vacuous(case.sources, vacuity, !outcome.open_loops.is_empty());
+        let code = vacuity.kind().code;
         text +=
             &format!("  {}\n  more: fencepost explain {code}\n", wrap(&what, style.width - 2).join("\n  "));
     }
@@ -89,7 +92,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
     let assumptions = case.outcome.assumptions.iter().map(|reading| {
         format!(
             "this rests on an assumption ({}): {}; with `--variant {}`, under which it does not, it is violated",
-            reading.rule, reading.what, reading.variant
+            reading.rule, reading.what, reading.name
         )
     });
     let unstated = Some(&case.outcome.unstated).filter(|unstated| !unstated.is_empty()).map(|unstated| {
@@ -135,7 +138,7 @@ fn head(case: &Case<'_>) -> String {
         name => format!("launch {name}, "),
     };
     let mut model = String::new();
-    let is_usual = case.model == if case.outcome.launch.spa.is_some() { "spa-5.0" } else { "ptx" };
+    let is_usual = case.model == if case.outcome.launch.spa.is_some() { models::SPA } else { models::PTX };
     if !is_usual {
         model += &format!(", model {}", case.model);
     }
@@ -213,29 +216,20 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
     }
 }
 
-fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> (String, &'static str) {
+fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
     let within = if bounded { " within the bound" } else { "" };
     match vacuity {
-        Vacuity::NothingCompletes => (
-            format!(
-                "no execution{within} runs every thread to its end, so what is proved says little; look for a wait \
-                 that nothing ends, or an `assume` that is never true"
-            ),
-            "vacuity::nothing-completes",
+        Vacuity::NothingCompletes => format!(
+            "no execution{within} runs every thread to its end, so what is proved says little; look for a wait \
+             that nothing ends, or an `assume` that is never true"
         ),
-        Vacuity::FilteredOut(span) => (
-            format!(
-                "no execution{within} that completes passes the `filter` at {}, so the condition is about nothing",
-                place(sources, *span)
-            ),
-            "vacuity::filtered-out",
+        Vacuity::FilteredOut(span) => format!(
+            "no execution{within} that completes passes the `filter` at {}, so the condition is about nothing",
+            place(sources, *span)
         ),
-        Vacuity::Unreachable(span) => (
-            format!(
-                "no execution{within} reaches the `reachable` at {} with its condition true",
-                place(sources, *span)
-            ),
-            "vacuity::unreachable",
+        Vacuity::Unreachable(span) => format!(
+            "no execution{within} reaches the `reachable` at {} with its condition true",
+            place(sources, *span)
         ),
     }
 }

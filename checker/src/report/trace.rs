@@ -148,24 +148,7 @@ fn relevant(
         .filter(|&event| match graph.events[event].kind {
             EventKind::Init(_) | EventKind::Read(_) | EventKind::Write(_) => accesses.contains(&event),
             EventKind::CtaStart(_) | EventKind::CtaExit(_) => false,
-            EventKind::Fence { .. }
-            | EventKind::ProxyFence(_)
-            | EventKind::AsyncFence(_)
-            | EventKind::AsyncWait
-            | EventKind::MatrixFence
-            | EventKind::Spa(_)
-            | EventKind::Cancel(_)
-            | EventKind::Tensor(_)
-            | EventKind::Issue { .. }
-            | EventKind::RestrictedFence(_)
-            | EventKind::BarrierArrive
-            | EventKind::ClusterArrive { .. }
-            | EventKind::ClusterWait
-            | EventKind::Mbarrier(_)
-            | EventKind::Grid(_)
-            | EventKind::BarrierWait => {
-                graph.events[event].agent.is_some() && threads.contains(&graph.events[event].agent)
-            }
+            _ => graph.events[event].agent.is_some() && threads.contains(&graph.events[event].agent),
         })
         .collect()
 }

@@ -1,15 +1,11 @@
 //! Names and sentences for the facts of a finding.
 
 use super::Case;
-use crate::encode::goal::MBARRIER;
 use crate::event::{
     AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent, TensorEvent,
 };
-use crate::explain::{
-    CANCEL, Explanation, OUT_OF_ORDER, Repair, Subject, TENSOR_FREED, TENSOR_RELINQUISHED, TENSORMAP,
-    TENSORMAP_UNWRITTEN,
-};
-use crate::verdict::Property;
+use crate::explain::{Explanation, Repair, Subject};
+use crate::findings::{FlagKind, Property, When};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::Object;
@@ -185,46 +181,7 @@ impl Words<'_> {
                     format!("data race on {object} between {first} and {second}")
                 }
             }
-            Subject::Flag { name, pair: (a, b) } if name.starts_with(MBARRIER) => {
-                self.mbarrier_flag(name, *a, *b)
-            }
-            Subject::Flag { name, pair: (read, _) } if name == TENSORMAP_UNWRITTEN => format!(
-                "{} uses {}, which nobody has written before",
-                self.thread(*read),
-                self.object_instance(*read).unwrap_or_default()
-            ),
-            Subject::Flag { name, pair: (read, _) } if name == TENSORMAP => format!(
-                "{} uses {} without having acquired it",
-                self.thread(*read),
-                self.object_instance(*read).unwrap_or_default()
-            ),
-            Subject::Flag { name, pair: (a, b) } if name == TENSOR_FREED => format!(
-                "{} of {} may not be over when {} deallocates {}",
-                self.quoted(*a),
-                self.thread(*a),
-                self.thread(*b),
-                self.object_instance(*b).unwrap_or_default()
-            ),
-            Subject::Flag { name, pair: (a, b) } if name == TENSOR_RELINQUISHED => format!(
-                "{} may allocate tensor memory after {} has relinquished the permit",
-                self.thread(*a),
-                self.thread(*b)
-            ),
-            Subject::Flag { name, pair: (a, b) } if name == OUT_OF_ORDER => self.out_of_order(*a, *b),
-            Subject::Flag { name, pair: (a, b) } if name == CANCEL => {
-                let (first, second) = (self.thread(*a), self.thread(*b));
-                if first == second {
-                    format!("{first} tries to cancel a cluster again after it has seen that this failed")
-                } else {
-                    format!("{first} may try to cancel a cluster after {second} has seen that this failed")
-                }
-            }
-            Subject::Flag { name, pair: (a, b) } if a == b => {
-                format!("`{name}` is flagged for {}", self.thread(*a))
-            }
-            Subject::Flag { name, pair: (a, b) } => {
-                format!("`{name}` is flagged between {} and {}", self.thread(*a), self.thread(*b))
-            }
+            Subject::Flag { kind, name, pair } => self.flagged(kind, name, *pair),
             Subject::Assertion { agent, span, .. } => {
                 format!("{} fails for {}", self.condition(*span, "assertion"), self.agent(*agent))
             }
@@ -246,20 +203,28 @@ impl Words<'_> {
         }
     }
 
-    /// What a flag about mbarriers means for the two operations.
-    fn mbarrier_flag(&self, name: &str, a: EventId, b: EventId) -> String {
-        let object = match &self.graph().events[a].kind {
-            EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.clone(),
-            _ => "an mbarrier".to_owned(),
+    /// The first line for a flag.
+    fn flagged(&self, kind: &FlagKind, name: &str, (a, b): (EventId, EventId)) -> String {
+        let reads = |event: EventId| matches!(self.graph().events[event].kind, EventKind::Read(_));
+        let applies = |when: When| match when {
+            When::Always => true,
+            When::OneEvent => a == b,
+            When::OneThread => self.thread(a) == self.thread(b),
+            When::FirstReads => reads(a),
+            When::SecondReads => reads(b),
         };
-        let (first, second) = (self.thread(a), self.thread(b));
-        match name {
-            "mbarrier-init" => {
-                format!("{second} may use {object} before its initialisation by {first} is over")
-            }
-            "mbarrier-inval" => format!("{first} may still use {object} when {second} invalidates it"),
-            _ => format!("{first} arrives at {object} and nobody has waited for the phase before"),
-        }
+        let headline = kind.headline.iter().find(|&&(when, _)| applies(when)).map_or("", |&(_, text)| text);
+        filled(headline, |place| match place {
+            "first" => self.thread(a),
+            "second" => self.thread(b),
+            "instruction" => self.quoted(a),
+            "object" => match &self.graph().events[a].kind {
+                EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.clone(),
+                _ => self.object_instance(b).unwrap_or_default(),
+            },
+            "flag" => name.to_owned(),
+            unknown => format!("{{{unknown}}}"),
+        })
     }
 
     /// `` assertion `v == 1` ``; only its kind if the text is long.
@@ -321,6 +286,18 @@ impl Words<'_> {
     }
 }
 
+/// A text whose `{places}` are filled in.
+fn filled(text: &str, fill: impl Fn(&str) -> String) -> String {
+    let mut parts = text.split('{');
+    let mut filled = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let (place, rest) = part.split_once('}').unwrap_or((part, ""));
+        filled += &fill(place);
+        filled += rest;
+    }
+    filled
+}
+
 /// An element of an object as the source would write it, from its byte offset in the object.
 fn element(object: &Object, offset: u64) -> String {
     if object.dimensions.is_empty() {
@@ -375,7 +352,7 @@ pub fn proved(property: Property, is_spa: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{element, number};
+    use super::{element, filled, number};
     use fencepost_dsl::kernel::program::{ElementKind, Object, StorageId};
     use fencepost_dsl::vocabulary::Space;
     use fencepost_dsl::{FileId, Span};
@@ -398,6 +375,13 @@ mod tests {
         };
         assert_eq!(element(&object, 0), "a[0][0]");
         assert_eq!(element(&object, 24), "a[1][2]");
+    }
+
+    #[test]
+    fn places_of_a_headline_are_filled_in() {
+        let fill = |place: &str| place.to_uppercase();
+        assert_eq!(filled("{first} uses {object}, twice", fill), "FIRST uses OBJECT, twice");
+        assert_eq!(filled("nothing", fill), "nothing");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
 use crate::event::{Access, BarrierEdge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use crate::findings::{self, FlagKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
 use crate::relation::dependency::dependencies;
@@ -407,14 +408,14 @@ fn check_deadlock(
     })
 }
 
-/// Checks the claim, and names the refinements of a flag that hold of the same pair.
+/// Checks the claim, and tells which refinements of a flag hold of the same pair.
 fn check_claim(
     graph: &EventGraph,
     model: &MemoryModel,
     basis: &ExactBasis,
     values: &IndexVec<TermRef, u128>,
     claim: &GoalKind,
-) -> Result<Vec<String>, Disagreement> {
+) -> Result<Vec<&'static FlagKind>, Disagreement> {
     match claim {
         GoalKind::Obligation(index) => {
             let obligation = &graph.obligations[*index];
@@ -452,11 +453,8 @@ fn check_claim(
         }
         GoalKind::Flag { flag, pair } => {
             let own = &model.flags[*flag];
-            let family: Vec<_> = model
-                .flags
-                .iter()
-                .filter(|other| other.name.strip_prefix(&own.name).is_some_and(|rest| rest.starts_with('.')))
-                .collect();
+            let family: Vec<_> =
+                model.flags.iter().filter(|other| findings::refines(&other.name, &own.name)).collect();
             let roots: Vec<TermId> = family.iter().map(|flag| flag.term).chain([own.term]).collect();
             let relations = evaluate(model, basis, &roots);
             ensure(has_pair(&relations, own.term, *pair), || {
@@ -465,7 +463,7 @@ fn check_claim(
             Ok(family
                 .iter()
                 .filter(|flag| has_pair(&relations, flag.term, *pair))
-                .map(|flag| flag.name.clone())
+                .map(|flag| findings::flag(&flag.name))
                 .collect())
         }
     }

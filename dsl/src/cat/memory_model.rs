@@ -26,10 +26,36 @@ pub struct MemoryModel {
     pub definitions: Vec<(String, TermId)>,
     /// The variants it was loaded with.
     pub variants: Vec<String>,
+    /// Its variants, as far as comments describe them, in order.
+    pub described: Vec<Variant>,
     /// What every execution must satisfy.
     pub axioms: Vec<Axiom>,
     /// What is to be reported of an execution that satisfies the axioms.
     pub flags: Vec<Flag>,
+}
+
+/// A variant of a model, as its file describes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// The question that it answers: a rule id.
+    pub rule: String,
+    /// What it does to executions.
+    pub effect: Effect,
+    /// What is so with it; of one that orders less, what is so without it.
+    pub what: String,
+}
+
+/// What a variant does to the executions of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// It allows fewer, or orders more in them: what is flagged without it may be ordered with it.
+    OrdersMore,
+    /// It allows more, or orders less in them: what is proved without it may be violated with it.
+    OrdersLess,
+    /// Some of both, or nobody has said.
+    Other,
 }
 
 /// A node.

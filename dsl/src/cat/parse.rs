@@ -2,7 +2,9 @@
 
 use super::ast::{Name, Statement};
 use super::grammar::StatementsParser;
+use super::memory_model::Variant;
 use super::token::{Spanned, Token, lex};
+use super::variant::described;
 use crate::diagnostic::Diagnostic;
 use crate::span::{FileId, Span};
 use lalrpop_util::ParseError;
@@ -13,12 +15,14 @@ pub(super) struct File {
     /// The string or word at its top.
     pub title: Option<Name>,
     pub statements: Vec<Statement>,
+    /// As its comments describe them.
+    pub variants: Vec<Variant>,
 }
 
 /// Parses `text`; whatever is wrong with it is appended to `diagnostics`, and then the result is incomplete.
 pub(super) fn parse(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> File {
     let before = diagnostics.len();
-    let tokens = lex(file, text, diagnostics);
+    let (tokens, comments) = lex(file, text, diagnostics);
     let (title, mut at) = title(file, &tokens);
     let mut statements = Vec::new();
     let parser = StatementsParser::new();
@@ -34,7 +38,8 @@ pub(super) fn parse(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>)
         at += 1 + skipped;
     }
     diagnostics[before..].sort_by_key(Diagnostic::span);
-    File { title, statements }
+    let variants = comments.into_iter().filter_map(described).collect();
+    File { title, statements, variants }
 }
 
 /// `"title"`, `Title`, or `Architecture "title"` at the top of a file, and how many tokens it takes.

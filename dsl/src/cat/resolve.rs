@@ -5,7 +5,7 @@
 use super::ast::{BinaryOperator, Binding, Expr, ExprKind, Name, Statement, UnaryOperator};
 use super::memory_model::{
     Axiom, AxiomKind, BaseRelation, BaseSet, Flag, MemoryModel, RecursiveId, RelationKind, SetKind, TermId,
-    TermKind,
+    TermKind, Variant,
 };
 use super::parse::parse;
 use super::scope::{Definition, Function, Predefined, ScopeId, Scopes};
@@ -46,6 +46,7 @@ pub(super) struct Resolver<'run> {
     /// What a top-level statement sees.
     top: ScopeId,
     definitions: Vec<(String, TermId)>,
+    described: Vec<Variant>,
     axioms: Vec<Axiom>,
     flags: Vec<Flag>,
     /// The files being read, outermost first.
@@ -72,6 +73,7 @@ impl<'run> Resolver<'run> {
             scopes,
             top,
             definitions: Vec::new(),
+            described: Vec::new(),
             axioms: Vec::new(),
             flags: Vec::new(),
             open: Vec::new(),
@@ -106,6 +108,7 @@ impl<'run> Resolver<'run> {
             terms: self.terms.nodes,
             recursive: self.recursive,
             definitions: self.definitions,
+            described: self.described,
             axioms: self.axioms,
             flags: self.flags,
         })
@@ -124,6 +127,7 @@ impl<'run> Resolver<'run> {
             }
             self.open.pop();
         }
+        self.described.extend(parsed.variants);
         parsed.title.map(|name| name.text)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::span::{FileId, Span};
-use logos::{FilterResult, Lexer, Logos};
+use logos::{Lexer, Logos};
 
 /// A token with the offsets of its first byte and of the byte after it.
 pub(super) type Spanned<'text> = (usize, Token<'text>, usize);
@@ -21,9 +21,9 @@ pub(super) enum LexicalError {
 #[logos(skip r"[ \t\r\n\f]+")]
 #[logos(skip(r"//[^\n]*", allow_greedy = true))]
 pub(super) enum Token<'text> {
-    /// Never handed out: the callback filters it.
+    /// With its delimiters. Taken out by [`lex`], not handed on.
     #[token("(*", comment)]
-    Comment,
+    Comment(&'text str),
     #[token("let")]
     Let,
     #[token("rec")]
@@ -136,15 +136,17 @@ impl Token<'_> {
     }
 }
 
-/// All tokens of `text`; what is none is reported and left out.
+/// All tokens of `text`, and its nesting comments; what is neither is reported and left out.
 pub(super) fn lex<'text>(
     file: FileId,
     text: &'text str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Spanned<'text>> {
+) -> (Vec<Spanned<'text>>, Vec<&'text str>) {
     let mut tokens: Vec<Spanned<'text>> = Vec::new();
+    let mut comments = Vec::new();
     for (token, range) in Token::lexer(text).spanned() {
         match token {
+            Ok(Token::Comment(comment)) => comments.push(comment),
             Ok(token) => tokens.push((range.start, token, range.end)),
             Err(error) => {
                 // Of an unterminated comment only the opening is marked: the rest is one long underline.
@@ -160,7 +162,7 @@ pub(super) fn lex<'text>(
             tokens[at].1 = Token::PostfixStar;
         }
     }
-    tokens
+    (tokens, comments)
 }
 
 fn describe(error: LexicalError, text: &str, span: Span) -> Diagnostic {
@@ -185,7 +187,7 @@ fn describe(error: LexicalError, text: &str, span: Span) -> Diagnostic {
     }
 }
 
-fn comment<'text>(lexer: &mut Lexer<'text, Token<'text>>) -> FilterResult<(), LexicalError> {
+fn comment<'text>(lexer: &mut Lexer<'text, Token<'text>>) -> Result<&'text str, LexicalError> {
     let rest = lexer.remainder().as_bytes();
     let (mut depth, mut at) = (1_usize, 0);
     while at < rest.len() {
@@ -199,14 +201,14 @@ fn comment<'text>(lexer: &mut Lexer<'text, Token<'text>>) -> FilterResult<(), Le
                 at += 2;
                 if depth == 0 {
                     lexer.bump(at);
-                    return FilterResult::Skip;
+                    return Ok(lexer.slice());
                 }
             }
             _ => at += 1,
         }
     }
     lexer.bump(rest.len());
-    FilterResult::Error(LexicalError::UnterminatedComment)
+    Err(LexicalError::UnterminatedComment)
 }
 
 fn string<'text>(lexer: &mut Lexer<'text, Token<'text>>) -> Result<&'text str, LexicalError> {

@@ -1,0 +1,104 @@
+//! All that is said of one kernel and launch: the verdicts of [`crate::check`], what a proof takes for granted, and for
+//! each violation why it is one, what would mend it, and which other reading of the model would not have it.
+
+use crate::check::{CheckError, Config, Limits, check};
+use crate::explain::{self, Explanation, reading, repair};
+use crate::models::Model;
+use crate::verdict::{Outcome, Verdict};
+use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+
+/// Findings per launch for which repairs are tried.
+const REPAIRS_MAX: usize = 3;
+/// Steps that looking for repairs may take however short the check was.
+const REPAIR_STEPS: u64 = 60_000_000;
+
+/// What an examination has found out.
+#[derive(Clone, Debug)]
+pub struct Examination {
+    /// Verdicts, violations, and the assumptions that a proof rests on.
+    pub outcome: Outcome,
+    /// Of each violation, in order: why, and a repair where one was found.
+    pub explanations: Vec<Explanation>,
+}
+
+/// Checks one kernel for one launch, and explains what comes of it.
+///
+/// The budget of `config` is for all of it. A model with variants turned on is taken at its word: neither assumptions nor
+/// other readings are looked for.
+///
+/// # Errors
+/// See [`CheckError`]. Limits are no errors but outcomes.
+pub fn examine(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &Model,
+    config: &Config,
+) -> Result<Examination, CheckError> {
+    let allowance = config.allowance();
+    let mut outcome = check(program, kernel, launch, &model.resolved, config)?;
+    let rest = || Config { budget: allowance.left(), ..config.clone() };
+    outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest())?;
+    let explanations = explanations(&outcome, model, &rest())?;
+    Ok(Examination { outcome, explanations })
+}
+
+/// The variants of a model that have an effect, if none is turned on.
+fn variants(model: &Model, effect: Effect) -> impl Iterator<Item = &Variant> {
+    let is_plain = model.resolved.variants.is_empty();
+    model.resolved.described.iter().filter(move |variant| is_plain && variant.effect == effect)
+}
+
+/// What a proof takes for granted: the variants of the model that order less, under which it is none.
+fn assumptions(
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &Outcome,
+    model: &Model,
+    config: &Config,
+) -> Result<Vec<Variant>, CheckError> {
+    if !matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for variant in variants(model, Effect::OrdersLess) {
+        if !reading::may_rest_on(&outcome.graph, &variant.name) {
+            continue;
+        }
+        let Some(narrower) = model.with(variant) else { continue };
+        let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
+        if check(program, kernel, &outcome.launch, &narrower, &config)?.verdict == Verdict::Violated {
+            found.push(variant.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
+/// `config` has what the check left of its budget.
+fn explanations(outcome: &Outcome, model: &Model, config: &Config) -> Result<Vec<Explanation>, CheckError> {
+    let worth = outcome.statistics.steps.saturating_mul(8).saturating_add(REPAIR_STEPS);
+    let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
+    let allowance = config.allowance();
+    let mut explanations = Vec::new();
+    let mut wider = None;
+    for (i, finding) in outcome.findings.iter().enumerate() {
+        let mut explanation = explain::explain(&outcome.graph, &model.resolved, finding);
+        if i < REPAIRS_MAX {
+            let config = Config { budget: allowance.left(), ..config.clone() };
+            explanation.repair = repair::find(&outcome.graph, &model.resolved, &explanation, &config)?;
+        }
+        if reading::may_matter(&outcome.graph, &explanation) {
+            let wider: &Vec<(&Variant, MemoryModel)> = wider.get_or_insert_with(|| {
+                let wider = variants(model, Effect::OrdersMore);
+                wider.filter_map(|variant| Some((variant, model.with(variant)?))).collect()
+            });
+            let orders =
+                wider.iter().filter(|(_, with)| reading::orders(with, &finding.witness, &explanation));
+            explanation.readings = orders.map(|&(variant, _)| variant.clone()).collect();
+        }
+        explanations.push(explanation);
+    }
+    Ok(explanations)
+}
