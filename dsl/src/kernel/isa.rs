@@ -30,8 +30,6 @@ pub struct Form {
     pub name: &'static str,
     /// What may stand behind the name, in the order of the full spelling.
     pub slots: &'static [Slot],
-    /// The name in the full spelling, if it is another.
-    pub spelled: &'static str,
     /// What comes behind the opcode, as a reader writes it.
     pub operands: &'static str,
     /// What to write, where that is not what the family's help says.
@@ -40,8 +38,6 @@ pub struct Form {
     pub floor: Floor,
     /// Words that are younger than the instruction.
     pub floors: &'static [(&'static str, Floor)],
-    /// Keys of which two different words are no repetition but a contradiction.
-    pub exclusive: &'static [Key],
     /// The rule that it rests on.
     pub rule: &'static str,
     /// What kind of instruction it is.
@@ -148,34 +144,26 @@ pub enum Key {
     Space,
     /// `.u32` and so on.
     Type,
-    /// How completion is signalled.
-    Completion,
-    /// `.aligned`
-    Aligned,
-    /// `.multicast::cluster` and so on.
-    Multicast,
-    /// `.sync_restrict::shared::cta` and so on.
-    Restrict,
+    /// `.1d` and so on.
+    Rank,
+    /// `.L2::cache_hint`, which has an operand.
+    Policy,
     /// `.v2` and so on.
     Vector,
     /// `.mmio`
     Mmio,
-    /// `.nc`
-    NonCoherent,
-    /// `.ca` and so on.
-    Cache,
-    /// `.L1::evict_last` and so on: has no meaning to the model.
-    Hint,
-    /// `.L2::cache_hint`, which adds an operand.
-    Policy,
-    /// `.1d` and so on.
-    Rank,
     /// `.m64n8k16` and so on.
     Shape,
     /// `.x1` and so on.
     Count,
     /// `.collector::a::fill` and so on.
     Collector,
+    /// How completion is signalled.
+    Completion,
+    /// `.aligned`
+    Aligned,
+    /// `.multicast::cluster` and so on.
+    Multicast,
 }
 
 /// The words of one kind behind a name, at most one of which stands there.
@@ -224,9 +212,9 @@ pub struct Refusal {
     pub message: &'static str,
     /// What stands there.
     pub label: &'static str,
-    /// What to do; `{}` is the word.
+    /// What to do.
     pub help: &'static str,
-    /// The rule it rests on; empty if there is none.
+    /// The rule it rests on.
     pub rule: &'static str,
 }
 
@@ -250,11 +238,6 @@ pub const fn default(key: Key, words: &'static [&'static str]) -> Slot {
     Slot { key, words, need: Need::Default(words[0]) }
 }
 
-/// Words of which one may be there and none means anything to the model.
-pub const fn hint(words: &'static [&'static str]) -> Slot {
-    Slot { key: Key::Plain, words, need: Need::Hint }
-}
-
 /// Words that PTX has and this version does not check.
 pub const fn unsupported(words: &'static [&'static str]) -> Slot {
     Slot { key: Key::Plain, words, need: Need::Unsupported(None) }
@@ -270,12 +253,10 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
     Form {
         name,
         slots,
-        spelled: name,
         operands: "",
         help: "",
         floor,
         floors: &[],
-        exclusive: &[],
         rule: "",
         traits: Traits::PLAIN,
         check: |_| Ok(()),
@@ -284,9 +265,6 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
 }
 
 impl Form {
-    const fn spelled(self, spelled: &'static str) -> Self {
-        Self { spelled, ..self }
-    }
     const fn operands(self, operands: &'static str) -> Self {
         Self { operands, ..self }
     }
@@ -295,9 +273,6 @@ impl Form {
     }
     const fn floors(self, floors: &'static [(&'static str, Floor)]) -> Self {
         Self { floors, ..self }
-    }
-    const fn exclusive(self, exclusive: &'static [Key]) -> Self {
-        Self { exclusive, ..self }
     }
     const fn rule(self, rule: &'static str) -> Self {
         Self { rule, ..self }
@@ -320,13 +295,13 @@ pub struct Family {
     pub help: &'static str,
     /// The rule that says what forms there are.
     pub rule: &'static str,
-    /// Names that begin like it and that no row has: not checked, or refused.
-    pub others: &'static [(&'static str, Need)],
+    /// Names that PTX has and this version does not check, and what to do; that may be empty.
+    pub unsupported: &'static [(&'static str, &'static str)],
     /// A row each.
     pub forms: &'static [Form],
 }
 
-/// Those of PTX.
+/// All of them.
 pub static FAMILIES: &[&Family] = &[
     &cluster::BARRIER,
     &cluster::ELECT,

@@ -165,7 +165,7 @@ pub(super) static BULK: Family = Family {
     code: "validate::copy-form",
     help: "write `cp.async.bulk.global.shared::cta.bulk_group`",
     rule: "AS-13",
-    others: &[],
+    unsupported: &[],
     forms: &[
         form(
             "cp.async.bulk",
@@ -263,7 +263,7 @@ pub(super) static BULK_REDUCE: Family = Family {
     code: "validate::copy-form",
     help: "write `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32`",
     rule: "AS-17",
-    others: &[],
+    unsupported: &[],
     forms: &[
         form(
             "cp.reduce.async.bulk",

@@ -16,7 +16,7 @@ pub(super) static BARRIER: Family = Family {
     code: "validate::barrier-form",
     help: "write `barrier.cluster.arrive;`, and then `barrier.cluster.wait;`",
     rule: "BR-9",
-    others: &[],
+    unsupported: &[],
     forms: &[
         form(
             "barrier.cluster.arrive",
@@ -77,7 +77,7 @@ pub(super) static ELECT: Family = Family {
     code: "validate::elect-form",
     help: "write `let p = elect.sync 0xffffffff;`",
     rule: "AS-42",
-    others: &[],
+    unsupported: &[],
     forms: &[form("elect.sync", &[], since(8, 0, 90), build_elect)
         .operands("p = … mask")
         .traits(Traits::ACTS)
@@ -89,7 +89,7 @@ pub(super) static RANK: Family = Family {
     code: "validate::rank-form",
     help: "write `let r = getctarank.shared::cluster.u32 [x];`",
     rule: "AS-43",
-    others: &[],
+    unsupported: &[],
     forms: &[form(
         "getctarank",
         &[may(Key::Space, &["shared::cluster"]), default(Key::Type, &["u32", "u64"])],

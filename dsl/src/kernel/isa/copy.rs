@@ -88,7 +88,7 @@ pub(super) static COPY: Family = Family {
     code: "validate::copy-form",
     help: "write `cp.async…`, `cp.async.bulk…` or `cp.reduce.async.bulk…`",
     rule: "AS-8",
-    others: &[],
+    unsupported: &[],
     forms: &[
         ELEMENTS,
         form(
@@ -126,7 +126,6 @@ pub(super) static COPY: Family = Family {
         .traits(Traits::ACTS)
         .rule("AS-7"),
         form("cp.async.wait_all", &[NO_READ, NO_NOINC], FLOOR, build_wait_all)
-            .spelled("cp.async.wait_group")
             .traits(Traits::ACTS)
             .rule("AS-7"),
     ],
@@ -226,11 +225,12 @@ fn build_arrive(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> 
 }
 
 /// It is a commit and a wait (AS-7).
-fn build_wait_all(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {
+fn build_wait_all(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     let (kind, _) = body.plain(site, AsyncOp::Commit(AsyncGroup::Copy).into())?;
     let text = "cp.async.commit_group".to_owned();
     let instruction = Instruction { text, opcode_span: site.opcode.span, kind };
     body.push(site.span, StatementKind::Instruction(instruction));
+    words.rename("cp.async.wait_group");
     let wait = AsyncOp::Wait { group: AsyncGroup::Copy, pending: 0, reads_only: false };
     Ok((InstructionKind::from(wait), Vec::new()))
 }

@@ -2,7 +2,7 @@
 
 use super::words::Words;
 use super::{
-    Aligned, Built, Family, Key, Need, Only, Refusal, Traits, default, form, may, must, only, refused, since,
+    Aligned, Built, Family, Key, Only, Refusal, Traits, default, form, may, must, only, refused, since,
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::{AddressBase, AsyncOp, CancelQuery, GridDependency, InstructionKind, Width};
@@ -27,10 +27,10 @@ pub(super) static CONTROL: Family = Family {
     help: "write `clusterlaunchcontrol.try_cancel.async`, `clusterlaunchcontrol.query_cancel.is_canceled` or \
            `clusterlaunchcontrol.query_cancel.get_first_ctaid::x`",
     rule: "AS-39",
-    others: &[
-        ("clusterlaunchcontrol.query_cancel.get_first_ctaid", Need::Unsupported(Some(FIRST_CTAID))),
-        ("clusterlaunchcontrol.query_cancel.get_first_ctaid::y", Need::Unsupported(Some(FIRST_CTAID))),
-        ("clusterlaunchcontrol.query_cancel.get_first_ctaid::z", Need::Unsupported(Some(FIRST_CTAID))),
+    unsupported: &[
+        ("clusterlaunchcontrol.query_cancel.get_first_ctaid", FIRST_CTAID),
+        ("clusterlaunchcontrol.query_cancel.get_first_ctaid::y", FIRST_CTAID),
+        ("clusterlaunchcontrol.query_cancel.get_first_ctaid::z", FIRST_CTAID),
     ],
     forms: &[
         form(
@@ -86,7 +86,7 @@ pub(super) static GRID_DEPENDENCY: Family = Family {
     code: "validate::grid-dependency",
     help: "write `griddepcontrol.launch_dependents` or `griddepcontrol.wait`",
     rule: "AS-40",
-    others: &[],
+    unsupported: &[],
     forms: &[
         form("griddepcontrol.wait", &[], since(7, 8, 90), |body, site, _| {
             body.plain(site, InstructionKind::GridDependency(GridDependency::Wait))
@@ -106,7 +106,7 @@ pub(super) static MAX_REGISTERS: Family = Family {
     code: "validate::max-registers",
     help: "write `setmaxnreg.inc.sync.aligned.u32 232` or `setmaxnreg.dec.sync.aligned.u32 40`",
     rule: "AS-41",
-    others: &[],
+    unsupported: &[],
     forms: &[form(
         "setmaxnreg",
         &[

@@ -37,7 +37,7 @@ pub(super) static STORE: Family = Family {
     code: "validate::async-type",
     help: "write `st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32`, or `st.async.release.gpu.global.u32`",
     rule: "AS-23",
-    others: &[],
+    unsupported: &[],
     forms: &[form(
         "st.async",
         &[
@@ -74,7 +74,7 @@ pub(super) static REDUCE: Family = Family {
     help: "write `red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32`, or \
            `red.async.release.gpu.global.add.u32`",
     rule: "AS-23",
-    others: &[],
+    unsupported: &[],
     forms: &[form(
         "red.async",
         &[

@@ -129,7 +129,7 @@ pub(super) static TCGEN05: Family = Family {
     help: "write `tcgen05.mma`, `cp`, `ld`, `st`, `commit`, `wait::ld`, `wait::st`, `fence::before_thread_sync`, \
            `fence::after_thread_sync`, `alloc`, `dealloc` or `relinquish_alloc_permit`",
     rule: "AS-29",
-    others: &[("tcgen05.shift", Need::Unsupported(None))],
+    unsupported: &[("tcgen05.shift", "")],
     forms: &[
         MULTIPLY,
         COPY,

@@ -37,7 +37,7 @@ pub(super) static TENSORMAP: Family = Family {
     code: "validate::tensormap-field",
     help: "for example `tensormap.replace.tile.global_address.global.b1024.b64 [map], src`",
     rule: "AS-35",
-    others: &[],
+    unsupported: &[],
     forms: &[
         form(
             "tensormap.replace",

@@ -75,7 +75,7 @@ pub(super) static WGMMA: Family = Family {
     code: "validate::matrix-form",
     help: "write `wgmma.fence`, `wgmma.mma_async`, `wgmma.commit_group` or `wgmma.wait_group`",
     rule: "AS-24",
-    others: &[],
+    unsupported: &[],
     forms: &[
         PRODUCT,
         form("wgmma.fence", &[SYNC, ALIGNED], FLOOR, |body, site, _| {
@@ -106,7 +106,7 @@ pub(super) static MOVE: Family = Family {
     code: "validate::matrix-form",
     help: "write `let v = mov.b32 acc;` or `mov.b32 acc, v;`",
     rule: "AS-26",
-    others: &[],
+    unsupported: &[],
     forms: &[form(
         "mov",
         &[may(

@@ -11,6 +11,8 @@ use crate::vocabulary::{Scope, Sem, Space};
 /// An opcode, read by its row.
 pub struct Words<'a> {
     form: &'static Form,
+    /// How the full spelling begins.
+    name: &'static str,
     opcode: Opcode<'a>,
     /// The word of each slot and its place, if one is written.
     found: Vec<Option<(&'static str, Span)>>,
@@ -41,21 +43,18 @@ pub fn read<'a>(
 ) -> Result<Words<'a>, Diagnostic> {
     let leading = family.forms.iter().filter(|form| leads(form.name, opcode));
     let Some(form) = leading.max_by_key(|form| form.name.len()) else {
-        let others = family.others.iter().filter(|(name, _)| leads(name, opcode));
-        let Some((name, need)) = others.max_by_key(|(name, _)| name.len()) else {
-            return Err(no_form(family, opcode));
-        };
-        let last = opcode.modifiers[name.split('.').count() - 2];
-        return Err(match need {
-            Need::Refused(refusal) => refused(refusal, last),
-            Need::Unsupported(help) => unsupported_word(opcode, last, *help),
-            _ => no_form(family, opcode),
+        let unsupported = family.unsupported.iter().filter(|(name, _)| leads(name, opcode));
+        let last = |name: &str| opcode.modifiers[name.split('.').count() - 2];
+        return Err(match unsupported.max_by_key(|(name, _)| name.len()) {
+            Some((name, help)) => unsupported_word(opcode, last(name), (!help.is_empty()).then_some(*help)),
+            None => no_form(family, opcode),
         });
     };
     if form.slots.is_empty() && opcode.text != form.name {
         return Err(no_form(family, opcode));
     }
-    let mut words = Words { form, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
+    let name = form.name;
+    let mut words = Words { form, name, opcode: opcode.clone(), found: vec![None; form.slots.len()], target };
     for &modifier in &opcode.modifiers[form.name.split('.').count() - 1..] {
         words.take(modifier)?;
     }
@@ -101,12 +100,6 @@ impl<'a> Words<'a> {
     pub fn in_order(&self, key: Key) -> bool {
         self.all(key).is_sorted_by_key(|(_, span)| span.start)
     }
-    /// The hints that are written, and their places.
-    pub fn hints(&self) -> Vec<(&'static str, Span)> {
-        let slots = self.form.slots.iter().zip(&self.found);
-        let hints = slots.filter(|(slot, _)| matches!(slot.key, Key::Hint | Key::Policy));
-        hints.filter_map(|(_, found)| *found).collect()
-    }
     /// Whether this word is written or meant.
     pub fn has(&self, word: &str) -> bool {
         self.form.slots.iter().zip(&self.found).any(|(slot, found)| match (found, &slot.need) {
@@ -145,9 +138,13 @@ impl<'a> Words<'a> {
             }
         }
     }
+    /// Spells it like the instruction that it is another name of.
+    pub fn rename(&mut self, name: &'static str) {
+        self.name = name;
+    }
     /// The full spelling: every word that means something, in the order of the row.
     pub fn text(&self) -> String {
-        let mut text = self.form.spelled.to_owned();
+        let mut text = self.name.to_owned();
         for (slot, found) in self.form.slots.iter().zip(&self.found) {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,
@@ -163,28 +160,20 @@ impl<'a> Words<'a> {
         text
     }
 
-    /// Puts a word into its slot.
+    /// Puts a word into its slot; of several slots that have it, into the first that is free.
     fn take(&mut self, modifier: Modifier<'a>) -> Result<(), Diagnostic> {
-        let takes = |(index, slot): (usize, &Slot)| {
+        let slots = self.form.slots.iter().enumerate().filter_map(|(index, slot)| {
             Some((index, slot.words.iter().copied().find(|word| slot.takes(word, modifier.text))?))
-        };
-        let slots = self.form.slots.iter().enumerate();
-        // A word that two slots have fills the first that is empty.
-        let empty = slots.clone().filter(|(index, _)| self.found[*index].is_none()).find_map(takes);
-        let Some((index, word)) = empty.or_else(|| slots.clone().find_map(takes)) else {
+        });
+        let Some((index, word)) = slots.min_by_key(|(index, _)| self.found[*index].is_some()) else {
             return Err(self.unknown(modifier));
         };
         match &self.form.slots[index].need {
             Need::Unsupported(help) => Err(unsupported_word(&self.opcode, modifier, *help)),
             Need::Refused(refusal) => Err(refused(refusal, modifier)),
             Need::Must(_) | Need::May | Need::Default(_) | Need::Hint => {
-                if let Some((other, first)) = self.found[index] {
-                    let is_exclusive = self.form.exclusive.contains(&self.form.slots[index].key);
-                    return Err(if is_exclusive && other != word {
-                        exclusive(modifier, other, first)
-                    } else {
-                        second(modifier, first)
-                    });
+                if let Some((_, first)) = self.found[index] {
+                    return Err(second(modifier, first));
                 }
                 self.found[index] = Some((word, modifier.span));
                 Ok(())
@@ -205,8 +194,7 @@ impl<'a> Words<'a> {
             let error = |code, what: &str, help: &str, rule| {
                 let message = format!("`{}` needs {what}", self.opcode.text);
                 let error = Diagnostic::new(code, message, self.opcode.span, "missing here");
-                let error = error.with_help(help.to_owned());
-                if rule == "" { error } else { error.with_rule(rule) }
+                error.with_help(help.to_owned()).with_rule(rule)
             };
             return Err(match lack {
                 Some(Lack { code, what, help, rule }) => error(code, what, help, rule),
@@ -220,15 +208,11 @@ impl<'a> Words<'a> {
     }
 
     fn check_floors(&self) -> Result<(), Diagnostic> {
-        if self.target.spa {
-            return Ok(());
-        }
         self.target.check_floor(self.form.name, self.form.floor, self.opcode.span)?;
         for (word, span) in self.found.iter().flatten() {
-            if let Some((_, floor)) = self.form.floors.iter().find(|(young, _)| young == word) {
-                self.target.check_floor(&format!("{}.{word}", self.form.name), *floor, *span)?;
-            }
-            if let Some((_, floor)) = YOUNG.iter().find(|(young, _)| young == word) {
+            let own = self.form.floors.iter().filter(|(young, _)| young == word);
+            let common = YOUNG.iter().filter(|(young, _)| young == word);
+            for (_, floor) in own.chain(common) {
                 self.target.check_floor(&format!(".{word}"), *floor, *span)?;
             }
         }
@@ -249,11 +233,7 @@ impl Slot {
 }
 
 fn no_form(family: &Family, opcode: &Opcode<'_>) -> Diagnostic {
-    let message = if opcode.text == family.name {
-        format!("`{}` needs more words to be an instruction", opcode.text)
-    } else {
-        format!("`{}` is not a form of `{}`", opcode.text, family.name)
-    };
+    let message = format!("`{}` is not a form of `{}`", opcode.text, family.name);
     Diagnostic::new(family.code, message, opcode.span, "not a form of it")
         .with_help(family.help)
         .with_rule(family.rule)
@@ -265,15 +245,6 @@ fn second(modifier: Modifier<'_>, first: Span) -> Diagnostic {
     Diagnostic::new("validate::duplicate-modifier", message, modifier.span, "the second one")
         .with_label(first, "the first one")
         .with_help("keep one of them")
-}
-
-/// The error for a word that contradicts another.
-fn exclusive(modifier: Modifier<'_>, other: &str, first: Span) -> Diagnostic {
-    let message = format!("`.{other}` and `.{}` exclude each other", modifier.text);
-    Diagnostic::new("validate::exclusive-modifiers", message, modifier.span, "the second one")
-        .with_label(first, "the first one")
-        .with_help("keep one of them")
-        .with_rule("MM-14")
 }
 
 /// The error for a word that an instruction does not have.
@@ -302,7 +273,7 @@ fn unsupported_word(opcode: &Opcode<'_>, modifier: Modifier<'_>, help: Option<&'
 
 fn refused(refusal: &Refusal, modifier: Modifier<'_>) -> Diagnostic {
     let message = refusal.message.replace("{}", &format!("`.{}`", modifier.text));
-    let error = Diagnostic::new(refusal.code, message, modifier.span, refusal.label)
-        .with_help(refusal.help.replace("{}", modifier.text));
-    if refusal.rule.is_empty() { error } else { error.with_rule(refusal.rule) }
+    Diagnostic::new(refusal.code, message, modifier.span, refusal.label)
+        .with_help(refusal.help)
+        .with_rule(refusal.rule)
 }
