@@ -95,7 +95,7 @@ const SHAPES: &[(&str, &str, bool)] = &[
 fn shapes_agree() {
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
     for (name, body, racy) in SHAPES {
-        let text = format!("//! target sm_100 ptx 9.4\nkernel k {{\n    launch {{ {body}\n");
+        let text = format!("//! target sm_100a ptx 9.4\nkernel k {{\n    launch {{ {body}\n");
         match compare(&model, &text, Treatment::DEFAULT) {
             Ok(Comparison::Agreed { races, .. }) => assert_eq!(races, *racy, "{name}"),
             other => panic!("{name}: {other:?}"),

@@ -27,14 +27,15 @@ const COVERED: &[(&str, &[&str])] = &[
     ("mbarriers", &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M12", "UB-M17", "UB-M18"]),
     ("races", &["R-1", "R-2", "R-4", "R-5", "R-14"]),
     ("tensor-memory", &["R-11", "UB-A8"]),
+    ("matrix-registers", &["R-10", "UB-A5", "UB-A6", "UB-A7"]),
     ("spa", &["SPA-R1", "SPA-R2", "SPA-R3", "SPA-R4"]),
     ("addresses", &["MM-8"]),
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     (
         "asynchronous-operations",
         &[
-            "R-3", "R-6", "R-7", "R-8", "R-9", "AS-35", "AS-37", "R-10", "R-13", "UB-A2", "UB-A3", "UB-A5",
-            "UB-A6", "UB-A7", "UB-A9", "UB-A10", "UB-A11", "L-3", "L-4",
+            "R-3", "R-6", "R-7", "R-8", "R-9", "AS-35", "AS-37", "R-13", "UB-A2", "UB-A3", "UB-A9", "UB-A10",
+            "UB-A11", "L-3", "L-4",
         ],
     ),
 ];

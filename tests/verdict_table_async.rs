@@ -418,7 +418,7 @@ fn across_ctas_the_fence_is_on_the_async_side() {
 /// FN-15, FN-16, FN-30: a response that was read generically is written again through the async proxy.
 #[test]
 fn a_response_is_reused_after_both_halves() {
-    let frame = "//! target sm_100 ptx 9.4
+    let frame = "//! target sm_100a ptx 9.4
 kernel k {
     launch { ctas: 4, cluster: 2 }
     shared response: b128 = 0;

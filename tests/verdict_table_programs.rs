@@ -12,7 +12,7 @@ const HANG: Expect = Found("deadlock::spin-never-ends");
 
 /// Kernels that the rows launch.
 const KERNELS: &str = "
-//! target sm_90 ptx 9.0
+//! target sm_90a ptx 9.0
 global x: u32 = 0;
 global y: u32 = 0;
 global ready: u32 = 0;
@@ -539,7 +539,7 @@ fn what_the_host_cannot_do_is_refused() {
     for (body, code) in refused {
         let text = format!(
             "{}\n{cancels}\nprogram p {{ stream a; {body} }}\n",
-            KERNELS.trim_start().replace("sm_90 ptx 9.0", "sm_100 ptx 9.4")
+            KERNELS.trim_start().replace("sm_90a ptx 9.0", "sm_100a ptx 9.4")
         );
         let program = load_text(&text);
         let kernel = program.kernels.iter().find(|kernel| kernel.is_program).expect("a program");
@@ -553,7 +553,7 @@ fn what_the_host_cannot_do_is_refused() {
 
 #[test]
 fn tensor_memory_is_allocated_anew_by_each_launch() {
-    let text = "//! target sm_100 ptx 9.4
+    let text = "//! target sm_100a ptx 9.4
 kernel unused { tmem spare: u32; }
 kernel multiply {
     shared a: b128 = 1;

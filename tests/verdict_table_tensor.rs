@@ -14,7 +14,7 @@ const RELINQUISHED: Expect = Found("lifetime::alloc-after-relinquish");
 
 fn judge(name: &str, text: &str, variants: &[&str], expect: Expect) {
     let model = model(variants);
-    let found = outcomes(&format!("//! target sm_100 ptx 9.4\n{text}"), &model, &config(Treatment::DEFAULT));
+    let found = outcomes(&format!("//! target sm_100a ptx 9.4\n{text}"), &model, &config(Treatment::DEFAULT));
     expect.judge(name, text, &found[0], &model);
 }
 
@@ -199,7 +199,7 @@ fn pipelined_operations_of_two_threads_need_no_end() {
         ("no fence after", first("BEFORE; "), &unfenced, true),
     ] {
         let model = model(&[]);
-        let text = format!("//! target sm_100 ptx 9.4\n{}", kernel(&first, second));
+        let text = format!("//! target sm_100a ptx 9.4\n{}", kernel(&first, second));
         let found = outcomes(&text, &model, &config(Treatment::DEFAULT));
         let codes = codes_of(&found[0], &model);
         assert_eq!(codes.contains("race::tensor-memory"), races, "{name}: {codes:?}");
@@ -324,7 +324,7 @@ fn allocations_that_are_not_told_apart_are_refused() {
     let wait = "tcgen05.alloc.cta_group::1.sync.aligned.b32 [slot], 512; ALLOC";
     let more = "ALLOC; ALLOC; ALLOC";
     for (first, is_refused) in [("ALLOC; FREE", false), (again, true), (wait, true), (more, true)] {
-        let text = format!("//! target sm_100 ptx 9.4\n{}", kernel(first, ""));
+        let text = format!("//! target sm_100a ptx 9.4\n{}", kernel(first, ""));
         let program = load_text(&text);
         let launch = &program.kernels[0].launches[0];
         let result = check(&program, &program.kernels[0], launch, &model(&[]), &config(Treatment::DEFAULT));

@@ -98,7 +98,7 @@ impl AsyncSketch {
             AsyncShape::Cta => format!("warps: {}", self.threads.len()),
             AsyncShape::Cluster => "ctas: 2, cluster: 2".into(),
         };
-        let mut text = "//! target sm_100 ptx 9.4\n".to_owned();
+        let mut text = "//! target sm_100a ptx 9.4\n".to_owned();
         let _ = write!(text, "kernel k {{\n    launch {{ {launch} }}\n    global x: u64 = 0;\n");
         for (mark, declaration) in [
             ("g[", "    global g[2]: u64 = 1;\n"),

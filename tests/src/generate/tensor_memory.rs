@@ -77,7 +77,7 @@ impl TensorSketch {
             body.push_str("    }\n");
         }
         let n = self.threads.len();
-        let mut text = "//! target sm_100 ptx 9.4\n".to_owned();
+        let mut text = "//! target sm_100a ptx 9.4\n".to_owned();
         let _ = write!(text, "kernel k {{\n    launch {{ warps: {n} }}\n    global x: u32 = 0;\n");
         for (mark, declaration) in [
             ("[y]", "    global y: u32 = 0;\n"),

@@ -271,7 +271,7 @@ pub fn text(threads: &[&str]) -> String {
     };
     let (m, n, n_warps) = (count("m"), count("n"), threads.len());
     format!(
-        "//! target sm_100 ptx 9.4
+        "//! target sm_100a ptx 9.4
 kernel k {{
     launch {{ warps: {n_warps} }}
     global x: u32 = 0;
