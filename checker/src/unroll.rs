@@ -2,11 +2,10 @@
 //!
 //! Every thread is executed symbolically on its own. A path is a guard (a conjunction of everything that was decided on
 //! the way) and an environment of register values; branches run both sides and join. Reads return fresh unknowns: which
-//! write feeds them is the business of later passes. What a thread learns by getting past a blocking instruction is
-//! stated as a constraint over a `Passes` unknown.
+//! write feeds them is the business of later passes. Whether a thread gets past a blocking instruction is an unknown, too;
+//! what it needs for that is stated by `synchronization`, from the logs of all threads.
 //!
-//! Cannot: loops without end are cut at the bound (and say so); barrier participants are found by counting, so a kernel
-//! in which counting does not decide them is refused; recursion does not occur.
+//! Cannot: loops without end are cut at the bound (and say so); recursion does not occur.
 
 mod access;
 mod asynchronous;
@@ -175,6 +174,23 @@ struct State {
     live: TermRef,
     /// Register values.
     env: Env,
+}
+
+/// An instruction that is being run.
+struct Step<'s> {
+    /// The path that gets to it.
+    state: &'s mut State,
+    /// What its operands stand for.
+    frame: &'s Frame<'s>,
+    /// Its place.
+    site: SiteId,
+}
+
+impl Step<'_> {
+    /// The same on another path.
+    fn on<'t>(&'t self, state: &'t mut State) -> Step<'t> {
+        Step { state, frame: self.frame, site: self.site }
+    }
 }
 
 /// The registers and locations that a condition looks at, in order of the text.

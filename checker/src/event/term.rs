@@ -116,8 +116,14 @@ pub enum UnknownKind {
     FinalPhase,
     /// Whether an mbarrier wait returned true.
     WaitResult,
-    /// Whether an arrival exceeds what its phase expects, or what comes first at an mbarrier.
+    /// Whether an arrival exceeds what its phase of an mbarrier expects.
     Excess,
+    /// Whether a phase of an mbarrier ends with an operation.
+    Completes,
+    /// Whether a warp comes back to a barrier before the generation of its last arrival is complete.
+    Early,
+    /// Which of two comes first at a barrier or mbarrier, where either can.
+    ComesFirst,
     /// How many arrivals at an mbarrier are pending when an operation comes.
     PendingCount,
     /// Whether a cluster has started.

@@ -10,6 +10,7 @@
 
 mod completion;
 mod exact;
+mod history;
 mod lives;
 mod moment;
 mod order;

@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 
-use super::expression::{Frame, Place};
-use super::{State, UnrollError, Unroller};
+use super::expression::Place;
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     Access, AtomicClass, EventId, EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef, UnknownKind,
 };
@@ -46,43 +46,27 @@ struct Update<'a> {
 
 impl Unroller<'_> {
     /// Runs an instruction that accesses memory.
-    pub(super) fn access(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        kind: &InstructionKind,
-    ) -> Result<(), UnrollError> {
+    pub(super) fn access(&mut self, step: &mut Step<'_>, kind: &InstructionKind) -> Result<(), UnrollError> {
         match kind {
             InstructionKind::Load { destinations, address, sem, scope, non_coherent } => {
                 let strength = Strength::new(self.load_sem(*sem), *scope, AtomicClass::None);
                 let strength = Strength { non_coherent: *non_coherent, ..strength };
-                self.load(state, frame, site, (destinations, address), strength)
+                self.load(step, (destinations, address), strength)
             }
             InstructionKind::Store { values, address, sem, scope } => {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
-                self.store(state, frame, site, (values, address), strength)
+                self.store(step, (values, address), strength)
             }
             InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
                 // without a destination it may be lowered to `red`.
                 let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Reduction };
                 let (destination, op, sem, scope) = (*destination, *op, *sem, *scope);
-                self.update(
-                    state,
-                    frame,
-                    site,
-                    &Update { destination, op, operands, address, sem, scope, class },
-                )
+                self.update(step, &Update { destination, op, operands, address, sem, scope, class })
             }
             InstructionKind::Reduction { op, operand, address, sem, scope } => {
                 let operands = std::slice::from_ref(operand);
                 let (op, sem, scope, class) = (*op, *sem, *scope, AtomicClass::Reduction);
-                self.update(
-                    state,
-                    frame,
-                    site,
-                    &Update { destination: None, op, operands, address, sem, scope, class },
-                )
+                self.update(step, &Update { destination: None, op, operands, address, sem, scope, class })
             }
             _ => Ok(()),
         }
@@ -90,15 +74,13 @@ impl Unroller<'_> {
 
     fn load(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         (destinations, address): (&[Option<RegisterId>], &Address),
         strength: Strength,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, address, destinations.len())? else { return Ok(()) };
-        self.check_vector(state, place, destinations.len(), address.span);
-        if state.live == TermPool::FALSE {
+        let Some(place) = self.resolve(step, address, destinations.len())? else { return Ok(()) };
+        self.check_vector(step.state, place, destinations.len(), address.span);
+        if step.state.live == TermPool::FALSE {
             return Ok(());
         }
         let position = self.next_position();
@@ -106,15 +88,16 @@ impl Unroller<'_> {
         for (element, destination) in destinations.iter().enumerate() {
             let mut value = None;
             for part in parts(width, strength) {
-                let (_, bits) = self.read(state.live, site, position, (place, element), part, strength)?;
+                let (_, bits) =
+                    self.read(step.state.live, step.site, position, (place, element), part, strength)?;
                 value = Some(match value {
                     None => bits,
                     Some(lower) => self.concatenate(lower, bits, part.low_bit, width),
                 });
             }
             if let (Some(register), Some(value)) = (*destination, value) {
-                let value = self.graph.terms.resize(value, frame.width(register));
-                state.env.set(register, value);
+                let value = self.graph.terms.resize(value, step.frame.width(register));
+                step.state.env.set(register, value);
             }
         }
         Ok(())
@@ -122,29 +105,27 @@ impl Unroller<'_> {
 
     fn store(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         (values, address): (&[Expression], &Address),
         strength: Strength,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, address, values.len())? else { return Ok(()) };
-        self.check_vector(state, place, values.len(), address.span);
-        if state.live == TermPool::FALSE {
+        let Some(place) = self.resolve(step, address, values.len())? else { return Ok(()) };
+        self.check_vector(step.state, place, values.len(), address.span);
+        if step.state.live == TermPool::FALSE {
             return Ok(());
         }
         let position = self.next_position();
         let width = self.kernel.objects[place.object].width;
         for (element, value) in values.iter().enumerate() {
-            let value = self.evaluate(&state.env, frame, value)?;
+            let value = self.evaluate(&step.state.env, step.frame, value)?;
             let value = self.graph.terms.resize(value, width);
             for part in parts(width, strength) {
                 let value = self.graph.terms.extract(value, part.low_bit, part.width);
                 if self.last_try.is_some() {
-                    self.last_write(state.live, (place, element), part, value, strength);
+                    self.last_write(step.state.live, (place, element), part, value, strength);
                     continue;
                 }
-                self.write(state.live, site, position, (place, element), part, value, strength)?;
+                self.write(step.state.live, step.site, position, (place, element), part, value, strength)?;
             }
         }
         Ok(())
@@ -188,18 +169,12 @@ impl Unroller<'_> {
         state.live = self.graph.terms.and(state.live, aligned);
     }
 
-    fn update(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        update: &Update<'_>,
-    ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, update.address, 1)? else { return Ok(()) };
+    fn update(&mut self, step: &mut Step<'_>, update: &Update<'_>) -> Result<(), UnrollError> {
+        let Some(place) = self.resolve(step, update.address, 1)? else { return Ok(()) };
         let width = self.kernel.objects[place.object].width;
         let mut operands = Vec::with_capacity(2);
         for operand in update.operands {
-            let operand = self.evaluate(&state.env, frame, operand)?;
+            let operand = self.evaluate(&step.state.env, step.frame, operand)?;
             operands.push(self.graph.terms.resize(operand, width));
         }
         // Whether the read of a `red`, or of an `atom` without destination, acquires is for the model to say: ours lets
@@ -210,21 +185,21 @@ impl Unroller<'_> {
         let whole = Part { low_bit: 0, width };
         let read_sem = strength(if acquires { Sem::Acquire } else { Sem::Relaxed });
         let position = self.next_position();
-        let (read, old) = self.read(state.live, site, position, (place, 0), whole, read_sem)?;
+        let (read, old) = self.read(step.state.live, step.site, position, (place, 0), whole, read_sem)?;
         let (changes, new) = self.atomic_result(update.op, old, &operands);
-        let guard = self.graph.terms.and(state.live, changes);
+        let guard = self.graph.terms.and(step.state.live, changes);
         if self.last_try.is_some() {
             let same = self.graph.terms.equal(old, new);
             self.repeats_only_if(guard, same);
         } else if guard != TermPool::FALSE {
             let write_sem = strength(if releases { Sem::Release } else { Sem::Relaxed });
             let position = self.next_position();
-            let write = self.write(guard, site, position, (place, 0), whole, new, write_sem)?;
+            let write = self.write(guard, step.site, position, (place, 0), whole, new, write_sem)?;
             self.graph.rmw.extend(read.map(|read| (read, write)));
         }
         if let Some(register) = update.destination {
-            let value = self.graph.terms.resize(old, frame.width(register));
-            state.env.set(register, value);
+            let value = self.graph.terms.resize(old, step.frame.width(register));
+            step.state.env.set(register, value);
         }
         Ok(())
     }

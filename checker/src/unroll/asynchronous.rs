@@ -23,8 +23,7 @@ mod transfer;
 pub use cancel::may_cancel;
 
 use super::access::Strength;
-use super::expression::Frame;
-use super::{State, UnrollError, Unroller};
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, AtomicClass, BarrierEdge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
     ObligationKind, SiteId, TermPool, TermRef,
@@ -105,56 +104,46 @@ impl Unroller<'_> {
     /// Runs an instruction that starts an asynchronous operation or waits for some.
     pub(super) fn asynchronous(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         operation: &AsyncOp,
     ) -> Result<(), UnrollError> {
         match operation {
-            AsyncOp::Copy(copy) => self.async_copy(state, frame, site, copy),
-            AsyncOp::CopyArrive { mbarrier, increments } => {
-                self.copy_arrive(state, frame, site, mbarrier, *increments)
-            }
-            AsyncOp::Bulk(copy) => self.bulk_copy(state, frame, site, copy),
-            AsyncOp::Prefetch { source } => self.prefetch(state, frame, site, source),
+            AsyncOp::Copy(copy) => self.async_copy(step, copy),
+            AsyncOp::CopyArrive { mbarrier, increments } => self.copy_arrive(step, mbarrier, *increments),
+            AsyncOp::Bulk(copy) => self.bulk_copy(step, copy),
+            AsyncOp::Prefetch { source } => self.prefetch(step, source),
             AsyncOp::Commit(group) => {
-                self.asynchronous.commits.push(Commit { group: *group, guard: state.live });
+                self.asynchronous.commits.push(Commit { group: *group, guard: step.state.live });
                 Ok(())
             }
             AsyncOp::Wait { group, pending, reads_only } => {
-                self.wait_for_groups(state, site, *group, *pending, *reads_only)
+                self.wait_for_groups(step, *group, *pending, *reads_only)
             }
-            AsyncOp::Store(store) => self.async_store(state, frame, site, store),
+            AsyncOp::Store(store) => self.async_store(step, store),
             AsyncOp::TryCancel { response, mbarrier, multicast } => {
-                self.try_cancel(state, frame, site, (response, mbarrier), *multicast)
+                self.try_cancel(step, (response, mbarrier), *multicast)
             }
             AsyncOp::QueryCancel { destination, query, response } => {
-                self.query_cancel(state, frame, site, *destination, *query, response)
+                self.query_cancel(step, *destination, *query, response)
             }
-            AsyncOp::Matrix(matrix) => self.matrix(state, frame, site, matrix),
-            AsyncOp::MatrixFence => self.matrix_fence(state, site),
-            AsyncOp::Tensor(operation) => self.tensor_memory(state, frame, site, operation),
-            AsyncOp::TensormapReplace { map } => self.replace_tensormap(state, frame, site, map),
+            AsyncOp::Matrix(matrix) => self.matrix(step, matrix),
+            AsyncOp::MatrixFence => self.matrix_fence(step),
+            AsyncOp::Tensor(operation) => self.tensor_memory(step, operation),
+            AsyncOp::TensormapReplace { map } => self.replace_tensormap(step, map),
         }
     }
 
     /// `cp.async`: generic and weak (AS-10).
-    fn async_copy(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        copy: &AsyncCopy,
-    ) -> Result<(), UnrollError> {
-        let Some(to) = self.run_of_bytes(state, frame, &copy.destination, copy.bytes)? else { return Ok(()) };
+    fn async_copy(&mut self, step: &mut Step<'_>, copy: &AsyncCopy) -> Result<(), UnrollError> {
+        let Some(to) = self.run_of_bytes(step, &copy.destination, copy.bytes)? else { return Ok(()) };
         let copied = match &copy.source_bytes {
-            Some(bytes) => self.known_number(state, frame, bytes, "number of source bytes")?,
+            Some(bytes) => self.known_number(step, bytes, "number of source bytes")?,
             None => copy.bytes,
         };
         if copied > copy.bytes {
             let what = format!("copies {copied} bytes of source into {} bytes", copy.bytes);
             self.misuse(
-                state,
+                step.state,
                 "async::bad-size",
                 "UB-A1",
                 what,
@@ -164,33 +153,33 @@ impl Unroller<'_> {
             return Ok(());
         }
         let ignored = match &copy.ignore_source {
-            Some(ignore) => self.evaluate(&state.env, frame, ignore)?,
+            Some(ignore) => self.evaluate(&step.state.env, step.frame, ignore)?,
             None => TermPool::FALSE,
         };
-        self.require_alignment(state, to, copy.bytes, copy.destination.span);
+        self.require_alignment(step.state, to, copy.bytes, copy.destination.span);
         // What is not read need not be there (AS-9).
         let not_ignored = self.graph.terms.not(ignored);
-        let live = self.graph.terms.and(state.live, not_ignored);
-        let mut reading = State { live, env: state.env.clone() };
+        let live = self.graph.terms.and(step.state.live, not_ignored);
+        let mut reading = State { live, env: step.state.env.clone() };
         let from = if copied == 0 {
-            self.place(&state.env, frame, &copy.source)?
+            self.place(&step.state.env, step.frame, &copy.source)?
         } else {
-            let place = self.run_of_elements(&mut reading, frame, &copy.source, copied)?;
+            let place = self.run_of_elements(&mut step.on(&mut reading), &copy.source, copied)?;
             match place {
                 Some(place) => place,
                 None if ignored == TermPool::FALSE => {
-                    state.live = TermPool::FALSE;
+                    step.state.live = TermPool::FALSE;
                     return Ok(());
                 }
-                None => self.place(&state.env, frame, &copy.source)?,
+                None => self.place(&step.state.env, step.frame, &copy.source)?,
             }
         };
         if copied > 0 {
             self.require_alignment(&mut reading, from, copy.bytes, copy.source.span);
-            let skipped = self.graph.terms.and(state.live, ignored);
-            state.live = self.graph.terms.or(skipped, reading.live);
+            let skipped = self.graph.terms.and(step.state.live, ignored);
+            step.state.live = self.graph.terms.or(skipped, reading.live);
         }
-        let operation = self.start(state, site, "cp.async")?;
+        let operation = self.start(step, "cp.async")?;
         let strength = weak();
         let transfer = transfer::Transfer { from, to, bytes: copy.bytes, proxy: Proxy::Generic, strength };
         let events = self.transfer(operation, &transfer, copied, ignored)?;
@@ -204,14 +193,14 @@ impl Unroller<'_> {
     }
 
     /// A new agent, and the event by which its thread starts it without releasing anything.
-    fn start(&mut self, state: &State, site: SiteId, name: &str) -> Result<Operation, UnrollError> {
-        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
-        Ok(self.operation_of(issue, state.live, name))
+    fn start(&mut self, step: &Step<'_>, name: &str) -> Result<Operation, UnrollError> {
+        let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
+        Ok(self.operation_of(issue, step.state.live, name))
     }
 
     /// The event by which the current thread starts one operation or several.
-    fn issue(&mut self, state: &State, site: SiteId, sem: Sem, scope: Scope) -> Result<EventId, UnrollError> {
-        self.emit_next(state.live, EventKind::Issue { sem, scope }, site)
+    fn issue(&mut self, step: &Step<'_>, sem: Sem, scope: Scope) -> Result<EventId, UnrollError> {
+        self.emit_next(step.state.live, EventKind::Issue { sem, scope }, step.site)
     }
 
     /// A new agent for what an issued instruction does if `guard`.
@@ -281,20 +270,19 @@ impl Unroller<'_> {
 
     fn wait_for_groups(
         &mut self,
-        state: &State,
-        site: SiteId,
+        step: &Step<'_>,
         group: AsyncGroup,
         pending: u32,
         reads_only: bool,
     ) -> Result<(), UnrollError> {
-        let wait = self.emit_next(state.live, EventKind::AsyncWait, site)?;
+        let wait = self.emit_next(step.state.live, EventKind::AsyncWait, step.site)?;
         if group == AsyncGroup::Matrix {
-            self.log_aligned(state.live, wait);
+            self.log_aligned(step.state.live, wait);
         }
         let mut edges = Vec::new();
         let started = std::mem::take(&mut self.asynchronous.started);
         for operation in started.iter().filter(|operation| operation.group == group) {
-            let condition = self.is_out_of_pending(state.live, group, operation.n_commits, pending);
+            let condition = self.is_out_of_pending(step.state.live, group, operation.n_commits, pending);
             if condition == TermPool::FALSE {
                 continue;
             }
@@ -343,12 +331,11 @@ impl Unroller<'_> {
     /// A number that an instruction needs to be known.
     fn known_number(
         &mut self,
-        state: &State,
-        frame: &Frame<'_>,
+        step: &Step<'_>,
         operand: &Expression,
         what: &str,
     ) -> Result<u32, UnrollError> {
-        let value = self.evaluate(&state.env, frame, operand)?;
+        let value = self.evaluate(&step.state.env, step.frame, operand)?;
         match self.graph.terms.constant_value(value) {
             Some(value) => Ok(u32::try_from(value).unwrap_or(u32::MAX)),
             None => Err(UnrollError::unsupported(

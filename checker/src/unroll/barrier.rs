@@ -13,9 +13,8 @@ mod registers;
 pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
 
-use super::expression::Frame;
-use super::{State, UnrollError, Unroller};
-use crate::event::{EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use super::{Step, UnrollError, Unroller};
+use crate::event::{EventKind, Misuse, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,28 +60,26 @@ impl Unroller<'_> {
     /// Runs `bar` or `barrier`.
     pub(super) fn barrier(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         (kind, id, count): (&BarrierKind, &Expression, Option<&Expression>),
         (aligned, instance): (bool, Option<u32>),
     ) -> Result<(), UnrollError> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let (group, id) = match instance {
             Some(instance) => {
-                let id = self.evaluate(&state.env, frame, id)?;
+                let id = self.evaluate(&step.state.env, step.frame, id)?;
                 let number =
                     self.graph.terms.constant_value(id).map(|id| u32::try_from(id).unwrap_or(u32::MAX));
                 (Group::Instance(cta, instance, number), id)
             }
-            None => match self.numbered(state, frame, id)? {
+            None => match self.numbered(step, id)? {
                 Some(known) => known,
                 None => return Ok(()),
             },
         };
         let count = match count {
             Some(operand) => {
-                let value = self.constant_operand(state, frame, operand, "thread count")?;
+                let value = self.constant_operand(step, operand, "thread count")?;
                 let count = u32::try_from(value).unwrap_or(u32::MAX);
                 let of_cta = self.graph.hierarchy.launch_of(self.agent).warps.saturating_mul(32);
                 if instance.is_none() && (count % 32 != 0 || count == 0 || count > of_cta) {
@@ -94,26 +91,26 @@ impl Unroller<'_> {
                         ),
                         help: "count whole warps (32 each), and no more than the launch has",
                     };
-                    self.never(state, misuse, operand.span);
+                    self.never(step.state, misuse, operand.span);
                     return Ok(());
                 }
                 Some(count)
             }
             None => None,
         };
-        let generation = self.generation(group, state.live);
+        let generation = self.generation(group, step.state.live);
         let form = match kind {
             BarrierKind::Sync => Form::Sync,
             BarrierKind::Arrive => Form::Arrive,
             BarrierKind::Reduce { destination, op, predicate } => {
-                let predicate = self.evaluate(&state.env, frame, predicate)?;
+                let predicate = self.evaluate(&step.state.env, step.frame, predicate)?;
                 let result = self.barrier_result(group, generation, *op);
-                let value = self.graph.terms.resize(result, frame.width(*destination));
-                state.env.set(*destination, value);
+                let value = self.graph.terms.resize(result, step.frame.width(*destination));
+                step.state.env.set(*destination, value);
                 Form::Reduce { op: *op, predicate, result }
             }
         };
-        self.execute(state, site, (group, generation), form, (id, count))?;
+        self.execute(step, (group, generation), form, (id, count))?;
         if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.log.executions.last() {
             self.log_aligned(guard, arrive);
         }
@@ -123,12 +120,11 @@ impl Unroller<'_> {
     /// The barrier that a number names.
     fn numbered(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         id: &Expression,
     ) -> Result<Option<(Group, TermRef)>, UnrollError> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
-        let id_value = self.constant_operand(state, frame, id, "barrier number")?;
+        let id_value = self.constant_operand(step, id, "barrier number")?;
         if id_value >= N_BARRIERS {
             let misuse = Misuse {
                 code: "barrier::no-such-barrier",
@@ -136,7 +132,7 @@ impl Unroller<'_> {
                 what: format!("uses barrier {id_value}: a CTA has barriers 0 to 15"),
                 help: "compute a number below 16, or use an mbarrier",
             };
-            self.never(state, misuse, id.span);
+            self.never(step.state, misuse, id.span);
             return Ok(None);
         }
         let number = u32::try_from(id_value).unwrap_or(u32::MAX);
@@ -144,30 +140,21 @@ impl Unroller<'_> {
     }
 
     /// Runs `bar.warp.sync`.
-    pub(super) fn warp_sync(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        mask: &Expression,
-    ) -> Result<(), UnrollError> {
-        let Some(value) = self.own_mask(state, frame, mask, ("bar.warp.sync", "UB-W1"))? else {
-            return Ok(());
-        };
+    pub(super) fn warp_sync(&mut self, step: &mut Step<'_>, mask: &Expression) -> Result<(), UnrollError> {
+        let Some(value) = self.own_mask(step, mask, ("bar.warp.sync", "UB-W1"))? else { return Ok(()) };
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
-        let generation = self.generation(group, state.live);
-        self.execute(state, site, (group, generation), Form::Sync, (TermPool::FALSE, None))
+        let generation = self.generation(group, step.state.live);
+        self.execute(step, (group, generation), Form::Sync, (TermPool::FALSE, None))
     }
 
     /// A mask that has the executing lane in it; `None` if it has not, which ends the path.
     fn own_mask(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         mask: &Expression,
         (opcode, rule): (&str, &'static str),
     ) -> Result<Option<u32>, UnrollError> {
-        let value = self.constant_operand(state, frame, mask, "lane mask")?;
+        let value = self.constant_operand(step, mask, "lane mask")?;
         let value = u32::try_from(value).unwrap_or(u32::MAX);
         let lane = self.graph.hierarchy.threads[self.agent].lane;
         if value >> lane & 1 == 1 {
@@ -179,18 +166,17 @@ impl Unroller<'_> {
             what: format!("executes `{opcode}` with mask {value:#x}, which leaves out its lane {lane}"),
             help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
         };
-        self.never(state, misuse, mask.span);
+        self.never(step.state, misuse, mask.span);
         Ok(None)
     }
 
     fn constant_operand(
         &mut self,
-        state: &State,
-        frame: &Frame<'_>,
+        step: &Step<'_>,
         operand: &Expression,
         what: &str,
     ) -> Result<u128, UnrollError> {
-        let value = self.evaluate(&state.env, frame, operand)?;
+        let value = self.evaluate(&step.state.env, step.frame, operand)?;
         self.graph.terms.constant_value(value).ok_or_else(|| {
             let message = format!("the {what} of a barrier instruction must be known before the kernel runs");
             UnrollError::unsupported(
@@ -204,47 +190,44 @@ impl Unroller<'_> {
 
     fn execute(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         instance: (Group, Generation),
         form: Form,
         operands: (TermRef, Option<u32>),
     ) -> Result<(), UnrollError> {
-        self.run_barrier(state, site, instance, form, operands, EventKind::BarrierArrive)
+        self.run_barrier(step, instance, form, operands, EventKind::BarrierArrive)
     }
 
     /// Logs an arrival that does not wait.
     fn log_arrival(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         instance: (Group, Generation),
         form: Form,
         kind: EventKind,
     ) -> Result<(), UnrollError> {
-        self.run_barrier(state, site, instance, form, (TermPool::FALSE, None), kind)
+        self.run_barrier(step, instance, form, (TermPool::FALSE, None), kind)
     }
 
     fn run_barrier(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         (group, generation): (Group, Generation),
         form: Form,
         (id, count): (TermRef, Option<u32>),
         kind: EventKind,
     ) -> Result<(), UnrollError> {
-        let guard = state.live;
-        let span = self.graph.sites[site].span;
+        let guard = step.state.live;
+        let span = self.graph.sites[step.site].span;
         let position = self.next_position();
-        let arrive = self.emit(guard, position, kind, site)?;
+        let arrive = self.emit(guard, position, kind, step.site)?;
         let wait = if matches!(form, Form::Arrive) {
             None
         } else {
             let passes = self.passes(group, generation);
-            state.live = self.graph.terms.and(guard, passes);
-            let wait = self.emit_next(state.live, EventKind::BarrierWait, site)?;
-            Some((wait, state.live))
+            step.state.live = self.graph.terms.and(guard, passes);
+            let wait = self.emit_next(step.state.live, EventKind::BarrierWait, step.site)?;
+            Some((wait, step.state.live))
         };
         let agent = self.agent;
         let execution =

@@ -1,7 +1,7 @@
 //! Expressions and memory operands: from typed syntax to terms, and the bounds obligations of indices.
 
 use super::env::Env;
-use super::{State, UnrollError, Unroller};
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, Kernel, Object, ObjectId,
@@ -104,15 +104,14 @@ impl Unroller<'_> {
     /// `None` if they never are: the path has ended.
     pub(super) fn resolve(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         address: &Address,
         n_elements: usize,
     ) -> Result<Option<Place>, UnrollError> {
         let extra = n_elements.saturating_sub(1) as u64;
         let place = match address.base {
             AddressBase::Object(id) => {
-                let indices = self.indices(&state.env, frame, address)?;
+                let indices = self.indices(&step.state.env, step.frame, address)?;
                 let object = &self.kernel.objects[id];
                 let zero = self.graph.terms.constant(0, 32);
                 let dimensions = if object.dimensions.is_empty() { &[1][..] } else { &object.dimensions };
@@ -120,21 +119,21 @@ impl Unroller<'_> {
                     let index = indices.get(dimension).copied().unwrap_or(zero);
                     // The elements of a vector access follow each other in the last dimension.
                     let extra = if dimension + 1 == dimensions.len() { extra } else { 0 };
-                    self.check_bounds(state, object, u64::from(n), index, extra, address.span);
+                    self.check_bounds(step.state, object, u64::from(n), index, extra, address.span);
                 }
-                let rank = self.rank_value(&state.env, frame, address)?;
-                let device = self.device_value(&state.env, frame, address)?;
+                let rank = self.rank_value(&step.state.env, step.frame, address)?;
+                let device = self.device_value(&step.state.env, step.frame, address)?;
                 let object = &self.kernel.objects[id];
                 Place { object: id, index: self.flatten(object, &indices), rank, device }
             }
             AddressBase::Reference(_) => {
-                let place = self.place(&state.env, frame, address)?;
+                let place = self.place(&step.state.env, step.frame, address)?;
                 let object = &self.kernel.objects[place.object];
-                self.check_bounds(state, object, object.n_elements(), place.index, extra, address.span);
+                self.check_bounds(step.state, object, object.n_elements(), place.index, extra, address.span);
                 place
             }
         };
-        Ok((state.live != TermPool::FALSE).then_some(place))
+        Ok((step.state.live != TermPool::FALSE).then_some(place))
     }
 
     /// The element a memory operand names, without any check: what a reference is bound to.

@@ -17,7 +17,7 @@
 
 use super::env::Env;
 use super::expression::Frame;
-use super::{State, UnrollError, Unroller};
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, BarrierEdge, Blocked, CtaId, EventId, EventKind, Grid, GridEvent, GridId, Site, SiteId,
     TermPool, TermRef, UnknownKind, Wait,
@@ -127,7 +127,7 @@ impl<'a> Unroller<'a> {
                 let site = self.host_site(span, "synchronize".to_owned());
                 let grids: Vec<GridId> =
                     tasks.iter().flat_map(|&task| self.host.grids[task].clone()).collect();
-                self.wait_for_grids(state, grids, GridEvent::Synchronize, site)
+                self.wait_for_grids(&mut Step { state, frame, site }, grids, GridEvent::Synchronize)
             }
         }
     }
@@ -258,8 +258,7 @@ impl<'a> Unroller<'a> {
 
     pub(super) fn grid_dependency(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         action: GridDependency,
     ) -> Result<(), UnrollError> {
         // Without a program nothing depends on this grid, nor does it on anything.
@@ -268,8 +267,8 @@ impl<'a> Unroller<'a> {
         match action {
             GridDependency::LaunchDependents => {
                 let kind = EventKind::Grid(GridEvent::LaunchDependents);
-                let event = self.emit_next(state.live, kind, site)?;
-                let trigger = Trigger { event, agent: self.agent, guard: state.live };
+                let event = self.emit_next(step.state.live, kind, step.site)?;
+                let trigger = Trigger { event, agent: self.agent, guard: step.state.live };
                 let cta = self.graph.hierarchy.cta_of(self.agent);
                 self.host.triggers.entry(cta).or_default().push(trigger);
                 Ok(())
@@ -277,7 +276,7 @@ impl<'a> Unroller<'a> {
             GridDependency::Wait => {
                 let before = self.entry.tasks[task].prerequisite;
                 let grids = before.and_then(|before| self.on_device_of(grid, before)).into_iter().collect();
-                self.wait_for_grids(state, grids, GridEvent::Wait, site)
+                self.wait_for_grids(step, grids, GridEvent::Wait)
             }
         }
     }
@@ -285,25 +284,24 @@ impl<'a> Unroller<'a> {
     /// Passes only once grids have ended.
     fn wait_for_grids(
         &mut self,
-        state: &mut State,
+        step: &mut Step<'_>,
         grids: Vec<GridId>,
         kind: GridEvent,
-        site: SiteId,
     ) -> Result<(), UnrollError> {
         let ends: Vec<TermRef> = grids.iter().map(|&grid| self.ended(grid)).collect();
         let ended = self.graph.terms.and_all(ends);
         let not = self.graph.terms.not(ended);
-        let stuck = self.graph.terms.and(state.live, not);
+        let stuck = self.graph.terms.and(step.state.live, not);
         if stuck != TermPool::FALSE && self.options.hangs {
             let tasks: BTreeSet<TaskId> = grids.iter().map(|&grid| self.host.task_of[grid]).collect();
             let (names, awaited) = (self.names(tasks.iter()), self.ends(&grids));
             let (agent, iterations) = (self.agent, self.iterations.clone());
-            let span = self.graph.sites[site].span;
+            let span = self.graph.sites[step.site].span;
             let wait = Wait::Grids { names, awaited, is_start: false };
             self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
         }
-        state.live = self.graph.terms.and(state.live, ended);
-        let event = self.emit_next(state.live, EventKind::Grid(kind), site)?;
+        step.state.live = self.graph.terms.and(step.state.live, ended);
+        let event = self.emit_next(step.state.live, EventKind::Grid(kind), step.site)?;
         self.host.waits.push((event, grids));
         Ok(())
     }

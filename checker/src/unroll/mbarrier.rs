@@ -8,8 +8,8 @@
 mod cases;
 mod token;
 
-use super::expression::{Frame, Place};
-use super::{State, UnrollError, Unroller};
+use super::expression::Place;
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, EventId, EventKind, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse, ObligationKind,
     Role, SiteId, TermPool, TermRef, UnknownKind,
@@ -27,34 +27,32 @@ impl Unroller<'_> {
     /// Runs an mbarrier instruction: once per object it may be on, and per number it may be about.
     pub(super) fn mbarrier(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         operation: &MbarrierOp,
     ) -> Result<(), UnrollError> {
         let Some(address) = operation.address() else {
-            return self.mbarrier_pending_count(state, frame, operation);
+            return self.mbarrier_pending_count(step, operation);
         };
-        let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
+        let Some(place) = self.resolve(step, address, 1)? else { return Ok(()) };
         let index = ("unsupported::mbarrier-index", "the index of an mbarrier", address.span);
         let mut sides = Vec::new();
-        for (side, index) in self.cases(state.clone(), place.index, index)? {
+        for (side, index) in self.cases(step.state.clone(), place.index, index)? {
             let object = self.mbarrier_object(place, index);
             let Some((operand, what)) = number(operation) else {
                 sides.push((side, object, 0));
                 continue;
             };
-            let value = self.evaluate(&side.env, frame, operand)?;
+            let value = self.evaluate(&side.env, step.frame, operand)?;
             let about = ("unsupported::mbarrier-operand", what, operand.span);
             let cases = self.cases(side, value, about)?;
             sides.extend(cases.into_iter().map(|(side, number)| (side, object, number)));
         }
         let mut ended = Vec::new();
         for (mut side, object, number) in sides {
-            self.mbarrier_on(&mut side, frame, site, operation, (object, number))?;
+            self.mbarrier_on(&mut step.on(&mut side), operation, (object, number))?;
             ended.push(side);
         }
-        *state = match <[State; 1]>::try_from(ended) {
+        *step.state = match <[State; 1]>::try_from(ended) {
             Ok([only]) => only,
             Err(ended) => self.join_all(ended),
         };
@@ -63,38 +61,34 @@ impl Unroller<'_> {
 
     fn mbarrier_on(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         operation: &MbarrierOp,
         (object, number): (MbarrierId, u32),
     ) -> Result<(), UnrollError> {
         if let Some(misuse) = self.out_of_range(operation, object, number) {
-            let span = operation.address().map_or(self.graph.sites[site].span, |address| address.span);
-            self.never(state, misuse, span);
+            let span = operation.address().map_or(self.graph.sites[step.site].span, |address| address.span);
+            self.never(step.state, misuse, span);
             return Ok(());
         }
         let weak = (Sem::Weak, Scope::Cta);
         match operation {
             MbarrierOp::Init { .. } => {
                 let kind = OperationKind::Init { count: number };
-                self.log(state, site, object, MbarrierRole::Init, weak, kind)?;
+                self.log(step, object, MbarrierRole::Init, weak, kind)?;
             }
             MbarrierOp::Inval { .. } => {
-                self.log(state, site, object, MbarrierRole::Inval, weak, OperationKind::Inval)?;
+                self.log(step, object, MbarrierRole::Inval, weak, OperationKind::Inval)?;
             }
             MbarrierOp::ExpectTx { scope, .. } => {
                 let kind = OperationKind::Expect { bytes: number };
-                self.log(state, site, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
+                self.log(step, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
             }
             MbarrierOp::CompleteTx { scope, .. } => {
                 let kind = OperationKind::Complete { bytes: number };
-                self.log(state, site, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
+                self.log(step, object, MbarrierRole::Transaction, (Sem::Relaxed, *scope), kind)?;
             }
-            MbarrierOp::Arrive(arrive) => {
-                self.mbarrier_arrive(state, frame, site, arrive, (object, number))?
-            }
-            MbarrierOp::Wait(wait) => self.mbarrier_wait(state, frame, site, wait, object)?,
+            MbarrierOp::Arrive(arrive) => self.mbarrier_arrive(step, arrive, (object, number))?,
+            MbarrierOp::Wait(wait) => self.mbarrier_wait(step, wait, object)?,
             MbarrierOp::PendingCount { .. } => {}
         }
         Ok(())
@@ -136,31 +130,28 @@ impl Unroller<'_> {
 
     fn mbarrier_pending_count(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         operation: &MbarrierOp,
     ) -> Result<(), UnrollError> {
         let MbarrierOp::PendingCount { destination, state: token } = operation else { return Ok(()) };
         let span = token.span;
-        let token = self.evaluate(&state.env, frame, token)?;
-        let pending = self.pending_count(state, token, span);
+        let token = self.evaluate(&step.state.env, step.frame, token)?;
+        let pending = self.pending_count(step.state, token, span);
         if let Some(register) = *destination {
-            let pending = self.graph.terms.resize(pending, frame.width(register));
-            state.env.set(register, pending);
+            let pending = self.graph.terms.resize(pending, step.frame.width(register));
+            step.state.env.set(register, pending);
         }
         Ok(())
     }
 
     fn mbarrier_arrive(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         arrive: &MbarrierArrive,
         (object, number): (MbarrierId, u32),
     ) -> Result<(), UnrollError> {
         let (count, expects) = if arrive.expect_tx.is_some() { (1, number) } else { (number, 0) };
-        let guard = state.live;
+        let guard = step.state.live;
         let excess = self.excess(guard, object, arrive.address.span);
         let pending =
             arrive.no_complete.then(|| self.graph.terms.fresh(PENDING_WIDTH, UnknownKind::PendingCount).1);
@@ -174,64 +165,64 @@ impl Unroller<'_> {
         };
         let strength = (arrive.sem, arrive.scope);
         // The arrival that is one too many is an event, too: what it comes after decides in which phase it can be.
-        let index = self.log(state, site, object, MbarrierRole::Arrive, strength, kind)?;
+        let index = self.log(step, object, MbarrierRole::Arrive, strength, kind)?;
         if let Some(excess) = excess {
             let fine = self.graph.terms.not(excess);
-            state.live = self.graph.terms.and(guard, fine);
+            step.state.live = self.graph.terms.and(guard, fine);
         }
         if let (Some(register), Some(index)) = (arrive.destination, index) {
             let phase = self.mbarriers.operations[index].phase;
             let token = self.token(Token { object, phase, pending });
-            let token = self.graph.terms.resize(token, frame.width(register));
-            state.env.set(register, token);
+            let token = self.graph.terms.resize(token, step.frame.width(register));
+            step.state.env.set(register, token);
         } else if let Some(register) = arrive.destination {
-            let nothing = self.graph.terms.constant(0, frame.width(register));
-            state.env.set(register, nothing);
+            let nothing = self.graph.terms.constant(0, step.frame.width(register));
+            step.state.env.set(register, nothing);
         }
         Ok(())
     }
 
     fn mbarrier_wait(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         wait: &MbarrierWait,
         object: MbarrierId,
     ) -> Result<(), UnrollError> {
         let kind = match &wait.phase {
             MbarrierPhase::Parity(parity) => {
-                let parity = self.evaluate(&state.env, frame, parity)?;
+                let parity = self.evaluate(&step.state.env, step.frame, parity)?;
                 OperationKind::WaitParity { parity: self.graph.terms.resize(parity, 1) }
             }
             MbarrierPhase::State(token) => {
-                let token = self.evaluate(&state.env, frame, token)?;
-                self.check_token(state, token, object, wait.address.span);
+                let token = self.evaluate(&step.state.env, step.frame, token)?;
+                self.check_token(step.state, token, object, wait.address.span);
                 OperationKind::WaitState { state: self.graph.terms.resize(token, PHASE_WIDTH) }
             }
         };
         let result = if self.last_try.is_some() {
-            let completed = self.final_phase(state.live, object, kind, wait.address.span);
-            self.look_at_phase(state.live, site, object, completed);
+            let completed = self.final_phase(step.state.live, object, kind, wait.address.span);
+            self.look_at_phase(step.state.live, step.site, object, completed);
             kind.passes_in(&mut self.graph.terms, completed)
         } else {
             self.graph.terms.fresh(1, UnknownKind::WaitResult).1
         };
         if !self.is_imagined() {
             let not = self.graph.terms.not(result);
-            let tested = self.graph.terms.and(state.live, not);
+            let tested = self.graph.terms.and(step.state.live, not);
             let operation =
                 MbarrierEvent { object, role: MbarrierRole::Test, sem: Sem::Relaxed, scope: wait.scope };
-            self.emit_next(tested, EventKind::Mbarrier(operation), site)?;
+            self.emit_next(tested, EventKind::Mbarrier(operation), step.site)?;
             // A try that fails is none that passed.
             if !matches!(self.role, Role::Spin(_)) || !self.is_pure_wait {
-                let passed = State { live: self.graph.terms.and(state.live, result), env: state.env.clone() };
-                self.log(&passed, site, object, MbarrierRole::Wait, (wait.sem, wait.scope), kind)?;
+                let live = self.graph.terms.and(step.state.live, result);
+                let mut passed = State { live, env: step.state.env.clone() };
+                let passed = step.on(&mut passed);
+                self.log(&passed, object, MbarrierRole::Wait, (wait.sem, wait.scope), kind)?;
             }
         }
         if let Some(register) = wait.destination {
-            let value = self.graph.terms.resize(result, frame.width(register));
-            state.env.set(register, value);
+            let value = self.graph.terms.resize(result, step.frame.width(register));
+            step.state.env.set(register, value);
         }
         Ok(())
     }
@@ -254,8 +245,7 @@ impl Unroller<'_> {
     /// Records an operation; `None` while a round is run on final memory without events.
     fn log(
         &mut self,
-        state: &State,
-        site: SiteId,
+        step: &Step<'_>,
         object: MbarrierId,
         role: MbarrierRole,
         (sem, scope): (Sem, Scope),
@@ -265,7 +255,7 @@ impl Unroller<'_> {
             return Ok(None);
         }
         let operation = MbarrierEvent { object, role, sem, scope };
-        let event = self.emit_next(state.live, EventKind::Mbarrier(operation), site)?;
+        let event = self.emit_next(step.state.live, EventKind::Mbarrier(operation), step.site)?;
         Ok(Some(self.record(object, event, kind, None)))
     }
 
@@ -313,14 +303,9 @@ impl Unroller<'_> {
     }
 
     /// Records that one more arrival is pending from now on.
-    pub(super) fn log_raise(
-        &mut self,
-        state: &State,
-        site: SiteId,
-        object: MbarrierId,
-    ) -> Result<(), UnrollError> {
+    pub(super) fn log_raise(&mut self, step: &Step<'_>, object: MbarrierId) -> Result<(), UnrollError> {
         let relaxed = (Sem::Relaxed, Scope::Cta);
-        self.log(state, site, object, MbarrierRole::Transaction, relaxed, OperationKind::Raise)?;
+        self.log(step, object, MbarrierRole::Transaction, relaxed, OperationKind::Raise)?;
         Ok(())
     }
 

@@ -7,8 +7,8 @@
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
-use super::{State, UnrollError, Unroller};
-use crate::event::{AtomicClass, SiteId, TermPool};
+use super::{Step, UnrollError, Unroller};
+use crate::event::{AtomicClass, TermPool};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp, ObjectId};
 use fencepost_dsl::vocabulary::{Replication, Sem};
@@ -17,12 +17,10 @@ impl Unroller<'_> {
     /// Runs a `multimem` instruction.
     pub(super) fn multimem(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         operation: &MultimemOp,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, operation.address(), 1)? else { return Ok(()) };
+        let Some(place) = self.resolve(step, operation.address(), 1)? else { return Ok(()) };
         let width = self.kernel.objects[place.object].width;
         let whole = Part { low_bit: 0, width };
         let instances = self.denoted_places(place).into_iter().map(|place| (place, 0));
@@ -32,50 +30,55 @@ impl Unroller<'_> {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 let mut combined = None;
                 for instance in instances {
-                    let (_, value) = self.read(state.live, site, position, instance, whole, strength)?;
+                    let (_, value) =
+                        self.read(step.state.live, step.site, position, instance, whole, strength)?;
                     combined = Some(match combined {
                         None => value,
                         Some(others) => self.atomic_result(*op, others, &[value]).1,
                     });
                 }
                 if let (Some(register), Some(value)) = (*destination, combined) {
-                    let value = self.graph.terms.resize(value, frame.width(register));
-                    state.env.set(register, value);
+                    let value = self.graph.terms.resize(value, step.frame.width(register));
+                    step.state.env.set(register, value);
                 }
             }
             MultimemOp::Store { value, sem, scope, .. } => {
-                let value = self.evaluate(&state.env, frame, value)?;
+                let value = self.evaluate(&step.state.env, step.frame, value)?;
                 let value = self.graph.terms.resize(value, width);
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 for instance in instances.collect::<Vec<_>>() {
                     if self.last_try.is_some() {
-                        self.last_write(state.live, instance, whole, value, strength);
+                        self.last_write(step.state.live, instance, whole, value, strength);
                         continue;
                     }
-                    self.write(state.live, site, position, instance, whole, value, strength)?;
+                    self.write(step.state.live, step.site, position, instance, whole, value, strength)?;
                 }
             }
             MultimemOp::Reduction { op, operand, sem, scope, .. } => {
-                let operand = self.evaluate(&state.env, frame, operand)?;
+                let operand = self.evaluate(&step.state.env, step.frame, operand)?;
                 let operand = self.graph.terms.resize(operand, width);
                 let strength = Strength::new(*sem, *scope, AtomicClass::Reduction);
                 let mut reads = Vec::new();
                 for instance in instances {
                     let strength = strength.with_sem(Sem::Relaxed);
-                    reads.push((instance, self.read(state.live, site, position, instance, whole, strength)?));
+                    reads.push((
+                        instance,
+                        self.read(step.state.live, step.site, position, instance, whole, strength)?,
+                    ));
                 }
                 let position = self.next_position();
                 for (instance, (read, old)) in reads {
                     let (_, new) = self.atomic_result(*op, old, &[operand]);
                     if self.last_try.is_some() {
                         let same = self.graph.terms.equal(old, new);
-                        self.repeats_only_if(state.live, same);
+                        self.repeats_only_if(step.state.live, same);
                         continue;
                     }
-                    if state.live == TermPool::FALSE {
+                    if step.state.live == TermPool::FALSE {
                         continue;
                     }
-                    let write = self.write(state.live, site, position, instance, whole, new, strength)?;
+                    let write =
+                        self.write(step.state.live, step.site, position, instance, whole, new, strength)?;
                     self.graph.rmw.extend(read.map(|read| (read, write)));
                 }
             }

@@ -3,9 +3,9 @@
 //! Cannot: say which stale line a load finds; that is the business of the model file, as is what a `MEMBAR` orders.
 
 use super::access::{Part, Strength};
-use super::expression::{Frame, Place};
-use super::{State, UnrollError, Unroller};
-use crate::event::{AtomicClass, EventGraph, EventKind, LocationId, SiteId, SpaEvent, TermRef, Wait};
+use super::expression::Place;
+use super::{Step, UnrollError, Unroller};
+use crate::event::{AtomicClass, EventGraph, EventKind, LocationId, SpaEvent, TermRef, Wait};
 use fencepost_dsl::kernel::program::SpaOp;
 use fencepost_dsl::vocabulary::{Invalidation, Proxy, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,20 +47,14 @@ impl Unroller<'_> {
     }
 
     /// `MEMBAR` and cache control.
-    pub(super) fn spa(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        operation: &SpaOp,
-    ) -> Result<(), UnrollError> {
+    pub(super) fn spa(&mut self, step: &mut Step<'_>, operation: &SpaOp) -> Result<(), UnrollError> {
         let event = match operation {
             SpaOp::Membar { level, invalidation } => {
                 SpaEvent::Membar { level: *level, invalidation: *invalidation }
             }
             SpaOp::InvalidateAll(invalidation) => SpaEvent::InvalidateAll(*invalidation),
             SpaOp::InvalidateLine(address) => {
-                let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
+                let Some(place) = self.resolve(step, address, 1)? else { return Ok(()) };
                 let width = self.kernel.objects[place.object].width;
                 let nothing = self.graph.terms.constant(0, width);
                 let strength = Strength::new(Sem::Relaxed, Scope::Sys, AtomicClass::None);
@@ -79,7 +73,7 @@ impl Unroller<'_> {
                 return Ok(());
             }
         }
-        self.emit_next(state.live, EventKind::Spa(event), site)?;
+        self.emit_next(step.state.live, EventKind::Spa(event), step.site)?;
         Ok(())
     }
 

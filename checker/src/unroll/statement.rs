@@ -6,8 +6,8 @@ use super::expression::Frame;
 use super::live::place_of;
 use super::loops::Shape;
 use super::wait::has_effect;
-use super::{State, UnrollError, Unroller};
-use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, SiteId, TermPool, UnknownKind};
+use super::{State, Step, UnrollError, Unroller};
+use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, SpaOp,
@@ -140,12 +140,13 @@ impl Unroller<'_> {
             return Ok(());
         }
         let site = self.site(span, instruction, frame);
+        let step = &mut Step { state, frame, site };
         match &instruction.kind {
             InstructionKind::Load { .. }
             | InstructionKind::Store { .. }
             | InstructionKind::Atomic { .. }
-            | InstructionKind::Reduction { .. } => self.access(state, frame, site, &instruction.kind),
-            InstructionKind::Multimem(operation) => self.multimem(state, frame, site, operation),
+            | InstructionKind::Reduction { .. } => self.access(step, &instruction.kind),
+            InstructionKind::Multimem(operation) => self.multimem(step, operation),
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence
             | InstructionKind::MbarrierInitFence
@@ -156,26 +157,24 @@ impl Unroller<'_> {
                 Ok(())
             }
             InstructionKind::Fence { sem, scope, restrict: None } => {
-                self.emit_next(state.live, EventKind::Fence { sem: *sem, scope: *scope }, site)?;
+                self.emit_next(step.state.live, EventKind::Fence { sem: *sem, scope: *scope }, step.site)?;
                 Ok(())
             }
             InstructionKind::Fence { sem, restrict: Some(_), .. } => {
                 let is_release = *sem == FenceSem::Release;
                 let fence =
                     if is_release { RestrictedFence::ReleaseShared } else { RestrictedFence::AcquireShared };
-                self.restricted_fence(state, site, fence)
+                self.restricted_fence(step, fence)
             }
-            InstructionKind::MbarrierInitFence => {
-                self.restricted_fence(state, site, RestrictedFence::ReleaseInits)
-            }
+            InstructionKind::MbarrierInitFence => self.restricted_fence(step, RestrictedFence::ReleaseInits),
             InstructionKind::ProxyFence(ProxyFenceKind::AliasHalf { sem }) => {
                 let is_release = *sem == Sem::Release;
                 let fence =
                     if is_release { RestrictedFence::ReleaseAlias } else { RestrictedFence::AcquireAlias };
-                self.restricted_fence(state, site, fence)
+                self.restricted_fence(step, fence)
             }
             &InstructionKind::ProxyFence(ProxyFenceKind::Async { space }) => {
-                self.emit_next(state.live, EventKind::AsyncFence(space), site)?;
+                self.emit_next(step.state.live, EventKind::AsyncFence(space), step.site)?;
                 Ok(())
             }
             InstructionKind::ProxyFence(ProxyFenceKind::AsyncGeneric { sem, restrict }) => {
@@ -184,72 +183,65 @@ impl Unroller<'_> {
                     (_, SyncRestrict::SharedClusterRead) => RestrictedFence::ReleaseAsyncReads,
                     _ => RestrictedFence::ReleaseAsync,
                 };
-                self.restricted_fence(state, site, fence)
+                self.restricted_fence(step, fence)
             }
             InstructionKind::ProxyFence(ProxyFenceKind::TensormapRelease { scope }) => {
-                self.restricted_fence(state, site, RestrictedFence::ReleaseTensormap(*scope))
+                self.restricted_fence(step, RestrictedFence::ReleaseTensormap(*scope))
             }
             InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { scope, address }) => {
-                self.acquire_tensormap(state, frame, site, address, *scope)
+                self.acquire_tensormap(step, address, *scope)
             }
             InstructionKind::TensormapCopyFence { destination, source, scope } => {
-                self.copy_tensormap(state, frame, site, (destination, source), *scope)
+                self.copy_tensormap(step, (destination, source), *scope)
             }
-            InstructionKind::Async(operation) => self.asynchronous(state, frame, site, operation),
+            InstructionKind::Async(operation) => self.asynchronous(step, operation),
             InstructionKind::AliasFence => {
-                self.emit_next(state.live, EventKind::ProxyFence(ProxyFence::Alias), site)?;
+                self.emit_next(step.state.live, EventKind::ProxyFence(ProxyFence::Alias), step.site)?;
                 Ok(())
             }
             &InstructionKind::ProxyFence(ProxyFenceKind::Formal { proxy }) => {
-                self.emit_next(state.live, EventKind::ProxyFence(ProxyFence::With(proxy)), site)?;
+                self.emit_next(step.state.live, EventKind::ProxyFence(ProxyFence::With(proxy)), step.site)?;
                 Ok(())
             }
             InstructionKind::Barrier { kind, id, count, aligned, instance } => {
-                self.barrier(state, frame, site, (kind, id, count.as_ref()), (*aligned, *instance))
+                self.barrier(step, (kind, id, count.as_ref()), (*aligned, *instance))
             }
-            InstructionKind::Mbarrier(operation) => self.mbarrier(state, frame, site, operation),
-            InstructionKind::ClusterArrive { sem, aligned } => {
-                self.cluster_arrive(state, site, (*sem, *aligned))
-            }
-            InstructionKind::ClusterWait { aligned } => self.cluster_wait(state, site, *aligned),
-            InstructionKind::Spa(operation) => self.spa(state, frame, site, operation),
-            InstructionKind::WarpSync { mask } => self.warp_sync(state, frame, site, mask),
+            InstructionKind::Mbarrier(operation) => self.mbarrier(step, operation),
+            InstructionKind::ClusterArrive { sem, aligned } => self.cluster_arrive(step, (*sem, *aligned)),
+            InstructionKind::ClusterWait { aligned } => self.cluster_wait(step, *aligned),
+            InstructionKind::Spa(operation) => self.spa(step, operation),
+            InstructionKind::WarpSync { mask } => self.warp_sync(step, mask),
             InstructionKind::ElectSync { leader, predicate, mask } => {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };
-                self.elect(state, frame, site, mask, result)
+                self.elect(step, mask, result)
             }
             InstructionKind::GetCtaRank { destination, address } => {
-                let place = self.place(&state.env, frame, address)?;
+                let place = self.place(&step.state.env, step.frame, address)?;
                 // AS-43: the inverse of `mapa`.
                 let own = self.graph.hierarchy.threads[self.agent].rank;
                 let rank = u128::from(place.rank.unwrap_or(own));
                 if let Some(register) = *destination {
-                    let rank = self.graph.terms.constant(rank, frame.width(register));
-                    state.env.set(register, rank);
+                    let rank = self.graph.terms.constant(rank, step.frame.width(register));
+                    step.state.env.set(register, rank);
                 }
                 Ok(())
             }
             InstructionKind::Hint { destination, .. } => {
                 if let Some(register) = *destination {
-                    let (_, value) = self.graph.terms.fresh(frame.width(register), UnknownKind::Opaque);
-                    state.env.set(register, value);
+                    let (_, value) = self.graph.terms.fresh(step.frame.width(register), UnknownKind::Opaque);
+                    step.state.env.set(register, value);
                 }
                 Ok(())
             }
-            InstructionKind::GridDependency(action) => self.grid_dependency(state, site, *action),
+            InstructionKind::GridDependency(action) => self.grid_dependency(step, *action),
             &InstructionKind::SetMaxRegisters { increase, count } => {
-                self.set_max_registers(state, site, increase, count)
+                self.set_max_registers(step, increase, count)
             }
         }
     }
 
-    fn restricted_fence(
-        &mut self,
-        state: &State,
-        site: SiteId,
-        fence: RestrictedFence,
-    ) -> Result<(), UnrollError> {
-        self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
+    fn restricted_fence(&mut self, step: &Step<'_>, fence: RestrictedFence) -> Result<(), UnrollError> {
+        self.emit_next(step.state.live, EventKind::RestrictedFence(fence), step.site)?;
         Ok(())
     }
 

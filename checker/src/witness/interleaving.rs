@@ -87,6 +87,9 @@ impl<'a> Machine<'a> {
             | UnknownKind::Spins(_)
             | UnknownKind::ReadsLast(_)
             | UnknownKind::Excess
+            | UnknownKind::Completes
+            | UnknownKind::Early
+            | UnknownKind::ComesFirst
             | UnknownKind::Triggers(_)
             | UnknownKind::Response
             | UnknownKind::BarrierResult

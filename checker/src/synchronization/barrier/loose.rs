@@ -170,7 +170,7 @@ impl Barriers<'_> {
             Some((counted, may_go_on)) => {
                 let both = self.graph.terms.and(arrived, counted);
                 let early = if may_go_on {
-                    let (_, early) = self.graph.terms.fresh(1, UnknownKind::Excess);
+                    let (_, early) = self.graph.terms.fresh(1, UnknownKind::Early);
                     self.graph.terms.and(both, early)
                 } else {
                     TermPool::FALSE
@@ -249,7 +249,7 @@ impl Barriers<'_> {
                 let meets = self.graph.terms.and(same, other.counts);
                 for &to in &other.executions {
                     let to = self.execution(to);
-                    let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+                    let (_, choice) = self.graph.terms.fresh(1, UnknownKind::ComesFirst);
                     let there = self.graph.terms.and(meets, to.guard);
                     let later = self.graph.terms.and(choice, there);
                     ways.push(later);

@@ -177,7 +177,7 @@ impl Barriers<'_> {
         arrived: TermRef,
         generation: Generation,
     ) -> TermRef {
-        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::ComesFirst);
         let before = self.graph.terms.and(choice, arrived);
         let arrivals: Vec<EventId> = own
             .iter()
@@ -198,7 +198,7 @@ impl Barriers<'_> {
     ///
     /// There is no event for an exit; but whatever passes a barrier because of it comes after it.
     fn comes_before_exit(&mut self, next: &[Execution], other: AgentId, exits: TermRef) -> TermRef {
-        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::Excess);
+        let (_, choice) = self.graph.terms.fresh(1, UnknownKind::ComesFirst);
         for next in next {
             self.before_exits.push((next.arrive, other, choice));
         }

@@ -8,9 +8,10 @@
 //! Cannot: asynchronous operations where an object is initialised again, and operations that only mbarriers, flags or cluster-wide luck order with a second initialisation; the kernel is
 //! refused then.
 
+use super::history::{History, Moment};
 use crate::event::{
-    Access, AgentId, EventGraph, EventId, EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole,
-    Misuse, TermPool, TermRef, Wait,
+    Access, EventGraph, EventId, EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse,
+    TermPool, TermRef, Wait,
 };
 use crate::synchronization::barrier::PassedBarrier;
 use crate::synchronization::log::{MbarrierLog, Operation, OperationKind};
@@ -18,109 +19,8 @@ use fencepost_dsl::kernel::program::BinaryOp;
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds at most to find what surely came before; what is known after any number of them is so.
-const ROUNDS_MAX: usize = 100;
 /// Bytes of an object.
 const OBJECT_BYTES: u32 = 8;
-
-/// Per thread: it surely has got to this position.
-type Past = BTreeMap<AgentId, u32>;
-
-/// A place at which a thread does something.
-#[derive(Clone, Copy)]
-struct Moment {
-    agent: AgentId,
-    position: u32,
-    guard: TermRef,
-    span: Span,
-    /// Where it was started, if it is asynchronous.
-    issued: Option<(AgentId, u32)>,
-}
-
-impl Moment {
-    fn of(operation: &Operation) -> Self {
-        let Operation { agent, position, guard, span, issued, .. } = *operation;
-        Self { agent, position, guard, span, issued }
-    }
-}
-
-/// What surely came before, by program order and barriers.
-struct History<'a> {
-    terms: &'a TermPool,
-    /// By thread: passages through barriers, and what is known after each.
-    passages: BTreeMap<AgentId, Vec<(u32, TermRef, Past)>>,
-}
-
-impl<'a> History<'a> {
-    fn new(terms: &'a TermPool, passed: &[PassedBarrier]) -> Self {
-        let mut history = Self { terms, passages: BTreeMap::new() };
-        for passage in passed {
-            let of_thread = history.passages.entry(passage.agent).or_default();
-            of_thread.push((passage.position, passage.guard, Past::new()));
-        }
-        for _ in 0..ROUNDS_MAX {
-            let mut changed = false;
-            let mut next: BTreeMap<AgentId, usize> = BTreeMap::new();
-            for passage in passed {
-                let mut past = history.past(passage.agent, passage.position, passage.guard);
-                for places in &passage.arrivals {
-                    let mut least: Option<Past> = None;
-                    for &(agent, position, guard) in places {
-                        let mut there = history.past(agent, position, guard);
-                        let own = there.entry(agent).or_default();
-                        *own = (*own).max(position);
-                        least = Some(least.map_or_else(|| there.clone(), |known| meet(&known, &there)));
-                    }
-                    merge(&mut past, &least.unwrap_or_default());
-                }
-                let at = next.entry(passage.agent).or_default();
-                let known = history.passages.get_mut(&passage.agent).map(|all| &mut all[*at].2);
-                *at += 1;
-                if let Some(known) = known
-                    && *known != past
-                {
-                    *known = past;
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        history
-    }
-
-    /// What surely came before a place.
-    fn past(&self, agent: AgentId, position: u32, guard: TermRef) -> Past {
-        let mut past = Past::new();
-        for (at, passed, known) in self.passages.get(&agent).into_iter().flatten() {
-            if *at < position && self.terms.implies_syntactically(guard, *passed) {
-                merge(&mut past, known);
-            }
-        }
-        past
-    }
-
-    fn is_before(&self, a: Moment, b: Moment) -> bool {
-        let (agent, position) = b.issued.unwrap_or((b.agent, b.position));
-        if a.agent == agent {
-            return a.position < position;
-        }
-        let past = self.past(agent, position, b.guard);
-        past.get(&a.agent).is_some_and(|&position| a.position <= position)
-    }
-}
-
-fn merge(into: &mut Past, other: &Past) {
-    for (&agent, &position) in other {
-        let known = into.entry(agent).or_default();
-        *known = (*known).max(position);
-    }
-}
-
-fn meet(a: &Past, b: &Past) -> Past {
-    a.iter().filter_map(|(&agent, &position)| Some((agent, position.min(*b.get(&agent)?)))).collect()
-}
 
 /// Who belongs to a life other than the first.
 #[derive(Default)]

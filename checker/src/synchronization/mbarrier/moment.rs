@@ -67,7 +67,7 @@ pub(super) fn state_moment(
             if !completes || other.event == operation.event || is_before || !of_other.contains(phase) {
                 continue;
             }
-            let (_, comes_later) = graph.terms.fresh(1, UnknownKind::Excess);
+            let (_, comes_later) = graph.terms.fresh(1, UnknownKind::ComesFirst);
             let there = happens_in(&mut graph.terms, other, *of_other, phase);
             let both = graph.terms.and(here, there);
             let later = graph.terms.and(comes_later, both);
@@ -141,7 +141,7 @@ fn still_open(
         if !counts || other.event == arrival.event || !interval.contains(phase) {
             continue;
         }
-        let (_, comes_later) = terms.fresh(1, UnknownKind::Excess);
+        let (_, comes_later) = terms.fresh(1, UnknownKind::ComesFirst);
         let here = happens_in(terms, other, *interval, phase);
         let own = is_phase(terms, arrival, Interval { first: phase, last: phase + 1 }, phase);
         let here = terms.and(here, excess);

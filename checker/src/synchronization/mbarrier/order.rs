@@ -99,7 +99,7 @@ pub(super) fn order_object(
     let measures = Measures::of(&members, n_phases, expected);
     for member in &mut members {
         if member.operation.kind.changes() {
-            member.completes = graph.terms.fresh(1, UnknownKind::Excess).1;
+            member.completes = graph.terms.fresh(1, UnknownKind::Completes).1;
         }
     }
     let initial = initial_count(&mut graph.terms, operations);
@@ -156,7 +156,7 @@ fn total_order(graph: &mut GraphBuilder, members: &[Member]) -> Vec<Vec<TermRef>
             } else if is_surely_before(&members[b], &members[a]) {
                 TermPool::FALSE
             } else {
-                graph.terms.fresh(1, UnknownKind::Excess).1
+                graph.terms.fresh(1, UnknownKind::ComesFirst).1
             };
             before[a][b] = first;
             before[b][a] = graph.terms.not(first);

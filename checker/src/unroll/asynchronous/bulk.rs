@@ -1,13 +1,12 @@
 //! Bulk copies and reductions, plain and by tensor map: through the async proxy (§5.3, §5.4, §5.9).
 
 use super::super::access::{Part, Strength};
-use super::super::expression::{Frame, Place};
-use super::super::{State, UnrollError, Unroller};
+use super::super::expression::Place;
+use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::{Piece, Run, Transfer, width_of};
 use super::{Operation, READS, WRITES};
 use crate::event::{
-    AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, RestrictedFence, SiteId, TermPool,
-    TermRef,
+    AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, RestrictedFence, TermPool, TermRef,
 };
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
@@ -38,60 +37,50 @@ struct Boxed {
 }
 
 impl Unroller<'_> {
-    pub(super) fn bulk_copy(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        copy: &BulkCopy,
-    ) -> Result<(), UnrollError> {
-        let Some(bytes) = self.copied_bytes(state, frame, copy)? else { return Ok(()) };
-        let Some(from) = self.bulk_end(state, frame, &copy.source, bytes)? else { return Ok(()) };
-        let Some(to) = self.bulk_end(state, frame, &copy.destination, bytes)? else { return Ok(()) };
+    pub(super) fn bulk_copy(&mut self, step: &mut Step<'_>, copy: &BulkCopy) -> Result<(), UnrollError> {
+        let Some(bytes) = self.copied_bytes(step, copy)? else { return Ok(()) };
+        let Some(from) = self.bulk_end(step, &copy.source, bytes)? else { return Ok(()) };
+        let Some(to) = self.bulk_end(step, &copy.destination, bytes)? else { return Ok(()) };
         let strength = Strength::new(copy.sem, copy.scope, AtomicClass::None);
         let ends = Ends { from, to, bytes, strength };
         match &copy.completion {
             BulkCompletion::Group => {
-                let operation = self.start(state, site, noun(copy))?;
+                let operation = self.start(step, noun(copy))?;
                 let events = self.move_between(operation, &ends, copy)?;
                 self.note_started(AsyncGroup::Bulk, events);
                 Ok(())
             }
-            BulkCompletion::Mbarrier(mbarrier) => {
-                self.copy_with_signal(state, frame, site, copy, &ends, mbarrier)
-            }
+            BulkCompletion::Mbarrier(mbarrier) => self.copy_with_signal(step, copy, &ends, mbarrier),
         }
     }
 
     /// A copy into shared memory, one operation for each CTA that it goes to.
     fn copy_with_signal(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         copy: &BulkCopy,
         ends: &Ends,
         mbarrier: &Address,
     ) -> Result<(), UnrollError> {
         let End::Bytes { run: destination, span } = ends.to else { return Ok(()) };
-        let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let Some(signal) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
         let own = self.graph.hierarchy.threads[self.agent].rank;
         let (rank, signal_rank) = (destination.rank.unwrap_or(own), signal.rank.unwrap_or(own));
         if rank != signal_rank {
             let what = format!("copies into cta rank {rank} and signals an mbarrier of rank {signal_rank}");
             let help = "name an mbarrier in the CTA that the data goes to";
-            self.misuse(state, "async::mbarrier-elsewhere", "UB-A3", what, help, mbarrier.span);
+            self.misuse(step.state, "async::mbarrier-elsewhere", "UB-A3", what, help, mbarrier.span);
             return Ok(());
         }
         let from_shared = matches!(&ends.from, End::Bytes { run, .. } if self.kernel.objects[run.object].space == Space::Shared);
         if from_shared && rank == own {
             let what = "copies from its own shared memory into its own shared memory".to_owned();
             let help = "name the memory of another CTA of the cluster, or copy with `ld` and `st`";
-            self.misuse(state, "async::own-cta", "UB-A3", what, help, span);
+            self.misuse(step.state, "async::own-cta", "UB-A3", what, help, span);
             return Ok(());
         }
-        let targets = self.targets(state, frame, copy.multicast.as_ref())?;
-        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        let targets = self.targets(step, copy.multicast.as_ref())?;
+        let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
         for (rank, guard) in targets {
             let run = Place { rank: rank.or(destination.rank), ..destination };
             let signal = Place { rank: rank.or(signal.rank), ..signal };
@@ -113,17 +102,16 @@ impl Unroller<'_> {
     /// The ranks whose bits are set in a mask, each with the condition for it; without a mask, wherever the address is.
     pub(super) fn targets(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         mask: Option<&Expression>,
     ) -> Result<Vec<(Option<u32>, TermRef)>, UnrollError> {
         let mut targets = vec![(None, TermPool::TRUE)];
         if let Some(mask) = mask {
-            let bits = self.evaluate(&state.env, frame, mask)?;
-            targets = self.chosen_ranks(state, bits, mask.span);
+            let bits = self.evaluate(&step.state.env, step.frame, mask)?;
+            targets = self.chosen_ranks(step.state, bits, mask.span);
         }
         for (_, guard) in &mut targets {
-            *guard = self.graph.terms.and(state.live, *guard);
+            *guard = self.graph.terms.and(step.state.live, *guard);
         }
         targets.retain(|&(_, guard)| guard != TermPool::FALSE);
         Ok(targets)
@@ -167,25 +155,20 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    fn copied_bytes(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        copy: &BulkCopy,
-    ) -> Result<Option<u32>, UnrollError> {
+    fn copied_bytes(&mut self, step: &mut Step<'_>, copy: &BulkCopy) -> Result<Option<u32>, UnrollError> {
         if let Some(bytes) = &copy.bytes {
-            let n = self.known_number(state, frame, bytes, "size")?;
+            let n = self.known_number(step, bytes, "size")?;
             if n % GRANULE_BYTES != 0 {
                 let what = format!("copies {n} bytes, which is no multiple of {GRANULE_BYTES}");
                 let help = "a bulk copy has a multiple of 16 bytes";
-                self.misuse(state, "async::bad-size", "UB-A2", what, help, bytes.span);
+                self.misuse(step.state, "async::bad-size", "UB-A2", what, help, bytes.span);
                 return Ok(None);
             }
             return Ok(Some(n));
         }
         for end in [&copy.destination, &copy.source] {
             if let BulkEnd::Tensor(tensor) = end {
-                let map = self.place(&state.env, frame, &tensor.map)?;
+                let map = self.place(&step.state.env, step.frame, &tensor.map)?;
                 let object = &self.kernel.objects[map.object];
                 let Some(described) = &object.tensor else { continue };
                 let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
@@ -197,18 +180,17 @@ impl Unroller<'_> {
 
     fn bulk_end(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         end: &BulkEnd,
         bytes: u32,
     ) -> Result<Option<End>, UnrollError> {
         match end {
             BulkEnd::Memory(address) => {
-                let Some(run) = self.run_of_bytes(state, frame, address, bytes)? else { return Ok(None) };
-                self.require_alignment(state, run, GRANULE_BYTES, address.span);
-                Ok((state.live != TermPool::FALSE).then_some(End::Bytes { run, span: address.span }))
+                let Some(run) = self.run_of_bytes(step, address, bytes)? else { return Ok(None) };
+                self.require_alignment(step.state, run, GRANULE_BYTES, address.span);
+                Ok((step.state.live != TermPool::FALSE).then_some(End::Bytes { run, span: address.span }))
             }
-            BulkEnd::Tensor(tensor) => Ok(self.boxed(state, frame, tensor)?.map(End::Tensor)),
+            BulkEnd::Tensor(tensor) => Ok(self.boxed(step, tensor)?.map(End::Tensor)),
         }
     }
 
@@ -244,19 +226,14 @@ impl Unroller<'_> {
     }
 
     /// The elements of a box: row-major, those outside the tensor marked.
-    fn boxed(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        tensor: &TensorBox,
-    ) -> Result<Option<Boxed>, UnrollError> {
-        let Some(map) = self.resolve(state, frame, &tensor.map, 1)? else { return Ok(None) };
+    fn boxed(&mut self, step: &mut Step<'_>, tensor: &TensorBox) -> Result<Option<Boxed>, UnrollError> {
+        let Some(map) = self.resolve(step, &tensor.map, 1)? else { return Ok(None) };
         let kernel = self.kernel;
         let Some(described) = &kernel.objects[map.object].tensor else { return Ok(None) };
         let object: &Object = &kernel.objects[described.object];
         let mut coordinates = Vec::new();
         for coordinate in tensor.coordinates.iter().rev() {
-            let coordinate = self.evaluate(&state.env, frame, coordinate)?;
+            let coordinate = self.evaluate(&step.state.env, step.frame, coordinate)?;
             coordinates.push(self.graph.terms.resize(coordinate, 32));
         }
         let mut elements = Vec::new();
@@ -419,17 +396,11 @@ impl Unroller<'_> {
     }
 
     /// A hint: nothing but the tensor map is read for certain.
-    pub(super) fn prefetch(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        source: &BulkEnd,
-    ) -> Result<(), UnrollError> {
+    pub(super) fn prefetch(&mut self, step: &mut Step<'_>, source: &BulkEnd) -> Result<(), UnrollError> {
         let BulkEnd::Tensor(tensor) = source else { return Ok(()) };
-        let Some(map) = self.resolve(state, frame, &tensor.map, 1)? else { return Ok(()) };
+        let Some(map) = self.resolve(step, &tensor.map, 1)? else { return Ok(()) };
         if self.kernel.objects[map.object].space != Space::Param {
-            let operation = self.start(state, site, "prefetch")?;
+            let operation = self.start(step, "prefetch")?;
             self.read_map(operation, map)?;
         }
         Ok(())
@@ -438,63 +409,52 @@ impl Unroller<'_> {
     /// `tensormap.replace`: the whole map, in the generic proxy (AS-35).
     pub(super) fn replace_tensormap(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         map: &Address,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, map, 1)? else { return Ok(()) };
+        let Some(place) = self.resolve(step, map, 1)? else { return Ok(()) };
         let value = self.graph.terms.constant(1, 64);
-        self.write_map(state, site, place, value)
+        self.write_map(step, place, value)
     }
 
-    fn write_map(
-        &mut self,
-        state: &State,
-        site: SiteId,
-        place: Place,
-        value: TermRef,
-    ) -> Result<(), UnrollError> {
+    fn write_map(&mut self, step: &Step<'_>, place: Place, value: TermRef) -> Result<(), UnrollError> {
         let part = Part { low_bit: 0, width: 64 };
         let access = self.scalar_access((place, 0), part, value, super::weak());
-        self.emit_next(state.live, EventKind::Write(access), site)?;
+        self.emit_next(step.state.live, EventKind::Write(access), step.site)?;
         Ok(())
     }
 
     /// `tensormap.cp_fenceproxy`: a copy in the generic proxy, then a release to the tensormap proxy (FN-21).
     pub(in super::super) fn copy_tensormap(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         (destination, source): (&Address, &Address),
         scope: Scope,
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
-        let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
+        let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
+        let Some(from) = self.resolve(step, source, 1)? else { return Ok(()) };
         // The lanes of a warp do it together, once.
         if self.is_first_lane() {
             let position = self.next_position();
             let part = Part { low_bit: 0, width: 64 };
-            let (_, value) = self.read_event(state.live, site, position, (from, 0), part, super::weak())?;
-            self.write_map(state, site, to, value)?;
+            let (_, value) =
+                self.read_event(step.state.live, step.site, position, (from, 0), part, super::weak())?;
+            self.write_map(step, to, value)?;
         }
         let fence = RestrictedFence::ReleaseTensormap(scope);
-        let fence = self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
-        self.log_aligned(state.live, fence);
+        let fence = self.emit_next(step.state.live, EventKind::RestrictedFence(fence), step.site)?;
+        self.log_aligned(step.state.live, fence);
         Ok(())
     }
 
     /// `fence.proxy.tensormap::generic.acquire`: for one tensor map.
     pub(in super::super) fn acquire_tensormap(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         address: &Address,
         scope: Scope,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, address, 1)? else { return Ok(()) };
+        let Some(place) = self.resolve(step, address, 1)? else { return Ok(()) };
         let first = self.first_byte(place);
         let Some(offset) = self.graph.terms.constant_value(first) else {
             return Err(unknown_map(address.span));
@@ -502,7 +462,7 @@ impl Unroller<'_> {
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
         let location = self.location(place);
         let fence = RestrictedFence::AcquireTensormap { scope, location, offset_bytes };
-        self.emit_next(state.live, EventKind::RestrictedFence(fence), site)?;
+        self.emit_next(step.state.live, EventKind::RestrictedFence(fence), step.site)?;
         Ok(())
     }
 }

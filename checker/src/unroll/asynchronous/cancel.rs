@@ -6,10 +6,10 @@
 //! Requests and failures that a thread has seen are events of their own: after a failure that its CTA has seen, a request
 //! is undefined (UB-A10), which is for the model file to say. Seen is what `query_cancel.is_canceled` says no of.
 
-use super::super::expression::{Frame, Place};
-use super::super::{State, UnrollError, Unroller};
+use super::super::expression::Place;
+use super::super::{Step, UnrollError, Unroller};
 use super::WRITES;
-use crate::event::{CancelEvent, EventKind, Misuse, SiteId, TermPool, TermRef, UnknownKind};
+use crate::event::{CancelEvent, EventKind, Misuse, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
@@ -33,9 +33,7 @@ pub(super) struct Response {
 impl Unroller<'_> {
     pub(super) fn try_cancel(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         (response, mbarrier): (&Address, &Address),
         multicast: bool,
     ) -> Result<(), UnrollError> {
@@ -44,21 +42,21 @@ impl Unroller<'_> {
             return Err(UnrollError::unsupported(
                 "unsupported::program-cancel",
                 "`clusterlaunchcontrol.try_cancel` is not checked in kernels that a program launches",
-                self.graph.sites[site].span,
+                self.graph.sites[step.site].span,
                 "when the grid has ended is not known here",
             ));
         }
-        let Some(to) = self.run_of_bytes(state, frame, response, RESPONSE_BYTES)? else { return Ok(()) };
-        let Some(signal) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
-        let value = self.response(state.live);
+        let Some(to) = self.run_of_bytes(step, response, RESPONSE_BYTES)? else { return Ok(()) };
+        let Some(signal) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
+        let value = self.response(step.state.live);
         let own = self.graph.hierarchy.threads[self.agent].rank;
         let ranks =
             if multicast { 0..self.graph.hierarchy.launch_of(self.agent).cluster } else { own..own + 1 };
-        self.emit_next(state.live, EventKind::Cancel(CancelEvent::Try), site)?;
-        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        self.emit_next(step.state.live, EventKind::Cancel(CancelEvent::Try), step.site)?;
+        let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
-            let operation = self.operation_of(issue, state.live, "try_cancel");
+            let operation = self.operation_of(issue, step.state.live, "try_cancel");
             let how = (Proxy::Async, super::weak());
             for piece in self.pieces(Place { rank: Some(rank), ..to }, n_elements) {
                 let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
@@ -120,22 +118,20 @@ impl Unroller<'_> {
 
     pub(super) fn query_cancel(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         destination: Option<RegisterId>,
         query: CancelQuery,
         response: &Expression,
     ) -> Result<(), UnrollError> {
-        let value = self.evaluate(&state.env, frame, response)?;
+        let value = self.evaluate(&step.state.env, step.frame, response)?;
         let succeeded = self.graph.terms.extract(value, 0, 1);
         let answer = match query {
             CancelQuery::IsCanceled => {
                 // UB-A10: from here on the CTA has observed a failure.
                 let not = self.graph.terms.not(succeeded);
-                let fails = self.graph.terms.and(state.live, not);
+                let fails = self.graph.terms.and(step.state.live, not);
                 if fails != TermPool::FALSE {
-                    self.emit_next(fails, EventKind::Cancel(CancelEvent::Failed), site)?;
+                    self.emit_next(fails, EventKind::Cancel(CancelEvent::Failed), step.site)?;
                 }
                 succeeded
             }
@@ -146,16 +142,16 @@ impl Unroller<'_> {
                     what: "asks which CTA was cancelled by a response that says that none was".to_owned(),
                     help: "ask `query_cancel.is_canceled` first, and go on only if it is true",
                 };
-                self.require(state, succeeded, misuse, response.span);
-                if state.live == TermPool::FALSE {
+                self.require(step.state, succeeded, misuse, response.span);
+                if step.state.live == TermPool::FALSE {
                     return Ok(());
                 }
                 self.graph.terms.extract(value, CTAID_AT, 32)
             }
         };
         if let Some(register) = destination {
-            let answer = self.graph.terms.resize(answer, frame.width(register));
-            state.env.set(register, answer);
+            let answer = self.graph.terms.resize(answer, step.frame.width(register));
+            step.state.env.set(register, answer);
         }
         Ok(())
     }

@@ -7,11 +7,10 @@
 //! Cannot: tell shapes apart, so any two operations on one accumulator count as of one shape; tell that all warps of a
 //! warpgroup execute the same (UB-A7; the lanes of each warp must).
 
-use super::super::expression::Frame;
-use super::super::{State, UnrollError, Unroller};
+use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::{Run, width_of};
 use super::{AsyncGroup, Operation};
-use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, SiteId, UnknownKind};
+use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, UnknownKind};
 use fencepost_dsl::kernel::program::{Address, MatrixOp};
 
 /// A matrix operation that was started.
@@ -21,26 +20,20 @@ pub(super) struct Started {
 }
 
 impl Unroller<'_> {
-    pub(super) fn matrix_fence(&mut self, state: &State, site: SiteId) -> Result<(), UnrollError> {
-        let fence = self.emit_next(state.live, EventKind::MatrixFence, site)?;
-        self.asynchronous.fences.push((fence, state.live));
-        self.log_aligned(state.live, fence);
+    pub(super) fn matrix_fence(&mut self, step: &Step<'_>) -> Result<(), UnrollError> {
+        let fence = self.emit_next(step.state.live, EventKind::MatrixFence, step.site)?;
+        self.asynchronous.fences.push((fence, step.state.live));
+        self.log_aligned(step.state.live, fence);
         Ok(())
     }
 
-    pub(super) fn matrix(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        matrix: &MatrixOp,
-    ) -> Result<(), UnrollError> {
-        let Some(accumulator) = self.resolve(state, frame, &matrix.accumulator, 1)? else { return Ok(()) };
-        let Some(a) = self.resolve(state, frame, &matrix.a, 1)? else { return Ok(()) };
-        let Some(b) = self.resolve(state, frame, &matrix.b, 1)? else { return Ok(()) };
-        self.require_fence(state, &matrix.accumulator);
-        let started = self.start(state, site, "matrix operation")?;
-        self.log_aligned(state.live, started.issue);
+    pub(super) fn matrix(&mut self, step: &mut Step<'_>, matrix: &MatrixOp) -> Result<(), UnrollError> {
+        let Some(accumulator) = self.resolve(step, &matrix.accumulator, 1)? else { return Ok(()) };
+        let Some(a) = self.resolve(step, &matrix.a, 1)? else { return Ok(()) };
+        let Some(b) = self.resolve(step, &matrix.b, 1)? else { return Ok(()) };
+        self.require_fence(step.state, &matrix.accumulator);
+        let started = self.start(step, "matrix operation")?;
+        self.log_aligned(step.state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
         let mut events = Vec::new();
         for operand in [a, b] {

@@ -1,44 +1,38 @@
 //! `st.async`, `red.async` and the arrival of `cp.async.mbarrier.arrive`: in the generic proxy.
 
 use super::super::access::Strength;
-use super::super::expression::{Frame, Place};
-use super::super::{State, UnrollError, Unroller};
+use super::super::expression::Place;
+use super::super::{Step, UnrollError, Unroller};
 use super::transfer::Piece;
 use super::{AsyncGroup, WRITES};
-use crate::event::{AtomicClass, EventId, SiteId};
+use crate::event::{AtomicClass, EventId};
 use fencepost_dsl::kernel::program::{Address, AsyncStore};
 use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem};
 
 impl Unroller<'_> {
-    pub(super) fn async_store(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        store: &AsyncStore,
-    ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(state, frame, &store.address, store.values.len())? else { return Ok(()) };
+    pub(super) fn async_store(&mut self, step: &mut Step<'_>, store: &AsyncStore) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(step, &store.address, store.values.len())? else { return Ok(()) };
         let mut signal = None;
         if let Some(mbarrier) = &store.mbarrier {
-            let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+            let Some(place) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
             let own = self.graph.hierarchy.threads[self.agent].rank;
             if place.rank.unwrap_or(own) != to.rank.unwrap_or(own) {
                 let what = "stores into one CTA and signals an mbarrier of another".to_owned();
                 let help = "name an mbarrier in the CTA that the data goes to";
-                self.misuse(state, "async::mbarrier-elsewhere", "UB-A4", what, help, mbarrier.span);
+                self.misuse(step.state, "async::mbarrier-elsewhere", "UB-A4", what, help, mbarrier.span);
                 return Ok(());
             }
             signal = Some((place, mbarrier.span));
         }
         if store.values.len() > 1 {
             let bytes = self.element_bytes(to.object) * u32::try_from(store.values.len()).unwrap_or(u32::MAX);
-            self.require_alignment(state, to, bytes, store.address.span);
+            self.require_alignment(step.state, to, bytes, store.address.span);
         }
         let own = self.graph.hierarchy.threads[self.agent].rank;
         if store.reduction.is_some() && signal.is_some() && to.rank.unwrap_or(own) == own {
             let what = "updates its own CTA's shared memory asynchronously".to_owned();
             let help = "name the memory of another CTA of the cluster, or use `red`";
-            self.misuse(state, "async::own-cta", "UB-A4", what, help, store.address.span);
+            self.misuse(step.state, "async::own-cta", "UB-A4", what, help, store.address.span);
             return Ok(());
         }
         if let Some((_, span)) = signal
@@ -46,17 +40,15 @@ impl Unroller<'_> {
         {
             let what = "stores asynchronously in a cluster of a single CTA".to_owned();
             let help = "launch clusters of several CTAs, or use `st`";
-            self.misuse(state, "async::single-cta", "UB-A4", what, help, span);
+            self.misuse(step.state, "async::single-cta", "UB-A4", what, help, span);
             return Ok(());
         }
-        self.perform_store(state, frame, site, store, (to, signal))
+        self.perform_store(step, store, (to, signal))
     }
 
     fn perform_store(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         store: &AsyncStore,
         (to, signal): (Place, Option<(Place, fencepost_dsl::Span)>),
     ) -> Result<(), UnrollError> {
@@ -70,14 +62,14 @@ impl Unroller<'_> {
             (false, true) => "multimem.st.async",
             (true, true) => "multimem.red.async",
         };
-        let issue = self.issue(state, site, issue_sem, store.scope)?;
-        let operation = self.operation_of(issue, state.live, name);
+        let issue = self.issue(step, issue_sem, store.scope)?;
+        let operation = self.operation_of(issue, step.state.live, name);
         let class = if store.reduction.is_some() { AtomicClass::Reduction } else { AtomicClass::None };
         let strength = Strength::new(store.sem, store.scope, class);
         let how = (Proxy::Generic, strength);
         let piece_bytes = self.piece_bytes(to, to, strength);
         for (number, value) in (0u32..).zip(&store.values) {
-            let value = self.evaluate(&state.env, frame, value)?;
+            let value = self.evaluate(&step.state.env, step.frame, value)?;
             let value = self.graph.terms.resize(value, self.kernel.objects[to.object].width);
             for at in (0..width_bytes).step_by(piece_bytes as usize) {
                 let offset_bytes = number * width_bytes + at;
@@ -106,18 +98,16 @@ impl Unroller<'_> {
     /// An arrival once all earlier `cp.async` of the thread are done; it releases them and nothing else (MM-29, MB-24).
     pub(super) fn copy_arrive(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         mbarrier: &Address,
         increments: bool,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
+        let Some(place) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
         let object = self.mbarrier_at(place, mbarrier.span)?;
         if increments {
-            self.log_raise(state, site, object)?;
+            self.log_raise(step, object)?;
         }
-        let operation = self.start(state, site, "cp.async arrival")?;
+        let operation = self.start(step, "cp.async arrival")?;
         let tracked = self.asynchronous.started.iter().filter(|started| started.group == AsyncGroup::Copy);
         let copied: Vec<EventId> =
             tracked.flat_map(|started| &started.events).map(|&(event, _)| event).collect();

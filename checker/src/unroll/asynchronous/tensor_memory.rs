@@ -11,12 +11,10 @@
 //! Cannot: pairs of CTAs; which lanes of tensor memory a warp can reach.
 
 use super::super::access::Part;
-use super::super::expression::{Frame, Place};
-use super::super::{State, UnrollError, Unroller};
+use super::super::expression::Place;
+use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::width_of;
-use crate::event::{
-    BarrierEdge, CtaId, EventId, EventKind, SiteId, TensorEvent, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{BarrierEdge, CtaId, EventId, EventKind, TensorEvent, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Address, Elements, Expression, TensorOp, TensorProduct};
@@ -66,62 +64,43 @@ struct Started {
 impl Unroller<'_> {
     pub(super) fn tensor_memory(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         operation: &TensorOp,
     ) -> Result<(), UnrollError> {
         match operation {
-            TensorOp::Multiply(product) => self.product(state, frame, site, product),
-            TensorOp::Copy { destination, source } => {
-                self.tensor_copy(state, frame, site, destination, source)
-            }
-            TensorOp::Load { destination, source } => {
-                self.tensor_load(state, frame, site, destination, source)
-            }
-            TensorOp::Store { destination, value } => {
-                self.tensor_store(state, frame, site, destination, value)
-            }
+            TensorOp::Multiply(product) => self.product(step, product),
+            TensorOp::Copy { destination, source } => self.tensor_copy(step, destination, source),
+            TensorOp::Load { destination, source } => self.tensor_load(step, destination, source),
+            TensorOp::Store { destination, value } => self.tensor_store(step, destination, value),
             TensorOp::Commit { mbarrier, multicast } => {
-                self.tensor_commit(state, frame, site, mbarrier, multicast.as_ref())
+                self.tensor_commit(step, mbarrier, multicast.as_ref())
             }
-            TensorOp::Wait { stores } => self.tensor_wait(state, site, *stores),
+            TensorOp::Wait { stores } => self.tensor_wait(step, *stores),
             TensorOp::Fence { before } => {
                 let fence = if *before { TensorEvent::FenceBefore } else { TensorEvent::FenceAfter };
-                self.tensor_event(state, site, fence).map(drop)
+                self.tensor_event(step, fence).map(drop)
             }
-            TensorOp::Allocate { slot, columns } => self.allocate(state, frame, site, slot, *columns),
-            TensorOp::Free { object, columns } => self.free(state, frame, site, object, *columns),
+            TensorOp::Allocate { slot, columns } => self.allocate(step, slot, *columns),
+            TensorOp::Free { object, columns } => self.free(step, object, *columns),
             TensorOp::Relinquish => {
-                let event = self.tensor_event(state, site, TensorEvent::Relinquish)?;
-                self.log_aligned(state.live, event);
+                let event = self.tensor_event(step, TensorEvent::Relinquish)?;
+                self.log_aligned(step.state.live, event);
                 Ok(())
             }
         }
     }
 
-    fn tensor_event(
-        &mut self,
-        state: &State,
-        site: SiteId,
-        event: TensorEvent,
-    ) -> Result<EventId, UnrollError> {
-        self.emit_next(state.live, EventKind::Tensor(event), site)
+    fn tensor_event(&mut self, step: &Step<'_>, event: TensorEvent) -> Result<EventId, UnrollError> {
+        self.emit_next(step.state.live, EventKind::Tensor(event), step.site)
     }
 
-    fn product(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        product: &TensorProduct,
-    ) -> Result<(), UnrollError> {
-        let Some(accumulator) = self.elements(state, frame, &product.accumulator)? else { return Ok(()) };
-        let Some(a) = self.elements(state, frame, &product.a)? else { return Ok(()) };
-        let Some(b) = self.elements(state, frame, &product.b)? else { return Ok(()) };
+    fn product(&mut self, step: &mut Step<'_>, product: &TensorProduct) -> Result<(), UnrollError> {
+        let Some(accumulator) = self.elements(step, &product.accumulator)? else { return Ok(()) };
+        let Some(a) = self.elements(step, &product.a)? else { return Ok(()) };
+        let Some(b) = self.elements(step, &product.b)? else { return Ok(()) };
         let accumulates = match &product.accumulates {
             Some(value) => {
-                let value = self.evaluate(&state.env, frame, value)?;
+                let value = self.evaluate(&step.state.env, step.frame, value)?;
                 let terms = &mut self.graph.terms;
                 let zero = terms.constant(0, terms.width(value));
                 let is_zero = terms.equal(value, zero);
@@ -129,7 +108,7 @@ impl Unroller<'_> {
             }
             None => TermPool::TRUE,
         };
-        let operation = self.start(state, site, "tcgen05.mma")?;
+        let operation = self.start(step, "tcgen05.mma")?;
         let mut events = Vec::new();
         for (run, count) in [a, b] {
             for piece in self.pieces(run, count) {
@@ -153,15 +132,13 @@ impl Unroller<'_> {
 
     fn tensor_copy(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         destination: &Elements,
         source: &Elements,
     ) -> Result<(), UnrollError> {
-        let Some((to, n_to)) = self.elements(state, frame, destination)? else { return Ok(()) };
-        let Some((from, n_from)) = self.elements(state, frame, source)? else { return Ok(()) };
-        let operation = self.start(state, site, "tcgen05.cp")?;
+        let Some((to, n_to)) = self.elements(step, destination)? else { return Ok(()) };
+        let Some((from, n_from)) = self.elements(step, source)? else { return Ok(()) };
+        let operation = self.start(step, "tcgen05.cp")?;
         let (mut events, mut values) = (Vec::new(), Vec::new());
         for piece in self.pieces(from, n_from) {
             let (event, value) = self.read_piece(operation, operation.guard, piece)?;
@@ -177,16 +154,14 @@ impl Unroller<'_> {
 
     fn tensor_load(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         destination: &Address,
         source: &Address,
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
-        let Some(from) = self.resolve(state, frame, source, 1)? else { return Ok(()) };
-        let operation = self.start(state, site, "tcgen05.ld")?;
-        self.log_aligned(state.live, operation.issue);
+        let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
+        let Some(from) = self.resolve(step, source, 1)? else { return Ok(()) };
+        let operation = self.start(step, "tcgen05.ld")?;
+        self.log_aligned(step.state.live, operation.issue);
         let mut events = Vec::new();
         for (from, to) in self.pieces(from, 1).into_iter().zip(self.pieces(to, 1)) {
             let (read, value) = self.read_piece(operation, operation.guard, from)?;
@@ -199,16 +174,14 @@ impl Unroller<'_> {
 
     fn tensor_store(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         destination: &Address,
         value: &Expression,
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(state, frame, destination, 1)? else { return Ok(()) };
-        let value = self.evaluate(&state.env, frame, value)?;
-        let operation = self.start(state, site, "tcgen05.st")?;
-        self.log_aligned(state.live, operation.issue);
+        let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
+        let value = self.evaluate(&step.state.env, step.frame, value)?;
+        let operation = self.start(step, "tcgen05.st")?;
+        self.log_aligned(step.state.live, operation.issue);
         let mut events = Vec::new();
         for piece in self.pieces(to, 1) {
             let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
@@ -218,9 +191,9 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    fn tensor_wait(&mut self, state: &State, site: SiteId, stores: bool) -> Result<(), UnrollError> {
-        let wait = self.emit_next(state.live, EventKind::AsyncWait, site)?;
-        self.log_aligned(state.live, wait);
+    fn tensor_wait(&mut self, step: &Step<'_>, stores: bool) -> Result<(), UnrollError> {
+        let wait = self.emit_next(step.state.live, EventKind::AsyncWait, step.site)?;
+        self.log_aligned(step.state.live, wait);
         let class = if stores { Class::Store } else { Class::Load };
         let done = self.asynchronous.tensor.own_of(|own| *own == class);
         self.complete_at(&done, &[wait]);
@@ -230,15 +203,13 @@ impl Unroller<'_> {
     /// An arrival once the thread's products and copies are done, which it releases and nothing else (AS-30, A-28).
     fn tensor_commit(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         mbarrier: &Address,
         multicast: Option<&Expression>,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(state, frame, mbarrier, 1)? else { return Ok(()) };
-        let targets = self.targets(state, frame, multicast)?;
-        let issue = self.issue(state, site, Sem::Weak, Scope::Cta)?;
+        let Some(place) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
+        let targets = self.targets(step, multicast)?;
+        let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
         let committed =
             self.asynchronous.tensor.own_of(|own| matches!(own, Class::Multiply(_) | Class::Copy));
         for (rank, guard) in targets {
@@ -291,11 +262,10 @@ impl Unroller<'_> {
     /// The elements of an operand; the path goes on where they are inside the object.
     fn elements(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         elements: &Elements,
     ) -> Result<Option<(Place, u32)>, UnrollError> {
-        let place = self.resolve(state, frame, &elements.address, 1)?;
+        let place = self.resolve(step, &elements.address, 1)?;
         Ok(place.map(|place| (place, elements.count)))
     }
 
@@ -305,40 +275,26 @@ impl Unroller<'_> {
     }
 
     /// Columns of tensor memory; their address goes to shared memory by a weak store (AS-34).
-    fn allocate(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        slot: &Address,
-        columns: u32,
-    ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(state, frame, slot, 1)? else { return Ok(()) };
-        let event = self.tensor_event(state, site, TensorEvent::Allocate)?;
-        self.log_aligned(state.live, event);
+    fn allocate(&mut self, step: &mut Step<'_>, slot: &Address, columns: u32) -> Result<(), UnrollError> {
+        let Some(to) = self.resolve(step, slot, 1)? else { return Ok(()) };
+        let event = self.tensor_event(step, TensorEvent::Allocate)?;
+        self.log_aligned(step.state.live, event);
         if !self.is_first_lane() {
             return Ok(());
         }
         let (_, value) = self.graph.terms.fresh(32, UnknownKind::Response);
         let part = Part { low_bit: 0, width: 32 };
         let access = self.scalar_access((to, 0), part, value, super::weak());
-        self.emit_next(state.live, EventKind::Write(access), site)?;
-        self.note_allocation(state, columns, None, slot.span);
+        self.emit_next(step.state.live, EventKind::Write(access), step.site)?;
+        self.note_allocation(step.state, columns, None, slot.span);
         Ok(())
     }
 
     /// Nothing uses the object from here on: a write of it all, by the thread itself.
-    fn free(
-        &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
-        object: &Elements,
-        columns: u32,
-    ) -> Result<(), UnrollError> {
-        let Some((run, count)) = self.elements(state, frame, object)? else { return Ok(()) };
-        let event = self.tensor_event(state, site, TensorEvent::Free)?;
-        self.log_aligned(state.live, event);
+    fn free(&mut self, step: &mut Step<'_>, object: &Elements, columns: u32) -> Result<(), UnrollError> {
+        let Some((run, count)) = self.elements(step, object)? else { return Ok(()) };
+        let event = self.tensor_event(step, TensorEvent::Free)?;
+        self.log_aligned(step.state.live, event);
         if !self.is_first_lane() {
             return Ok(());
         }
@@ -346,9 +302,9 @@ impl Unroller<'_> {
         for piece in self.pieces(run, count) {
             let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
             let access = self.piece_access(piece, value, super::weak());
-            self.emit(state.live, position, EventKind::Write(access), site)?;
+            self.emit(step.state.live, position, EventKind::Write(access), step.site)?;
         }
-        self.note_allocation(state, columns, Some(run), object.address.span);
+        self.note_allocation(step.state, columns, Some(run), object.address.span);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! What copies have in common: bytes from one place to another, element by element.
 
 use super::super::access::{Part, Strength};
-use super::super::expression::{Frame, Place};
-use super::super::{State, UnrollError, Unroller};
+use super::super::expression::Place;
+use super::super::{Step, UnrollError, Unroller};
 use super::{Operation, READS, WRITES};
 use crate::event::{Access, AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, ObjectId, Width};
@@ -32,12 +32,11 @@ impl Unroller<'_> {
     /// The elements that `bytes` bytes from a memory operand on are; the path goes on where they are inside the object.
     pub(super) fn run_of_bytes(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         address: &Address,
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
-        let place = self.place(&state.env, frame, address)?;
+        let place = self.place(&step.state.env, step.frame, address)?;
         let width_bytes = self.element_bytes(place.object);
         if !bytes.is_multiple_of(width_bytes) {
             return Err(UnrollError::unsupported(
@@ -47,25 +46,24 @@ impl Unroller<'_> {
                 "copied in part",
             ));
         }
-        self.run_of_elements(state, frame, address, bytes)
+        self.run_of_elements(step, address, bytes)
     }
 
     /// The same, where the last element may be needed in part.
     pub(super) fn run_of_elements(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
+        step: &mut Step<'_>,
         address: &Address,
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
-        let Some(first) = self.resolve(state, frame, address, 1)? else { return Ok(None) };
+        let Some(first) = self.resolve(step, address, 1)? else { return Ok(None) };
         let width_bytes = self.element_bytes(first.object);
         // A copy goes on from row to row.
         let kernel = self.kernel;
         let object = &kernel.objects[first.object];
         let extra = u64::from(bytes.div_ceil(width_bytes).saturating_sub(1));
-        self.check_bounds(state, object, object.n_elements(), first.index, extra, address.span);
-        Ok((state.live != TermPool::FALSE).then_some(first))
+        self.check_bounds(step.state, object, object.n_elements(), first.index, extra, address.span);
+        Ok((step.state.live != TermPool::FALSE).then_some(first))
     }
 
     /// Reads and writes of a copy; whether each is a read. Beyond `copied` bytes, and if `ignored`, zeros are written.

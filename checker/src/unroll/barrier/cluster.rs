@@ -4,8 +4,8 @@
 //! wait belongs to the last arrival before it. What it orders depends on the sem of the arrival, hence the edges are
 //! signals, not barrier synchronization (BR-12, BR-14).
 
-use super::super::{State, UnrollError, Unroller};
-use crate::event::{EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef};
+use super::super::{Step, UnrollError, Unroller};
+use crate::event::{EventKind, Misuse, ObligationKind, TermPool, TermRef};
 use crate::synchronization::log::{ClusterWait, Execution, Form, Generation, Group};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
@@ -14,16 +14,15 @@ impl Unroller<'_> {
     /// Runs `barrier.cluster.arrive`.
     pub(in super::super) fn cluster_arrive(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         (sem, aligned): (Sem, bool),
     ) -> Result<(), UnrollError> {
         let cluster = self.graph.hierarchy.cluster_of(self.agent);
         let group = Group::Cluster(cluster);
-        let span = self.graph.sites[site].span;
-        let generation = self.cluster_generation(group, state.live, span)?;
+        let span = self.graph.sites[step.site].span;
+        let generation = self.cluster_generation(group, step.state.live, span)?;
         let kind = EventKind::ClusterArrive { sem };
-        self.log_arrival(state, site, (group, Generation::Static(generation)), Form::Arrive, kind)?;
+        self.log_arrival(step, (group, Generation::Static(generation)), Form::Arrive, kind)?;
         if aligned && let Some(&Execution { guard, arrive, .. }) = self.barriers.log.executions.last() {
             self.log_aligned(guard, arrive);
         }
@@ -33,14 +32,13 @@ impl Unroller<'_> {
     /// Runs `barrier.cluster.wait`.
     pub(in super::super) fn cluster_wait(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         aligned: bool,
     ) -> Result<(), UnrollError> {
         let cluster = self.graph.hierarchy.cluster_of(self.agent);
         let group = Group::Cluster(cluster);
-        let span = self.graph.sites[site].span;
-        let n_made = self.cluster_generation(group, state.live, span)?;
+        let span = self.graph.sites[step.site].span;
+        let n_made = self.cluster_generation(group, step.state.live, span)?;
         let Some(generation) = n_made.checked_sub(1) else {
             let misuse = Misuse {
                 code: "barrier::wait-without-arrival",
@@ -48,7 +46,7 @@ impl Unroller<'_> {
                 what: "waits at the cluster barrier without having arrived".to_owned(),
                 help: "let every thread that waits execute `barrier.cluster.arrive` first",
             };
-            self.never(state, misuse, span);
+            self.never(step.state, misuse, span);
             return Ok(());
         };
         let waited: Vec<TermRef> = self
@@ -60,7 +58,7 @@ impl Unroller<'_> {
             .map(|wait| wait.passed)
             .collect();
         let waited = self.graph.terms.or_all(waited);
-        if !self.graph.terms.excludes_syntactically(state.live, waited) {
+        if !self.graph.terms.excludes_syntactically(step.state.live, waited) {
             let misuse = Misuse {
                 code: "barrier::wait-without-arrival",
                 rule: "UB-C3",
@@ -69,18 +67,18 @@ impl Unroller<'_> {
                 help: "let every thread that waits execute `barrier.cluster.arrive` first",
             };
             let fine = self.graph.terms.not(waited);
-            self.oblige(ObligationKind::Discipline(misuse), state.live, fine, span);
-            state.live = self.graph.terms.and(state.live, fine);
-            if state.live == TermPool::FALSE {
+            self.oblige(ObligationKind::Discipline(misuse), step.state.live, fine, span);
+            step.state.live = self.graph.terms.and(step.state.live, fine);
+            if step.state.live == TermPool::FALSE {
                 return Ok(());
             }
         }
-        let guard = state.live;
+        let guard = step.state.live;
         let passes = self.passes(group, Generation::Static(generation));
-        state.live = self.graph.terms.and(guard, passes);
+        step.state.live = self.graph.terms.and(guard, passes);
         let position = self.next_position();
-        let event = self.emit(state.live, position, EventKind::ClusterWait, site)?;
-        let (agent, passed) = (self.agent, state.live);
+        let event = self.emit(step.state.live, position, EventKind::ClusterWait, step.site)?;
+        let (agent, passed) = (self.agent, step.state.live);
         let wait = ClusterWait { agent, cluster, guard, passed, generation, event, position, span };
         self.barriers.log.cluster_waits.push(wait);
         if aligned {

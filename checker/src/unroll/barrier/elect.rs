@@ -7,9 +7,8 @@
 //! and mask: lane after lane of the mask is the leader if none before it is and its own unknown says so; the last one is
 //! if no other is. Guards of two leaders then exclude each other visibly, and one of them holds.
 
-use super::super::expression::Frame;
-use super::super::{State, UnrollError, Unroller};
-use crate::event::{EventKind, SiteId, TermPool, TermRef, UnknownKind};
+use super::super::{Step, UnrollError, Unroller};
+use crate::event::{EventKind, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Form, Group};
 use fencepost_dsl::kernel::program::{Expression, RegisterId};
 
@@ -26,36 +25,32 @@ impl Unroller<'_> {
     /// Runs `elect.sync`.
     pub(in super::super) fn elect(
         &mut self,
-        state: &mut State,
-        frame: &Frame<'_>,
-        site: SiteId,
+        step: &mut Step<'_>,
         mask: &Expression,
         result: ElectionResult,
     ) -> Result<(), UnrollError> {
-        let Some(value) = self.own_mask(state, frame, mask, ("elect.sync", "UB-A14"))? else {
-            return Ok(());
-        };
+        let Some(value) = self.own_mask(step, mask, ("elect.sync", "UB-A14"))? else { return Ok(()) };
         let lane = self.graph.hierarchy.threads[self.agent].lane;
         let warp = self.graph.hierarchy.warp_of(self.agent);
         let group = Group::Election(warp, value);
-        let generation = self.generation(group, state.live);
+        let generation = self.generation(group, step.state.live);
         let operands = (TermPool::FALSE, None);
-        self.run_barrier(state, site, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
+        self.run_barrier(step, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
         let leaders = self.leaders(warp, value);
         if let Some(register) = result.predicate {
             let leads =
                 leaders.iter().find(|&&(of, _)| of == lane).map_or(TermPool::FALSE, |&(_, leads)| leads);
-            let leads = self.graph.terms.resize(leads, frame.width(register));
-            state.env.set(register, leads);
+            let leads = self.graph.terms.resize(leads, step.frame.width(register));
+            step.state.env.set(register, leads);
         }
         if let Some(register) = result.leader {
-            let width = frame.width(register);
+            let width = step.frame.width(register);
             let mut chosen = self.graph.terms.constant(0, width);
             for &(lane, leads) in leaders.iter().rev() {
                 let lane = self.graph.terms.constant(u128::from(lane), width);
                 chosen = self.graph.terms.if_then_else(leads, lane, chosen);
             }
-            state.env.set(register, chosen);
+            step.state.env.set(register, chosen);
         }
         Ok(())
     }

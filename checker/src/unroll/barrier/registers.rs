@@ -2,20 +2,19 @@
 //!
 //! Whether the pool of the CTA has so many registers is stated once all threads are there.
 
-use super::super::{State, UnrollError, Unroller};
-use crate::event::{EventKind, MbarrierRole, Misuse, ObligationKind, Role, SiteId, TermPool, TermRef};
+use super::super::{Step, UnrollError, Unroller};
+use crate::event::{EventKind, MbarrierRole, Misuse, ObligationKind, Role, TermPool, TermRef};
 use crate::synchronization::log::{Form, Generation, Group, REGISTERS_WIDTH, RegisterSet};
 
 impl Unroller<'_> {
     /// Runs `setmaxnreg`.
     pub(in super::super) fn set_max_registers(
         &mut self,
-        state: &mut State,
-        site: SiteId,
+        step: &mut Step<'_>,
         increase: bool,
         count: u32,
     ) -> Result<(), UnrollError> {
-        let span = self.graph.sites[site].span;
+        let span = self.graph.sites[step.site].span;
         let Some(at_launch) = self.graph.hierarchy.launch_of(self.agent).registers else {
             let UnrollError::Unsupported(error) = UnrollError::unsupported(
                 "unsupported::launch-registers",
@@ -29,13 +28,13 @@ impl Unroller<'_> {
             return Err(UnrollError::Unsupported(error.with_help(help).with_rule("AS-41")));
         };
         let before = self.registers_before(at_launch);
-        self.require_direction(state, site, (increase, count), before);
-        self.require_synchronization(state, site);
-        if state.live == TermPool::FALSE {
+        self.require_direction(step, (increase, count), before);
+        self.require_synchronization(step);
+        if step.state.live == TermPool::FALSE {
             return Ok(());
         }
         let group = Group::Registers(self.graph.hierarchy.warp_of(self.agent));
-        let generation = self.generation(group, state.live);
+        let generation = self.generation(group, step.state.live);
         let Generation::Static(turn) = generation else {
             return Err(UnrollError::unsupported(
                 "unsupported::setmaxnreg-turn",
@@ -45,7 +44,7 @@ impl Unroller<'_> {
             ));
         };
         let operands = (TermPool::FALSE, None);
-        self.run_barrier(state, site, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
+        self.run_barrier(step, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
         let execution = self.barriers.log.executions[self.barriers.log.executions.len() - 1];
         let (arrive, guard) = (execution.arrive, execution.guard);
         let (wait, passed) = execution.wait.expect("whoever synchronizes waits");
@@ -84,14 +83,8 @@ impl Unroller<'_> {
     }
 
     /// UB-A13: a decrease asks for no more than the thread has, an increase for no less.
-    fn require_direction(
-        &mut self,
-        state: &mut State,
-        site: SiteId,
-        (increase, count): (bool, u32),
-        before: TermRef,
-    ) {
-        let before = self.graph.terms.known_where(state.live, before);
+    fn require_direction(&mut self, step: &mut Step<'_>, (increase, count): (bool, u32), before: TermRef) {
+        let before = self.graph.terms.known_where(step.state.live, before);
         let asked = self.registers(count);
         let terms = &mut self.graph.terms;
         let wrong = if increase { terms.less(asked, before) } else { terms.less(before, asked) };
@@ -113,25 +106,25 @@ impl Unroller<'_> {
             )
         };
         let misuse = Misuse { code: "registers::wrong-direction", rule: "UB-A13", what, help };
-        let span = self.graph.sites[site].span;
-        self.require(state, fine, misuse, span);
+        let span = self.graph.sites[step.site].span;
+        self.require(step.state, fine, misuse, span);
     }
 
     /// UB-A12: the warps of the warpgroup synchronize before the next one.
-    fn require_synchronization(&mut self, state: &mut State, site: SiteId) {
-        let span = self.graph.sites[site].span;
+    fn require_synchronization(&mut self, step: &mut Step<'_>) {
+        let span = self.graph.sites[step.site].span;
         let own = self.own_sets();
         for (at, set) in own.iter().enumerate() {
-            if state.live == TermPool::FALSE {
+            if step.state.live == TermPool::FALSE {
                 return;
             }
             let mut ways = self.synchronizations_since(set.position);
             ways.extend(own[at + 1..].iter().map(|later| later.passed));
-            if ways.iter().any(|&way| self.graph.terms.implies_syntactically(state.live, way)) {
+            if ways.iter().any(|&way| self.graph.terms.implies_syntactically(step.state.live, way)) {
                 continue;
             }
             let synchronized = self.graph.terms.or_all(ways);
-            let first = self.graph.terms.and(state.live, set.passed);
+            let first = self.graph.terms.and(step.state.live, set.passed);
             if first == TermPool::FALSE {
                 continue;
             }
@@ -145,7 +138,7 @@ impl Unroller<'_> {
             };
             self.oblige(ObligationKind::Discipline(misuse), first, synchronized, span);
             let fine = self.graph.terms.implies(first, synchronized);
-            state.live = self.graph.terms.and(state.live, fine);
+            step.state.live = self.graph.terms.and(step.state.live, fine);
         }
     }
 
