@@ -697,8 +697,8 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
         GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
-            ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => Property::Bounds,
-            ObligationKind::Discipline(_) => Property::Barrier,
+            ObligationKind::Bounds { .. } => Property::Bounds,
+            ObligationKind::Discipline(ref misuse) => misuse.kind.kind.property.unwrap_or(Property::Barrier),
         },
         GoalKind::Final(_) => Property::Assert,
         GoalKind::Deadlock | GoalKind::NotResident => Property::Deadlock,

@@ -18,7 +18,7 @@ pub(crate) mod term;
 
 pub use builder::{GraphBuilder, GraphError};
 pub use graph::{
-    BarrierEdge, Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, FinalGoal, FinalLook,
+    BarrierEdge, Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook,
     Location, LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
     Reachable, Role, Site, Wait,
 };

@@ -18,7 +18,7 @@ pub(crate) mod tensor_memory;
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    AgentId, CtaId, EventGraph, EventId, EventKind, ObligationKind, TermKind, TermRef, UnknownKind,
+    AgentId, CtaId, EventGraph, EventId, EventKind, Misuse, ObligationKind, TermKind, TermRef, UnknownKind,
 };
 use crate::findings::{self, FindingKind, FlagKind, Story};
 use crate::verdict::Finding;
@@ -113,9 +113,7 @@ pub enum Subject {
         /// Of the enclosing loops.
         iterations: Vec<u32>,
         /// What the thread does.
-        what: String,
-        /// What to do.
-        help: &'static str,
+        misuse: Misuse,
     },
     /// A condition on final memory that fails.
     Final {
@@ -220,10 +218,10 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
         ObligationKind::Assertion => {
             bare(&findings::assertion::VIOLATED, Subject::Assertion { agent, span, iterations })
         }
-        ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => {
-            let what = misuse.what.clone();
-            let subject = Subject::Misuse { agent, span, iterations, what, help: misuse.help };
-            Explanation { rules: vec![misuse.rule], ..bare(findings::of_code(misuse.code), subject) }
+        ObligationKind::Discipline(misuse) => {
+            debug_assert!(misuse.is_complete(), "{misuse:?}");
+            let subject = Subject::Misuse { agent, span, iterations, misuse: misuse.clone() };
+            Explanation { rules: vec![misuse.kind.rule], ..bare(misuse.kind.kind, subject) }
         }
         ObligationKind::Bounds { object, n_elements, index } => {
             let subject = Subject::Bounds {

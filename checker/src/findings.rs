@@ -32,6 +32,16 @@ macro_rules! kinds {
     (@advice $advice:literal) => { Some($advice) };
 }
 
+macro_rules! misuses {
+    ($($name:ident: $kind:ident, $rule:literal { what: $what:literal, help: $help:literal, })*) => {
+        $(
+            #[doc = $what]
+            pub static $name: crate::findings::MisuseKind =
+                crate::findings::MisuseKind { kind: &$kind, rule: $rule, what: $what, help: $help };
+        )*
+    };
+}
+
 pub mod assertion;
 pub mod asynchronous;
 pub mod barrier;
@@ -114,6 +124,19 @@ pub struct FindingKind {
     pub rules: &'static [&'static str],
     /// What usually helps, whatever the facts are.
     pub advice: Option<&'static str>,
+}
+
+/// A way to break a rule about barriers, mbarriers, asynchronous operations or alignment.
+#[derive(PartialEq, Eq, Debug)]
+pub struct MisuseKind {
+    /// What it is reported as.
+    pub kind: &'static FindingKind,
+    /// The rule.
+    pub rule: &'static str,
+    /// What a thread does, to follow its name. `{places}` are facts that the misuse has under these names.
+    pub what: &'static str,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// What a flag of a memory model means.
@@ -201,11 +224,6 @@ pub fn all() -> impl Iterator<Item = &'static FindingKind> {
     .into_iter()
     .flatten()
     .copied()
-}
-
-/// The kind that has this code.
-pub fn of_code(code: &str) -> &'static FindingKind {
-    all().find(|kind| kind.code == code).unwrap_or(&remark::FLAG)
 }
 
 /// The flags that have rows.

@@ -9,6 +9,7 @@ pub mod diagnostic;
 mod excerpt;
 pub mod json;
 mod lifetime;
+mod misuse;
 mod multimem;
 mod operation;
 mod reason;

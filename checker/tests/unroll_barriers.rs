@@ -132,8 +132,8 @@ fn both_sides_of_a_branch_may_hold_the_same_generation() {
 /// The rules that some execution breaks.
 fn misuses(graph: &EventGraph) -> Vec<&'static str> {
     let code = |obligation: &Obligation| match &obligation.kind {
-        ObligationKind::Discipline(misuse) => Some(misuse.code),
-        ObligationKind::Assertion | ObligationKind::Bounds { .. } | ObligationKind::Alignment(_) => None,
+        ObligationKind::Discipline(misuse) => Some(misuse.code()),
+        ObligationKind::Assertion | ObligationKind::Bounds { .. } => None,
     };
     graph.obligations.iter().filter_map(code).collect()
 }

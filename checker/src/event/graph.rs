@@ -4,6 +4,7 @@ use super::{
     AgentId, CtaId, EventId, EventKind, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef,
     UnknownId,
 };
+use crate::findings::MisuseKind;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::{IndexVec, Span};
@@ -329,23 +330,81 @@ pub enum ObligationKind {
         /// The flattened element index.
         index: TermRef,
     },
-    /// A vector starts at a multiple of its size. Events after a violation are not in the execution.
-    Alignment(Misuse),
-    /// A rule about barriers or mbarriers. Events after a violation are not in the execution.
+    /// A rule about barriers, mbarriers, asynchronous operations or alignment. Events after a violation are not in the execution.
     Discipline(Misuse),
 }
 
-/// A rule about barriers and mbarriers, and what breaking it would be.
+/// A rule, and what breaking it would be: a row of [`crate::findings`] and the facts of its places.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misuse {
+    /// Its row.
+    pub kind: &'static MisuseKind,
+    /// What its words leave open, by name.
+    pub facts: Vec<(&'static str, Fact)>,
+}
+
+impl Misuse {
+    /// One without facts.
+    pub fn new(kind: &'static MisuseKind) -> Self {
+        Self { kind, facts: Vec::new() }
+    }
+
+    /// The same with a fact.
+    #[must_use]
+    pub fn with(mut self, place: &'static str, fact: impl Into<Fact>) -> Self {
+        self.facts.push((place, fact.into()));
+        self
+    }
+
+    /// Whether every place that its words leave open has a fact.
+    pub fn is_complete(&self) -> bool {
+        let mut places = self.kind.what.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        places.all(|place| self.facts.iter().any(|&(known, _)| known == place))
+    }
+
     /// Its page: `mbarrier::kebab-name`.
-    pub code: &'static str,
-    /// The rule.
-    pub rule: &'static str,
-    /// What happens, to follow a thread's name: `arrives at full[0] of cta 0 once more than …`.
-    pub what: String,
-    /// What to do.
-    pub help: &'static str,
+    pub fn code(&self) -> &'static str {
+        self.kind.kind.code
+    }
+}
+
+/// What the words of a misuse leave open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fact {
+    /// An mbarrier.
+    Mbarrier(MbarrierId),
+    /// A number.
+    Number(u128),
+    /// A mask of lanes.
+    Mask(u32),
+    /// Lanes that do not take part: how many, and one of them.
+    Lanes(usize, AgentId),
+    /// The name of an object or a barrier, or an instruction.
+    Name(String),
+}
+
+impl From<MbarrierId> for Fact {
+    fn from(object: MbarrierId) -> Self {
+        Self::Mbarrier(object)
+    }
+}
+
+impl From<u32> for Fact {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u128> for Fact {
+    fn from(number: u128) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<String> for Fact {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
 }
 
 /// A place where unrolling stopped.

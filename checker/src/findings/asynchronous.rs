@@ -91,6 +91,79 @@ kinds! {
     }
 }
 
+misuses! {
+    SOURCE_TOO_LARGE: BAD_SIZE, "UB-A1" {
+        what: "copies {copied} bytes of source into {bytes} bytes",
+        help: "src-size is at most cp-size",
+    }
+    COPY_OF_ODD_SIZE: BAD_SIZE, "UB-A2" {
+        what: "copies {bytes} bytes, which is no multiple of {granule}",
+        help: "a bulk copy has a multiple of 16 bytes",
+    }
+    ADDRESS_OF_NO_MULTIPLE: MISALIGNED, "UB-A2" {
+        what: "accesses an address that is no multiple of {bytes} bytes, as this operation needs",
+        help: "choose offsets that are multiples of the size: 16 bytes for a bulk copy",
+    }
+    COPY_SIGNALS_ELSEWHERE: MBARRIER_ELSEWHERE, "UB-A3" {
+        what: "copies into cta rank {rank} and signals an mbarrier of rank {signalled}",
+        help: "name an mbarrier in the CTA that the data goes to",
+    }
+    STORE_SIGNALS_ELSEWHERE: MBARRIER_ELSEWHERE, "UB-A4" {
+        what: "stores into one CTA and signals an mbarrier of another",
+        help: "name an mbarrier in the CTA that the data goes to",
+    }
+    COPY_WITHIN_OWN: OWN_CTA, "UB-A3" {
+        what: "copies from its own shared memory into its own shared memory",
+        help: "name the memory of another CTA of the cluster, or copy with `ld` and `st`",
+    }
+    REDUCTION_OF_OWN: OWN_CTA, "UB-A4" {
+        what: "updates its own CTA's shared memory asynchronously",
+        help: "name the memory of another CTA of the cluster, or use `red`",
+    }
+    STORE_IN_SINGLE_CTA: SINGLE_CTA, "UB-A4" {
+        what: "stores asynchronously in a cluster of a single CTA",
+        help: "launch clusters of several CTAs, or use `st`",
+    }
+    MATRIX_WITHOUT_FENCE: NO_MATRIX_FENCE, "UB-A5" {
+        what: "starts a matrix operation without a `wgmma.fence` before it",
+        help: "execute `wgmma.fence.sync.aligned` before the first `wgmma.mma_async`, and after registers were \
+               written",
+    }
+    TENSOR_MEMORY_LEFT: TENSOR_MEMORY_KEPT, "UB-A8" {
+        what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated",
+        help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, once \
+               nobody uses it any more",
+    }
+    CTA_OF_FAILED_CANCEL: CANCEL_FAILED, "UB-A11" {
+        what: "asks which CTA was cancelled by a response that says that none was",
+        help: "ask `query_cancel.is_canceled` first, and go on only if it is true",
+    }
+    MULTICAST_TO_NOBODY: BAD_MULTICAST, "AS-14" {
+        what: "multicasts to a CTA that its cluster of {ctas} does not have",
+        help: "set only bits of ranks below `cluster_nctarank`",
+    }
+    REGISTERS_AGAIN: NOT_SYNCHRONIZED, "UB-A12" {
+        what: "executes `setmaxnreg` again without synchronizing with its warpgroup since the last one",
+        help: "put a barrier of the warpgroup's four warps between the two, such as `bar.sync 1, 128`",
+    }
+    INCREASE_FROM: WRONG_DIRECTION, "UB-A13" {
+        what: "asks `setmaxnreg.inc` for {count} registers while it has {number}",
+        help: "give registers back with `setmaxnreg.dec`; `inc` takes at least as many as the thread has",
+    }
+    INCREASE_FROM_UNKNOWN: WRONG_DIRECTION, "UB-A13" {
+        what: "asks `setmaxnreg.inc` for {count} registers while it may have more",
+        help: "give registers back with `setmaxnreg.dec`; `inc` takes at least as many as the thread has",
+    }
+    DECREASE_FROM: WRONG_DIRECTION, "UB-A13" {
+        what: "asks `setmaxnreg.dec` to leave it {count} registers while it has {number}",
+        help: "take more registers with `setmaxnreg.inc`; `dec` leaves at most as many as the thread has",
+    }
+    DECREASE_FROM_UNKNOWN: WRONG_DIRECTION, "UB-A13" {
+        what: "asks `setmaxnreg.dec` to leave it {count} registers while it may have fewer",
+        help: "take more registers with `setmaxnreg.inc`; `dec` leaves at most as many as the thread has",
+    }
+}
+
 /// Flags.
 pub(super) static FLAGS: &[&FlagKind] = &[&FlagKind {
     name: "cancel-after-failure",

@@ -18,3 +18,14 @@ kinds! {
         rules: [],
     }
 }
+
+misuses! {
+    VECTOR_AT: MISALIGNED_VECTOR, "MM-8" {
+        what: "accesses a vector of {bytes} bytes of `{object}` at byte {start}, which is no multiple of {bytes}",
+        help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
+    }
+    VECTOR_SOMEWHERE: MISALIGNED_VECTOR, "MM-8" {
+        what: "accesses a vector of {bytes} bytes of `{object}` at an address that may be no multiple of {bytes}",
+        help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
+    }
+}

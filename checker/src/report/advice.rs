@@ -9,7 +9,7 @@ impl Words<'_> {
     /// What usually helps, where no repair was checked.
     pub fn advice(&self, explanation: &Explanation) -> Option<&'static str> {
         match &explanation.subject {
-            Subject::Misuse { help, .. } => Some(help),
+            Subject::Misuse { misuse, .. } => Some(misuse.kind.help),
             Subject::Lifetime { access, owner, ended: true, .. }
                 if self.is_own_operation(*access, *owner) =>
             {

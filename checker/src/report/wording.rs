@@ -198,7 +198,9 @@ impl Words<'_> {
             }
             Subject::Deadlock { roles, absent } => self.deadlock(roles, absent),
             Subject::Lifetime { access, owner, ended, .. } => self.outside_life(*access, *owner, *ended),
-            Subject::Misuse { agent, what, .. } => format!("{} {what}", self.agent(*agent)),
+            Subject::Misuse { agent, misuse, .. } => {
+                format!("{} {}", self.agent(*agent), self.misused(misuse))
+            }
             Subject::Completion => "an execution in which every thread finishes".to_owned(),
         }
     }
@@ -287,7 +289,7 @@ impl Words<'_> {
 }
 
 /// A text whose `{places}` are filled in.
-fn filled(text: &str, fill: impl Fn(&str) -> String) -> String {
+pub(super) fn filled(text: &str, fill: impl Fn(&str) -> String) -> String {
     let mut parts = text.split('{');
     let mut filled = parts.next().unwrap_or("").to_owned();
     for part in parts {

@@ -6,6 +6,7 @@ use super::log::Allocation;
 use crate::event::{
     AgentId, CtaId, GraphBuilder, GraphError, Misuse, Obligation, ObligationKind, TermPool, TermRef,
 };
+use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{BinaryOp, StorageId};
 use std::collections::BTreeMap;
@@ -31,15 +32,7 @@ pub fn finish(graph: &mut GraphBuilder, log: &[Allocation]) -> Result<(), GraphE
         let balanced = graph.terms.equal(taken, given);
         for one in all.iter().filter(|one| one.freed.is_none()) {
             let guard = graph.terms.and(one.guard, ended);
-            let misuse = Misuse {
-                code: "async::tensor-memory-kept",
-                rule: "UB-A8",
-                what:
-                    "allocates tensor memory, and its CTA ends with other columns allocated than deallocated"
-                        .to_owned(),
-                help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, \
-                           once nobody uses it any more",
-            };
+            let misuse = Misuse::new(&findings::asynchronous::TENSOR_MEMORY_LEFT);
             graph.obligations.push(Obligation {
                 kind: ObligationKind::Discipline(misuse),
                 agent: one.agent,

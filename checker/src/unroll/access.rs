@@ -5,6 +5,7 @@ use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     Access, AtomicClass, EventId, EventKind, Misuse, ObligationKind, SiteId, TermPool, TermRef, UnknownKind,
 };
+use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
@@ -152,20 +153,12 @@ impl Unroller<'_> {
         if aligned == TermPool::TRUE {
             return;
         }
-        let misuse = Misuse {
-            code: "bounds::misaligned-vector",
-            rule: "MM-8",
-            what: match terms.constant_value(start) {
-                Some(start) => format!(
-                    "accesses a vector of {bytes} bytes of `{name}` at byte {start}, which is no multiple of {bytes}"
-                ),
-                None => format!(
-                    "accesses a vector of {bytes} bytes of `{name}` at an address that may be no multiple of {bytes}"
-                ),
-            },
-            help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
+        let misuse = match terms.constant_value(start) {
+            Some(start) => Misuse::new(&findings::bounds::VECTOR_AT).with("start", start),
+            None => Misuse::new(&findings::bounds::VECTOR_SOMEWHERE),
         };
-        self.oblige(ObligationKind::Alignment(misuse), state.live, aligned, span);
+        let misuse = misuse.with("bytes", bytes).with("object", name);
+        self.oblige(ObligationKind::Discipline(misuse), state.live, aligned, span);
         state.live = self.graph.terms.and(state.live, aligned);
     }
 

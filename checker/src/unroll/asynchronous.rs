@@ -28,6 +28,7 @@ use crate::event::{
     AgentId, AtomicClass, BarrierEdge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
     ObligationKind, SiteId, TermPool, TermRef,
 };
+use crate::findings;
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression};
@@ -141,15 +142,10 @@ impl Unroller<'_> {
             None => copy.bytes,
         };
         if copied > copy.bytes {
-            let what = format!("copies {copied} bytes of source into {} bytes", copy.bytes);
-            self.misuse(
-                step.state,
-                "async::bad-size",
-                "UB-A1",
-                what,
-                "src-size is at most cp-size",
-                copy.source.span,
-            );
+            let misuse = Misuse::new(&findings::asynchronous::SOURCE_TOO_LARGE)
+                .with("copied", copied)
+                .with("bytes", copy.bytes);
+            self.never(step.state, misuse, copy.source.span);
             return Ok(());
         }
         let ignored = match &copy.ignore_source {
@@ -345,19 +341,6 @@ impl Unroller<'_> {
                 "not a constant here",
             )),
         }
-    }
-
-    /// A rule is broken whenever the path gets here; the path ends.
-    fn misuse(
-        &mut self,
-        state: &mut State,
-        code: &'static str,
-        rule: &'static str,
-        what: String,
-        help: &'static str,
-        span: Span,
-    ) {
-        self.never(state, Misuse { code, rule, what, help }, span);
     }
 
     /// A rule is broken where the condition does not hold; the path goes on where it does.

@@ -14,7 +14,9 @@ pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
 
 use super::{Step, UnrollError, Unroller};
-use crate::event::{EventKind, Misuse, TermPool, TermRef, UnknownKind};
+use crate::event::{EventKind, Fact, Misuse, TermPool, TermRef, UnknownKind};
+use crate::findings;
+use crate::findings::MisuseKind;
 use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,14 +85,9 @@ impl Unroller<'_> {
                 let count = u32::try_from(value).unwrap_or(u32::MAX);
                 let of_cta = self.graph.hierarchy.launch_of(self.agent).warps.saturating_mul(32);
                 if instance.is_none() && (count % 32 != 0 || count == 0 || count > of_cta) {
-                    let misuse = Misuse {
-                        code: "barrier::bad-count",
-                        rule: "UB-B2",
-                        what: format!(
-                            "names {count} threads at a barrier: a count is a multiple of 32, and this CTA has {of_cta}"
-                        ),
-                        help: "count whole warps (32 each), and no more than the launch has",
-                    };
+                    let misuse = Misuse::new(&findings::barrier::COUNT_OF_NO_WARPS)
+                        .with("count", count)
+                        .with("threads", of_cta);
                     self.never(step.state, misuse, operand.span);
                     return Ok(());
                 }
@@ -126,12 +123,7 @@ impl Unroller<'_> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let id_value = self.constant_operand(step, id, "barrier number")?;
         if id_value >= N_BARRIERS {
-            let misuse = Misuse {
-                code: "barrier::no-such-barrier",
-                rule: "UB-B1",
-                what: format!("uses barrier {id_value}: a CTA has barriers 0 to 15"),
-                help: "compute a number below 16, or use an mbarrier",
-            };
+            let misuse = Misuse::new(&findings::barrier::NUMBER_ABOVE_15).with("number", id_value);
             self.never(step.state, misuse, id.span);
             return Ok(None);
         }
@@ -141,7 +133,10 @@ impl Unroller<'_> {
 
     /// Runs `bar.warp.sync`.
     pub(super) fn warp_sync(&mut self, step: &mut Step<'_>, mask: &Expression) -> Result<(), UnrollError> {
-        let Some(value) = self.own_mask(step, mask, ("bar.warp.sync", "UB-W1"))? else { return Ok(()) };
+        let Some(value) = self.own_mask(step, mask, &findings::barrier::WARP_BARRIER_WITHOUT_OWN_LANE)?
+        else {
+            return Ok(());
+        };
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
         let generation = self.generation(group, step.state.live);
         self.execute(step, (group, generation), Form::Sync, (TermPool::FALSE, None))
@@ -152,7 +147,7 @@ impl Unroller<'_> {
         &mut self,
         step: &mut Step<'_>,
         mask: &Expression,
-        (opcode, rule): (&str, &'static str),
+        misuse: &'static MisuseKind,
     ) -> Result<Option<u32>, UnrollError> {
         let value = self.constant_operand(step, mask, "lane mask")?;
         let value = u32::try_from(value).unwrap_or(u32::MAX);
@@ -160,12 +155,7 @@ impl Unroller<'_> {
         if value >> lane & 1 == 1 {
             return Ok(Some(value));
         }
-        let misuse = Misuse {
-            code: "barrier::lane-not-in-mask",
-            rule,
-            what: format!("executes `{opcode}` with mask {value:#x}, which leaves out its lane {lane}"),
-            help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
-        };
+        let misuse = Misuse::new(misuse).with("mask", Fact::Mask(value)).with("lane", lane);
         self.never(step.state, misuse, mask.span);
         Ok(None)
     }

@@ -71,7 +71,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ObligationKind::Bounds { object, n_elements, index } => {
                 format!("bounds {object} index {} of {n_elements}", show(*index))
             }
-            ObligationKind::Discipline(misuse) | ObligationKind::Alignment(misuse) => misuse.code.to_owned(),
+            ObligationKind::Discipline(misuse) => misuse.code().to_owned(),
         };
         let (guard, condition) = (show(obligation.guard), show(obligation.condition));
         writeln!(

@@ -14,6 +14,7 @@ use crate::event::{
     AgentId, EventId, EventKind, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse, ObligationKind,
     Role, SiteId, TermPool, TermRef, UnknownKind,
 };
+use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
@@ -65,7 +66,7 @@ impl Unroller<'_> {
         operation: &MbarrierOp,
         (object, number): (MbarrierId, u32),
     ) -> Result<(), UnrollError> {
-        if let Some(misuse) = self.out_of_range(operation, object, number) {
+        if let Some(misuse) = Self::out_of_range(operation, object, number) {
             let span = operation.address().map_or(self.graph.sites[step.site].span, |address| address.span);
             self.never(step.state, misuse, span);
             return Ok(());
@@ -95,37 +96,23 @@ impl Unroller<'_> {
     }
 
     /// What is wrong with the number of an instruction.
-    fn out_of_range(&self, operation: &MbarrierOp, object: MbarrierId, number: u32) -> Option<Misuse> {
-        let name = &self.graph.mbarriers[object].name;
+    fn out_of_range(operation: &MbarrierOp, object: MbarrierId, number: u32) -> Option<Misuse> {
         let is_count = (1..1 << 20).contains(&number);
-        let (code, rule, what, help) = match operation {
-            MbarrierOp::Init { .. } if !is_count => (
-                "mbarrier::count-out-of-range",
-                "UB-M5",
-                format!("initialises {name} with {number} arrivals"),
-                "a count lies between 1 and 1048575",
-            ),
-            MbarrierOp::Arrive(MbarrierArrive { expect_tx: None, .. }) if !is_count => (
-                "mbarrier::count-out-of-range",
-                "UB-M6",
-                format!("arrives {number} times at {name}"),
-                "a count lies between 1 and what is pending",
-            ),
+        let (kind, place) = match operation {
+            MbarrierOp::Init { .. } if !is_count => (&findings::mbarrier::INIT_COUNT, "count"),
+            MbarrierOp::Arrive(MbarrierArrive { expect_tx: None, .. }) if !is_count => {
+                (&findings::mbarrier::ARRIVE_COUNT, "count")
+            }
             MbarrierOp::ExpectTx { .. }
             | MbarrierOp::CompleteTx { .. }
             | MbarrierOp::Arrive(MbarrierArrive { expect_tx: Some(_), .. })
                 if i64::from(number) > TX_MAX =>
             {
-                (
-                    "mbarrier::tx-out-of-range",
-                    "UB-M7",
-                    format!("counts {number} bytes at {name}"),
-                    "a tx-count lies between -1048575 and 1048575: split the transfer",
-                )
+                (&findings::mbarrier::BYTES_OF_OPERATION, "bytes")
             }
             _ => return None,
         };
-        Some(Misuse { code, rule, what, help })
+        Some(Misuse::new(kind).with(place, number).with("object", object))
     }
 
     fn mbarrier_pending_count(
@@ -320,15 +307,7 @@ impl Unroller<'_> {
         }
         let excess = self.graph.terms.fresh(1, UnknownKind::Excess).1;
         let fine = self.graph.terms.not(excess);
-        let misuse = Misuse {
-            code: "mbarrier::too-many-arrivals",
-            rule: "UB-M6",
-            what: format!(
-                "arrives at {} although its phase already has all the arrivals it expects",
-                self.graph.mbarriers[object].name
-            ),
-            help: "let every participant wait for the phase before it arrives again, or raise the count in `mbarrier.init`",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::ARRIVAL_IN_FULL_PHASE).with("object", object);
         self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
         Some(excess)
     }

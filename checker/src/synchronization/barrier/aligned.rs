@@ -8,7 +8,8 @@
 //!
 //! Sound and exact: guards say when a lane gets somewhere, so which lanes miss an instance is a term over what was read.
 
-use crate::event::{AgentId, EventId, GraphBuilder, Hierarchy, Misuse, TermPool, TermRef};
+use crate::event::{AgentId, EventId, Fact, GraphBuilder, Misuse, TermPool, TermRef};
+use crate::findings;
 use crate::synchronization::log::{AlignedLog, CodePath};
 use std::collections::BTreeMap;
 
@@ -62,40 +63,17 @@ fn state_together(
         let Some(&(first, _)) = ways.first() else { continue };
         let some = graph.terms.or_all(ways.iter().map(|&(_, both)| both).collect::<Vec<_>>());
         let text = graph.events[event].site.map(|site| graph.sites[site].text.clone()).unwrap_or_default();
-        let others = match ways.len() {
-            1 => format!("tid {} of its warp goes past it", thread_number(&graph.hierarchy, first)),
-            n => format!(
-                "{n} lanes of its warp (such as tid {}) may go past it",
-                thread_number(&graph.hierarchy, first)
-            ),
+        let kind = match text.split('.').next() {
+            _ if text.starts_with("barrier.cluster") => &findings::barrier::ALIGNED_CLUSTER_BARRIER,
+            Some("tcgen05") => &findings::barrier::ALIGNED_TENSOR_MEMORY,
+            Some("wgmma") => &findings::barrier::ALIGNED_MATRIX,
+            Some("setmaxnreg") => &findings::barrier::ALIGNED_REGISTERS,
+            Some("tensormap") => &findings::barrier::ALIGNED_TENSORMAP,
+            _ => &findings::barrier::ALIGNED_BARRIER,
         };
-        let (rule, help) = match text.split('.').next() {
-            _ if text.starts_with("barrier.cluster") => {
-                ("UB-C2", "let all lanes of the warp come to it in the same way, or leave `.aligned` out")
-            }
-            Some("tcgen05") => ("AS-34", "let all lanes of the warp come to it in the same way"),
-            Some("wgmma") => ("UB-A7", "let all lanes of the warpgroup come to it in the same way"),
-            Some("setmaxnreg") => ("UB-A12", "let all lanes of the warpgroup come to it in the same way"),
-            Some("tensormap") => ("UB-F2", "let all lanes of the warp come to it in the same way"),
-            _ => (
-                "UB-B6",
-                "let all lanes of the warp come to it in the same way, or use `barrier` without `.aligned`",
-            ),
-        };
-        let misuse = Misuse {
-            code: "barrier::aligned-divergent",
-            rule,
-            what: format!("executes `{text}`, which is aligned, while {others}"),
-            help,
-        };
+        let misuse =
+            Misuse::new(kind).with("instruction", text).with("lanes", Fact::Lanes(ways.len(), first));
         let fine = graph.terms.not(some);
         graph.oblige_at(event, misuse, guard, fine);
     }
-}
-
-/// The thread's `tid`.
-fn thread_number(hierarchy: &Hierarchy, agent: AgentId) -> u32 {
-    let launch = hierarchy.launch_of(agent);
-    let thread = &hierarchy.threads[agent];
-    thread.warp * launch.lanes + thread.lane
 }

@@ -15,6 +15,7 @@ use super::instances::{Barriers, Instances};
 use crate::event::{
     AgentId, BarrierEdge, Blocked, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
 };
+use crate::findings;
 use crate::synchronization::log::{BarrierLog, Form, Generation, Group, WARP_SIZE};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::BinaryOp;
@@ -262,15 +263,8 @@ impl Barriers<'_> {
             }
             let some = self.graph.terms.or_all(ways);
             self.graph.imply(back.early, some);
-            let misuse = Misuse {
-                code: "barrier::reuse-before-reset",
-                rule: "UB-B4",
-                what: format!(
-                    "comes back to {} before the generation of its last `arrive` there is complete",
-                    meeting.group.name(&self.graph.hierarchy)
-                ),
-                help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
-            };
+            let misuse = Misuse::new(&findings::barrier::RETURN_BEFORE_RESET)
+                .with("barrier", meeting.group.name(&self.graph.hierarchy));
             let event = self.execution(back.executions[0]).arrive;
             let fine = self.graph.terms.not(back.early);
             let guard = self.graph.terms.and(back.arrived, previous.counts);

@@ -4,6 +4,7 @@
 
 use super::instances::{Barriers, Instances};
 use crate::event::{GraphError, Misuse, TermPool};
+use crate::findings;
 use crate::synchronization::log::{Execution, Form, Group};
 use fencepost_dsl::Diagnostic;
 
@@ -42,21 +43,12 @@ impl Barriers<'_> {
                 }
                 let name = format!("barrier {id} of {}", self.graph.hierarchy.describe_cta(cta));
                 let misuse = if counts.0 == counts.1 {
-                    Misuse {
-                        code: "barrier::mixed-reduction",
-                        rule: "UB-B5",
-                        what: format!(
-                            "uses {name} in another form than other threads: `red` on one side only"
-                        ),
-                        help: "give the reduction a barrier number of its own",
-                    }
+                    Misuse::new(&findings::barrier::REDUCTION_ON_ONE_SIDE).with("barrier", name)
                 } else {
-                    Misuse {
-                        code: "barrier::count-mismatch",
-                        rule: "UB-B3",
-                        what: format!("uses {name} with {} threads, others with {}", counts.1, counts.0),
-                        help: "let all threads that meet at a barrier name the same thread count",
-                    }
+                    Misuse::new(&findings::barrier::ANOTHER_COUNT)
+                        .with("barrier", name)
+                        .with("own", counts.1)
+                        .with("others", counts.0)
                 };
                 self.graph.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
             }

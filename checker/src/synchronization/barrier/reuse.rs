@@ -16,6 +16,7 @@
 
 use super::instances::{Barriers, Instances};
 use crate::event::{AgentId, BarrierEdge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind};
+use crate::findings;
 use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;
 use std::collections::BTreeMap;
@@ -219,22 +220,9 @@ impl Barriers<'_> {
 
     fn reuse(&self, group: Group) -> Misuse {
         match group {
-            Group::Cluster(_) => Misuse {
-                code: "barrier::second-arrival",
-                rule: "UB-C1",
-                what: "arrives at the cluster barrier again before the phase of its last arrival is complete"
-                    .to_owned(),
-                help: "put `barrier.cluster.wait` between two arrivals of a thread",
-            },
-            _ => Misuse {
-                code: "barrier::reuse-before-reset",
-                rule: "UB-B4",
-                what: format!(
-                    "comes back to {} before the generation of its last `arrive` there is complete",
-                    group.name(&self.graph.hierarchy)
-                ),
-                help: "let it wait in between for something that comes after the others' arrivals, such as a second barrier, or use `sync`",
-            },
+            Group::Cluster(_) => Misuse::new(&findings::barrier::ARRIVAL_AGAIN),
+            _ => Misuse::new(&findings::barrier::RETURN_BEFORE_RESET)
+                .with("barrier", group.name(&self.graph.hierarchy)),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::event::{
     Access, EventGraph, EventId, EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse,
     TermPool, TermRef, Wait,
 };
+use crate::findings;
 use crate::synchronization::barrier::PassedBarrier;
 use crate::synchronization::log::{MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
@@ -226,16 +227,7 @@ impl Lives<'_> {
             let ended = self.graph.terms.or_all(ends);
             let own = self.graph.events[event].guard;
             let both = self.graph.terms.and(own, guard);
-            let misuse = Misuse {
-                code: "mbarrier::init-of-live-object",
-                rule: "UB-M2",
-                what: format!(
-                    "initialises {}, which has been initialised and not invalidated",
-                    self.graph.mbarriers[object].name
-                ),
-                help: "let one thread initialise it, once; to use the memory again, end the old mbarrier with \
-                       `mbarrier.inval` after a barrier",
-            };
+            let misuse = Misuse::new(&findings::mbarrier::INIT_AGAIN).with("object", object);
             self.graph.oblige_at(event, misuse, both, ended);
         }
         let mut lives: BTreeMap<u32, MbarrierId> = BTreeMap::from([(0, object)]);
@@ -284,15 +276,7 @@ impl Lives<'_> {
             if arrival.object == wait.object {
                 continue;
             }
-            let misuse = Misuse {
-                code: "mbarrier::foreign-state",
-                rule: "UB-M11",
-                what: format!(
-                    "waits on {} with a state from before it was initialised again",
-                    self.graph.mbarriers[wait.object].name
-                ),
-                help: "arrive on the new mbarrier, and wait with the state that this returns",
-            };
+            let misuse = Misuse::new(&findings::mbarrier::STATE_OF_EARLIER_LIFE).with("object", wait.object);
             self.graph.oblige_at(wait.event, misuse, wait.guard, TermPool::FALSE);
         }
         Ok(())
@@ -388,15 +372,7 @@ impl Lives<'_> {
                 let ended = terms.or_all(ended);
                 let lives = terms.not(ended);
                 let guard = terms.and_all([access.guard, born, overlaps, lives]);
-                let misuse = Misuse {
-                    code: "mbarrier::plain-access",
-                    rule: "UB-M3",
-                    what: format!(
-                        "accesses the bytes of {} while it is an mbarrier",
-                        self.graph.mbarriers[object].name
-                    ),
-                    help: "use other memory, or end the mbarrier with `mbarrier.inval` first",
-                };
+                let misuse = Misuse::new(&findings::mbarrier::ACCESS_OF_BYTES).with("object", object);
                 if guard != TermPool::FALSE {
                     found.push((event, misuse, guard));
                 }

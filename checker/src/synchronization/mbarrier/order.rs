@@ -15,6 +15,7 @@ use super::completion::{Counts, Phases, counted, expected_in, initial_count, pha
 use super::moment::Moments;
 use super::phase::{Expected, Interval, Object, SeenBy};
 use crate::event::{GraphBuilder, GraphError, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
+use crate::findings;
 use crate::synchronization::log::{Operation, OperationKind, PHASE_WIDTH, TX_MAX};
 use fencepost_dsl::kernel::program::BinaryOp;
 
@@ -299,15 +300,7 @@ fn state_arrival(graph: &mut GraphBuilder, object: MbarrierId, member: &Member, 
         graph.imply(member.counted, same);
     }
     if no_complete {
-        let misuse = Misuse {
-            code: "mbarrier::no-complete-completes",
-            rule: "UB-M9",
-            what: format!(
-                "completes the phase of {} with an arrival that says `.noComplete`",
-                graph.mbarriers[object].name
-            ),
-            help: "leave out `.noComplete`, or let another arrival of the phase come surely later",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::COMPLETING_NO_COMPLETE).with("object", object);
         let fine = graph.terms.not(member.completes);
         graph.oblige_at(operation.event, misuse, member.counted, fine);
     }
@@ -332,15 +325,7 @@ fn limit_bytes(
     let too_low = terms.signed_less(tx, below);
     let outside = terms.or(too_high, too_low);
     let fine = terms.not(outside);
-    let misuse = Misuse {
-        code: "mbarrier::tx-out-of-range",
-        rule: "UB-M7",
-        what: format!(
-            "takes the tx-count of {} out of its range, ±{TX_MAX} bytes",
-            graph.mbarriers[object].name
-        ),
-        help: "announce fewer bytes per phase, or split the transfer over two mbarriers",
-    };
+    let misuse = Misuse::new(&findings::mbarrier::BYTES_OF_PHASE).with("object", object);
     graph.oblige_at(member.operation.event, misuse, member.counted, fine);
 }
 

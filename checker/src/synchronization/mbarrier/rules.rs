@@ -6,6 +6,7 @@ use super::phase::{Expected, Interval};
 use crate::event::{
     EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
 };
+use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
 
@@ -39,12 +40,7 @@ pub(super) fn require_init(
         if graph.terms.implies_syntactically(guard, is_initialised) {
             continue;
         }
-        let misuse = Misuse {
-            code: "mbarrier::not-initialised",
-            rule: "UB-M1",
-            what: format!("uses {}, which nobody has initialised on this path", graph.mbarriers[object].name),
-            help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster barrier)",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::USE_UNINITIALISED).with("object", object);
         graph.oblige_at(event, misuse, guard, is_initialised);
     }
 }
@@ -80,12 +76,7 @@ pub(super) fn limit_drops(
     }
     // Whoever of them is last: each is one that may be.
     for (operation, _) in drops {
-        let misuse = Misuse {
-            code: "mbarrier::nobody-expected",
-            rule: "UB-M8",
-            what: format!("drops out of {}, of which nobody is left then", graph.mbarriers[object].name),
-            help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::LAST_DROPS_OUT).with("object", object);
         graph.oblige_at(operation.event, misuse, operation.guard, some_left);
     }
 }
@@ -128,15 +119,7 @@ pub(super) fn limit_age(graph: &mut GraphBuilder, object: MbarrierId, operations
         if fine == TermPool::TRUE || is_known || interval.is_empty() {
             continue;
         }
-        let misuse = Misuse {
-            code: "mbarrier::stale-state",
-            rule: "UB-M11",
-            what: format!(
-                "waits on {} with a state whose phase has been over for a whole phase",
-                graph.mbarriers[object].name
-            ),
-            help: "wait with each state before the next phase can complete, at the latest before arriving again",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::STATE_TOO_OLD).with("object", object);
         graph.oblige_at(wait.event, misuse, wait.guard, fine);
     }
 }
@@ -162,16 +145,9 @@ pub(super) fn limit_overtaking(
         let first = phase_constant(&mut graph.terms, passes_first);
         let overtaken = graph.terms.less(first, number);
         let fine = graph.terms.not(overtaken);
-        let misuse = Misuse {
-            code: "mbarrier::phase-run-ahead",
-            rule: "UB-M11",
-            what: format!(
-                "waits for phase {meant} of {} by its parity, and is let through by a later phase of that parity",
-                graph.mbarriers[object].name
-            ),
-            help: "let nobody arrive for the next phase but one before every waiter has seen this one: have \
-                       waiters arrive on a second mbarrier (an empty barrier), or count them in this one",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::PARITY_OF_LATER_PHASE)
+            .with("phase", meant)
+            .with("object", object);
         graph.oblige_at(wait.event, misuse, wait.guard, fine);
     }
 }

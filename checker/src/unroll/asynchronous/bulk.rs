@@ -8,6 +8,7 @@ use super::{Operation, READS, WRITES};
 use crate::event::{
     AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, RestrictedFence, TermPool, TermRef,
 };
+use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     Address, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Object, TensorBox,
@@ -67,16 +68,16 @@ impl Unroller<'_> {
         let own = self.graph.hierarchy.threads[self.agent].rank;
         let (rank, signal_rank) = (destination.rank.unwrap_or(own), signal.rank.unwrap_or(own));
         if rank != signal_rank {
-            let what = format!("copies into cta rank {rank} and signals an mbarrier of rank {signal_rank}");
-            let help = "name an mbarrier in the CTA that the data goes to";
-            self.misuse(step.state, "async::mbarrier-elsewhere", "UB-A3", what, help, mbarrier.span);
+            let misuse = Misuse::new(&findings::asynchronous::COPY_SIGNALS_ELSEWHERE)
+                .with("rank", rank)
+                .with("signalled", signal_rank);
+            self.never(step.state, misuse, mbarrier.span);
             return Ok(());
         }
         let from_shared = matches!(&ends.from, End::Bytes { run, .. } if self.kernel.objects[run.object].space == Space::Shared);
         if from_shared && rank == own {
-            let what = "copies from its own shared memory into its own shared memory".to_owned();
-            let help = "name the memory of another CTA of the cluster, or copy with `ld` and `st`";
-            self.misuse(step.state, "async::own-cta", "UB-A3", what, help, span);
+            let misuse = Misuse::new(&findings::asynchronous::COPY_WITHIN_OWN);
+            self.never(step.state, misuse, span);
             return Ok(());
         }
         let targets = self.targets(step, copy.multicast.as_ref())?;
@@ -127,12 +128,7 @@ impl Unroller<'_> {
             let strangers = terms.binary(BinaryOp::And, mask, outside);
             let zero = terms.constant(0, width);
             let fine = terms.equal(strangers, zero);
-            let misuse = Misuse {
-                code: "async::bad-multicast",
-                rule: "AS-14",
-                what: format!("multicasts to a CTA that its cluster of {n_ctas} does not have"),
-                help: "set only bits of ranks below `cluster_nctarank`",
-            };
+            let misuse = Misuse::new(&findings::asynchronous::MULTICAST_TO_NOBODY).with("ctas", n_ctas);
             self.require(state, fine, misuse, span);
         }
         (0..n_ctas.min(u32::from(width)))
@@ -159,9 +155,10 @@ impl Unroller<'_> {
         if let Some(bytes) = &copy.bytes {
             let n = self.known_number(step, bytes, "size")?;
             if n % GRANULE_BYTES != 0 {
-                let what = format!("copies {n} bytes, which is no multiple of {GRANULE_BYTES}");
-                let help = "a bulk copy has a multiple of 16 bytes";
-                self.misuse(step.state, "async::bad-size", "UB-A2", what, help, bytes.span);
+                let misuse = Misuse::new(&findings::asynchronous::COPY_OF_ODD_SIZE)
+                    .with("bytes", n)
+                    .with("granule", GRANULE_BYTES);
+                self.never(step.state, misuse, bytes.span);
                 return Ok(None);
             }
             return Ok(Some(n));
@@ -201,14 +198,7 @@ impl Unroller<'_> {
         let rest = terms.binary(BinaryOp::Remainder, first, granule);
         let zero = terms.constant(0, 32);
         let aligned = terms.equal(rest, zero);
-        let misuse = Misuse {
-            code: "async::misaligned",
-            rule: "UB-A2",
-            what: format!(
-                "accesses an address that is no multiple of {bytes} bytes, as this operation needs"
-            ),
-            help: "choose offsets that are multiples of the size: 16 bytes for a bulk copy",
-        };
+        let misuse = Misuse::new(&findings::asynchronous::ADDRESS_OF_NO_MULTIPLE).with("bytes", bytes);
         self.require(state, aligned, misuse, span);
     }
 

@@ -10,6 +10,7 @@ use super::super::expression::Place;
 use super::super::{Step, UnrollError, Unroller};
 use super::WRITES;
 use crate::event::{CancelEvent, EventKind, Misuse, TermPool, TermRef, UnknownKind};
+use crate::findings;
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
 };
@@ -136,12 +137,7 @@ impl Unroller<'_> {
                 succeeded
             }
             CancelQuery::FirstCtaid => {
-                let misuse = Misuse {
-                    code: "async::cancel-failed",
-                    rule: "UB-A11",
-                    what: "asks which CTA was cancelled by a response that says that none was".to_owned(),
-                    help: "ask `query_cancel.is_canceled` first, and go on only if it is true",
-                };
+                let misuse = Misuse::new(&findings::asynchronous::CTA_OF_FAILED_CANCEL);
                 self.require(step.state, succeeded, misuse, response.span);
                 if step.state.live == TermPool::FALSE {
                     return Ok(());

@@ -11,6 +11,7 @@ use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::{Run, width_of};
 use super::{AsyncGroup, Operation};
 use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, UnknownKind};
+use crate::findings;
 use fencepost_dsl::kernel::program::{Address, MatrixOp};
 
 /// A matrix operation that was started.
@@ -62,12 +63,7 @@ impl Unroller<'_> {
         if is_certain {
             return;
         }
-        let misuse = Misuse {
-            code: "async::no-matrix-fence",
-            rule: "UB-A5",
-            what: "starts a matrix operation without a `wgmma.fence` before it".to_owned(),
-            help: "execute `wgmma.fence.sync.aligned` before the first `wgmma.mma_async`, and after registers were written",
-        };
+        let misuse = Misuse::new(&findings::asynchronous::MATRIX_WITHOUT_FENCE);
         self.oblige(ObligationKind::Discipline(misuse), state.live, fenced, accumulator.span);
         state.live = self.graph.terms.and(state.live, fenced);
     }

@@ -5,7 +5,8 @@ use super::super::expression::Place;
 use super::super::{Step, UnrollError, Unroller};
 use super::transfer::Piece;
 use super::{AsyncGroup, WRITES};
-use crate::event::{AtomicClass, EventId};
+use crate::event::{AtomicClass, EventId, Misuse};
+use crate::findings;
 use fencepost_dsl::kernel::program::{Address, AsyncStore};
 use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem};
 
@@ -17,9 +18,8 @@ impl Unroller<'_> {
             let Some(place) = self.resolve(step, mbarrier, 1)? else { return Ok(()) };
             let own = self.graph.hierarchy.threads[self.agent].rank;
             if place.rank.unwrap_or(own) != to.rank.unwrap_or(own) {
-                let what = "stores into one CTA and signals an mbarrier of another".to_owned();
-                let help = "name an mbarrier in the CTA that the data goes to";
-                self.misuse(step.state, "async::mbarrier-elsewhere", "UB-A4", what, help, mbarrier.span);
+                let misuse = Misuse::new(&findings::asynchronous::STORE_SIGNALS_ELSEWHERE);
+                self.never(step.state, misuse, mbarrier.span);
                 return Ok(());
             }
             signal = Some((place, mbarrier.span));
@@ -30,17 +30,15 @@ impl Unroller<'_> {
         }
         let own = self.graph.hierarchy.threads[self.agent].rank;
         if store.reduction.is_some() && signal.is_some() && to.rank.unwrap_or(own) == own {
-            let what = "updates its own CTA's shared memory asynchronously".to_owned();
-            let help = "name the memory of another CTA of the cluster, or use `red`";
-            self.misuse(step.state, "async::own-cta", "UB-A4", what, help, store.address.span);
+            let misuse = Misuse::new(&findings::asynchronous::REDUCTION_OF_OWN);
+            self.never(step.state, misuse, store.address.span);
             return Ok(());
         }
         if let Some((_, span)) = signal
             && self.graph.hierarchy.launch_of(self.agent).cluster == 1
         {
-            let what = "stores asynchronously in a cluster of a single CTA".to_owned();
-            let help = "launch clusters of several CTAs, or use `st`";
-            self.misuse(step.state, "async::single-cta", "UB-A4", what, help, span);
+            let misuse = Misuse::new(&findings::asynchronous::STORE_IN_SINGLE_CTA);
+            self.never(step.state, misuse, span);
             return Ok(());
         }
         self.perform_store(step, store, (to, signal))

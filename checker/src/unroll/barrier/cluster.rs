@@ -6,6 +6,7 @@
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, Misuse, ObligationKind, TermPool, TermRef};
+use crate::findings;
 use crate::synchronization::log::{ClusterWait, Execution, Form, Generation, Group};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
@@ -40,12 +41,7 @@ impl Unroller<'_> {
         let span = self.graph.sites[step.site].span;
         let n_made = self.cluster_generation(group, step.state.live, span)?;
         let Some(generation) = n_made.checked_sub(1) else {
-            let misuse = Misuse {
-                code: "barrier::wait-without-arrival",
-                rule: "UB-C3",
-                what: "waits at the cluster barrier without having arrived".to_owned(),
-                help: "let every thread that waits execute `barrier.cluster.arrive` first",
-            };
+            let misuse = Misuse::new(&findings::barrier::WAIT_BEFORE_ARRIVAL);
             self.never(step.state, misuse, span);
             return Ok(());
         };
@@ -59,13 +55,7 @@ impl Unroller<'_> {
             .collect();
         let waited = self.graph.terms.or_all(waited);
         if !self.graph.terms.excludes_syntactically(step.state.live, waited) {
-            let misuse = Misuse {
-                code: "barrier::wait-without-arrival",
-                rule: "UB-C3",
-                what: "waits at the cluster barrier again without having arrived since its last wait"
-                    .to_owned(),
-                help: "let every thread that waits execute `barrier.cluster.arrive` first",
-            };
+            let misuse = Misuse::new(&findings::barrier::WAIT_AGAIN_BEFORE_ARRIVAL);
             let fine = self.graph.terms.not(waited);
             self.oblige(ObligationKind::Discipline(misuse), step.state.live, fine, span);
             step.state.live = self.graph.terms.and(step.state.live, fine);

@@ -9,6 +9,7 @@
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, TermPool, TermRef, UnknownKind};
+use crate::findings;
 use crate::synchronization::log::{Form, Group};
 use fencepost_dsl::kernel::program::{Expression, RegisterId};
 
@@ -29,7 +30,9 @@ impl Unroller<'_> {
         mask: &Expression,
         result: ElectionResult,
     ) -> Result<(), UnrollError> {
-        let Some(value) = self.own_mask(step, mask, ("elect.sync", "UB-A14"))? else { return Ok(()) };
+        let Some(value) = self.own_mask(step, mask, &findings::barrier::ELECTION_WITHOUT_OWN_LANE)? else {
+            return Ok(());
+        };
         let lane = self.graph.hierarchy.threads[self.agent].lane;
         let warp = self.graph.hierarchy.warp_of(self.agent);
         let group = Group::Election(warp, value);

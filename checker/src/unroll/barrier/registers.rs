@@ -4,6 +4,7 @@
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, MbarrierRole, Misuse, ObligationKind, Role, TermPool, TermRef};
+use crate::findings;
 use crate::synchronization::log::{Form, Generation, Group, REGISTERS_WIDTH, RegisterSet};
 
 impl Unroller<'_> {
@@ -89,23 +90,17 @@ impl Unroller<'_> {
         let terms = &mut self.graph.terms;
         let wrong = if increase { terms.less(asked, before) } else { terms.less(before, asked) };
         let fine = terms.not(wrong);
-        let has = match terms.constant_value(before) {
-            Some(number) => format!("it has {number}"),
-            None if increase => "it may have more".to_owned(),
-            None => "it may have fewer".to_owned(),
+        let misuse = match (increase, terms.constant_value(before)) {
+            (true, Some(number)) => {
+                Misuse::new(&findings::asynchronous::INCREASE_FROM).with("number", number)
+            }
+            (true, None) => Misuse::new(&findings::asynchronous::INCREASE_FROM_UNKNOWN),
+            (false, Some(number)) => {
+                Misuse::new(&findings::asynchronous::DECREASE_FROM).with("number", number)
+            }
+            (false, None) => Misuse::new(&findings::asynchronous::DECREASE_FROM_UNKNOWN),
         };
-        let (what, help) = if increase {
-            (
-                format!("asks `setmaxnreg.inc` for {count} registers while {has}"),
-                "give registers back with `setmaxnreg.dec`; `inc` takes at least as many as the thread has",
-            )
-        } else {
-            (
-                format!("asks `setmaxnreg.dec` to leave it {count} registers while {has}"),
-                "take more registers with `setmaxnreg.inc`; `dec` leaves at most as many as the thread has",
-            )
-        };
-        let misuse = Misuse { code: "registers::wrong-direction", rule: "UB-A13", what, help };
+        let misuse = misuse.with("count", count);
         let span = self.graph.sites[step.site].span;
         self.require(step.state, fine, misuse, span);
     }
@@ -128,14 +123,7 @@ impl Unroller<'_> {
             if first == TermPool::FALSE {
                 continue;
             }
-            let misuse = Misuse {
-                code: "registers::not-synchronized",
-                rule: "UB-A12",
-                what:
-                    "executes `setmaxnreg` again without synchronizing with its warpgroup since the last one"
-                        .to_owned(),
-                help: "put a barrier of the warpgroup's four warps between the two, such as `bar.sync 1, 128`",
-            };
+            let misuse = Misuse::new(&findings::asynchronous::REGISTERS_AGAIN);
             self.oblige(ObligationKind::Discipline(misuse), first, synchronized, span);
             let fine = self.graph.terms.implies(first, synchronized);
             step.state.live = self.graph.terms.and(step.state.live, fine);

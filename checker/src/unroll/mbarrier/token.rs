@@ -5,6 +5,7 @@
 
 use super::super::{State, Unroller};
 use crate::event::{MbarrierId, Misuse, ObligationKind, TermPool, TermRef};
+use crate::findings;
 use crate::synchronization::log::PENDING_WIDTH;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
@@ -54,15 +55,7 @@ impl Unroller<'_> {
         let of = terms.extract(token, OBJECT_AT, OBJECT_WIDTH);
         let own = terms.constant(object.index() as u128 + 1, OBJECT_WIDTH);
         let fine = terms.equal(of, own);
-        let misuse = Misuse {
-            code: "mbarrier::foreign-state",
-            rule: "UB-M11",
-            what: format!(
-                "waits on {} with a state that no arrive on it returned",
-                self.graph.mbarriers[object].name
-            ),
-            help: "wait with the state that the thread's last arrive on this mbarrier returned, or by parity",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::STATE_OF_ANOTHER).with("object", object);
         self.demand(state, misuse, fine, span);
     }
 
@@ -71,12 +64,7 @@ impl Unroller<'_> {
         let terms = &mut self.graph.terms;
         let fine = terms.extract(token, NO_COMPLETE_AT, 1);
         let pending = terms.extract(token, PENDING_AT, PENDING_WIDTH);
-        let misuse = Misuse {
-            code: "mbarrier::no-pending-count",
-            rule: "MB-15",
-            what: "asks for the pending count of a state that no arrive with `.noComplete` returned".into(),
-            help: "take the state from `mbarrier.arrive.noComplete`; other states do not hold the count",
-        };
+        let misuse = Misuse::new(&findings::mbarrier::COUNT_NOT_HELD);
         if self.last_try.is_none() {
             self.demand(state, misuse, fine, span);
         }
