@@ -12,7 +12,7 @@ pub(crate) mod value;
 
 use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;
-use crate::event::{BarrierEdge, EventGraph, EventId, EventKind, TermPool, TermRef};
+use crate::event::{Edge, EventGraph, EventId, EventKind, TermPool, TermRef};
 use crate::relation::RelationTable;
 use crate::unroll::MbarrierEncoding;
 use closure::ClosureTable;
@@ -188,12 +188,7 @@ pub fn encode(
         edges: FxHashMap::default(),
         closures: FxHashMap::default(),
         pending: VecDeque::new(),
-        edge_conditions: problem
-            .graph
-            .conditional_edges()
-            .into_iter()
-            .map(|(base, edges)| (base, conditions(edges)))
-            .collect(),
+        edge_conditions: problem.graph.edges.all().map(|(base, edges)| (base, conditions(edges))).collect(),
     };
     encoder.run()?;
     let (goals, cuts, complete, reachable, condition) = encoder.goals()?;
@@ -215,11 +210,11 @@ pub fn encode(
     })
 }
 
-fn conditions(edges: &[BarrierEdge]) -> FxHashMap<(EventId, EventId), TermRef> {
+fn conditions(edges: &[Edge]) -> FxHashMap<(EventId, EventId), TermRef> {
     edges
         .iter()
         .filter(|edge| edge.condition != TermPool::TRUE)
-        .map(|edge| ((edge.from, edge.wait), edge.condition))
+        .map(|edge| ((edge.from, edge.to), edge.condition))
         .collect()
 }
 

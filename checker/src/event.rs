@@ -8,6 +8,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod cell;
+pub(crate) mod edges;
 pub(crate) mod graph;
 pub(crate) mod hierarchy;
 pub(crate) mod kind;
@@ -16,10 +17,13 @@ pub(crate) mod spa;
 pub(crate) mod support;
 pub(crate) mod term;
 
+pub use fencepost_dsl::cat::memory_model::BaseRelation;
+
 pub use builder::{GraphBuilder, GraphError};
+pub use edges::{Edge, Edges};
 pub use graph::{
-    BarrierEdge, Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook,
-    Location, LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
+    Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook, Location,
+    LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
     Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};

@@ -5,7 +5,9 @@
 mod builder;
 
 use builder::*;
-use fencepost::event::{AgentId, EventGraph, EventKind, Obligation, ObligationKind, TermPool, UnknownId};
+use fencepost::event::{
+    AgentId, BaseRelation, EventGraph, EventKind, Obligation, ObligationKind, TermPool, UnknownId,
+};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::*;
 use fencepost_dsl::vocabulary::{Sem, Space};
@@ -34,8 +36,14 @@ fn two_warps_and_two_rounds_share_one_unknown_per_round() {
     let guards: Vec<_> = waits(&graph).iter().map(|e| e.guard).collect();
     assert_eq!(guards.len(), 8);
     assert!(guards.chunks(2).all(|pair| pair == &guards[..2]), "the same guards in all threads");
-    assert_eq!(graph.barrier_edges.len(), 2 * 4 * 4);
-    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
+    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).len(), 2 * 4 * 4);
+    assert!(
+        graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .all(|edge| edge.condition == TermPool::TRUE)
+    );
     // Everybody passes both, only the first, or none.
     let reached: Vec<_> = executions(&graph)
         .iter()
@@ -109,7 +117,13 @@ fn generations_under_data_dependent_branches_become_terms() {
     outcomes.sort_unstable();
     outcomes.dedup();
     assert_eq!(outcomes, [(0, 0), (0, 1), (1, 0), (1, 1)]);
-    assert!(graph.barrier_edges.iter().any(|edge| edge.condition != TermPool::TRUE));
+    assert!(
+        graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .any(|edge| edge.condition != TermPool::TRUE)
+    );
 }
 
 #[test]
@@ -126,7 +140,13 @@ fn both_sides_of_a_branch_may_hold_the_same_generation() {
     let passes =
         graph.terms.unknowns().iter().filter(|u| u.kind == fencepost::event::UnknownKind::Passes).count();
     assert_eq!(passes, 2, "generations 0 and 1, both known");
-    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
+    assert!(
+        graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .all(|edge| edge.condition == TermPool::TRUE)
+    );
 }
 
 /// The rules that some execution breaks.
@@ -237,7 +257,13 @@ fn double_buffering_by_arrive_and_sync_is_accepted() {
     let b = queue(3, true);
     assert_eq!(b.error(&launch(1, 2, 1)), "none");
     let graph = b.graph(&launch(1, 2, 2));
-    assert!(graph.barrier_edges.iter().all(|edge| edge.condition == TermPool::TRUE));
+    assert!(
+        graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .all(|edge| edge.condition == TermPool::TRUE)
+    );
     let all = executions(&graph);
     assert!(all.iter().any(|u| graph.completed.iter().all(|&c| holds(&graph, c, u))));
 }
@@ -255,8 +281,14 @@ fn a_count_below_the_warps_that_come_leaves_open_who_meets() {
     let mut b = Builder::new();
     b.kernel.body = vec![barrier(BarrierKind::Sync, 3, Some(64))];
     let graph = b.graph(&launch(1, 3, 1));
-    assert!(graph.barrier_edges.iter().any(|edge| edge.condition != TermPool::TRUE));
-    assert!(!graph.turn_edges.is_empty(), "generations are ordered");
+    assert!(
+        graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .any(|edge| edge.condition != TermPool::TRUE)
+    );
+    assert!(!graph.edges.of(BaseRelation::BarrierOrder).is_empty(), "generations are ordered");
     let all = executions(&graph);
     let n_passed = |u: &Vec<u128>| waits(&graph).iter().filter(|e| holds(&graph, e.guard, u)).count();
     assert!(all.iter().any(|u| n_passed(u) == 2));
@@ -276,7 +308,11 @@ fn warp_sync_waits_for_the_lanes_of_its_mask() {
     b.kernel.body = vec![mask_of(3)];
     let graph = b.graph(&launch(1, 2, 3));
     assert_eq!(waits(&graph).len(), 4);
-    assert_eq!(graph.barrier_edges.len(), 2 * 2 * 2, "lanes of one warp only");
+    assert_eq!(
+        graph.edges.of(BaseRelation::BarrierSynchronization).len(),
+        2 * 2 * 2,
+        "lanes of one warp only"
+    );
     let all = executions(&graph);
     assert!(all.iter().any(|u| graph.completed.iter().all(|&c| holds(&graph, c, u))));
     // A lane of the mask that never comes.
@@ -298,7 +334,7 @@ fn many_threads_and_rounds_stay_cheap() {
         b.kernel.body.push(sync());
     }
     let graph = b.graph(&launch(1, 8, 32));
-    assert_eq!(graph.barrier_edges.len(), 256 * 256 * 8);
+    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).len(), 256 * 256 * 8);
     assert_eq!(graph.events.len(), 256 * 8 * 3);
     assert!(graph.terms.n_terms() < 2000, "{} terms", graph.terms.n_terms());
 }

@@ -299,45 +299,15 @@ impl Encoder<'_> {
                 let both = self.both_executed(a, b);
                 self.formula.and(Direction::Both, &[meets, both])
             }
-            BaseRelation::BarrierSynchronization
-            | BaseRelation::ExitRelease
-            | BaseRelation::Signals
-            | BaseRelation::Issue
-            | BaseRelation::Start
-            | BaseRelation::Completion
-            | BaseRelation::Pipelined
-            | BaseRelation::PhaseOrder
-            | BaseRelation::InPhaseOrder
-            | BaseRelation::BarrierOrder
-            | BaseRelation::ApiSynchronization
-            | BaseRelation::Triggers
-            | BaseRelation::Overlapping => {
-                let condition = self.edge_conditions[&base][&(a, b)];
-                let condition = self.truth(condition);
+            // Of the remaining base relations those are known exactly that have no conditions.
+            _ => {
+                let Some(conditions) = self.edge_conditions.get(&base) else {
+                    unreachable!("{base:?} has no open pairs")
+                };
+                let condition = self.truth(conditions[&(a, b)]);
                 let both = self.both_executed(a, b);
                 self.formula.and(Direction::Both, &[condition, both])
             }
-            // The remaining base relations are known exactly.
-            BaseRelation::Identity
-            | BaseRelation::ProgramOrder
-            | BaseRelation::ReadModifyWrite
-            | BaseRelation::AddressDependency
-            | BaseRelation::DataDependency
-            | BaseRelation::ControlDependency
-            | BaseRelation::StoreControlDependency
-            | BaseRelation::Internal
-            | BaseRelation::External
-            | BaseRelation::SameScope
-            | BaseRelation::SameMbarrier
-            | BaseRelation::SameCta
-            | BaseRelation::SameHome
-            | BaseRelation::SameCluster
-            | BaseRelation::SameSm
-            | BaseRelation::SameChannel
-            | BaseRelation::SameDevice
-            | BaseRelation::CtaLife
-            | BaseRelation::PeerLife
-            | BaseRelation::Window => unreachable!("{base:?} has no open pairs"),
         })
     }
 

@@ -1,11 +1,10 @@
 //! The graph that holds the events of a launch, and what hangs on them; what events can be is in [`kind`](super::kind).
 
 use super::{
-    AgentId, CtaId, EventId, EventKind, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef,
+    AgentId, CtaId, Edges, EventId, EventKind, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef,
     UnknownId,
 };
 use crate::findings::MisuseKind;
-use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::{IndexVec, Span};
 use std::sync::Arc;
@@ -46,37 +45,10 @@ pub struct EventGraph {
     pub finals: Vec<FinalGoal>,
     /// What a litmus test asks of its final states.
     pub condition: Option<ConditionGoal>,
-    /// Barrier synchronization (MM-34, MM-37), with the condition under which both ends are of one instance.
-    pub barrier_edges: Vec<BarrierEdge>,
-    /// From an arrival at an mbarrier or cluster barrier to the waits that its phase lets through (MB-22, BR-12).
-    pub signal_edges: Vec<BarrierEdge>,
-    /// From the instruction that starts an asynchronous operation to the events of that operation.
-    pub issue_edges: Vec<BarrierEdge>,
-    /// From the instruction up to which program order counts for an asynchronous operation to the events of that operation.
-    pub start_edges: Vec<BarrierEdge>,
-    /// From what an asynchronous operation does to the instruction by which a thread knows that it is done (AS-7, AS-20).
-    pub completion_edges: Vec<BarrierEdge>,
-    /// From what a `tcgen05` operation does to what another one does that the hardware starts in order with it (AS-29).
-    pub pipelined_edges: Vec<BarrierEdge>,
-    /// From an operation on an mbarrier to those that happen in a later phase of it.
-    pub phase_edges: Vec<BarrierEdge>,
-    /// From an operation on an mbarrier to one of the same phase that comes after it.
-    pub moment_edges: Vec<BarrierEdge>,
-    /// From an arrival at an execution barrier to one that comes after it: it is of a later generation, or a thread has
-    /// come back before the other has arrived.
-    pub turn_edges: Vec<BarrierEdge>,
+    /// Pairs that count under a condition, by relation.
+    pub edges: Edges,
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
-    /// From what a thread that exited without arriving passed, awaited or decided on, to the passages that its exit
-    /// brings about (BR-7); and from one `setmaxnreg` to a later one of the CTA (AS-41). No synchronization: only what must have happened before.
-    pub exit_edges: Vec<BarrierEdge>,
-    /// From what comes before the start or the end of a grid to that, and from there to what comes after it (MM-38).
-    pub grid_edges: Vec<BarrierEdge>,
-    /// From that by which a CTA lets dependent grids start, `griddepcontrol.launch_dependents` or its end, to the start of
-    /// one (AS-40). No synchronization by itself (MM-39).
-    pub trigger_edges: Vec<BarrierEdge>,
-    /// From the end of a grid to the start of one that was launched to overlap with it.
-    pub overlap_edges: Vec<BarrierEdge>,
     /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
     pub peer_accesses: Vec<PeerAccess>,
     /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
@@ -111,45 +83,12 @@ impl EventGraph {
             reachables: Vec::new(),
             finals: Vec::new(),
             condition: None,
-            barrier_edges: Vec::new(),
-            signal_edges: Vec::new(),
-            issue_edges: Vec::new(),
-            start_edges: Vec::new(),
-            completion_edges: Vec::new(),
-            pipelined_edges: Vec::new(),
-            phase_edges: Vec::new(),
-            moment_edges: Vec::new(),
-            turn_edges: Vec::new(),
+            edges: Edges::default(),
             mbarriers: IndexVec::new(),
-            exit_edges: Vec::new(),
-            grid_edges: Vec::new(),
-            trigger_edges: Vec::new(),
-            overlap_edges: Vec::new(),
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
         }
-    }
-}
-
-impl EventGraph {
-    /// Relations whose pairs depend on a condition of their own.
-    pub fn conditional_edges(&self) -> [(BaseRelation, &[BarrierEdge]); 13] {
-        [
-            (BaseRelation::BarrierSynchronization, &self.barrier_edges),
-            (BaseRelation::ExitRelease, &self.exit_edges),
-            (BaseRelation::Signals, &self.signal_edges),
-            (BaseRelation::Issue, &self.issue_edges),
-            (BaseRelation::Start, &self.start_edges),
-            (BaseRelation::Completion, &self.completion_edges),
-            (BaseRelation::Pipelined, &self.pipelined_edges),
-            (BaseRelation::PhaseOrder, &self.phase_edges),
-            (BaseRelation::InPhaseOrder, &self.moment_edges),
-            (BaseRelation::BarrierOrder, &self.turn_edges),
-            (BaseRelation::ApiSynchronization, &self.grid_edges),
-            (BaseRelation::Triggers, &self.trigger_edges),
-            (BaseRelation::Overlapping, &self.overlap_edges),
-        ]
     }
 }
 
@@ -567,16 +506,4 @@ impl ConditionGoal {
     pub fn wanted(&self) -> bool {
         self.quantifier != Quantifier::Forall
     }
-}
-
-/// From an event to a passage through a barrier.
-#[derive(Clone, Copy, Debug)]
-pub struct BarrierEdge {
-    /// The arrival; for [`EventGraph::exit_edges`], an event without which a thread would not have exited.
-    pub from: EventId,
-    /// The passage.
-    pub wait: EventId,
-    /// When the edge is there, given that both events happen: both are of one barrier instance, or the thread exited
-    /// instead of arriving.
-    pub condition: TermRef,
 }

@@ -72,7 +72,7 @@ fn before_matrix_fence(
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
     let executed = &witness.execution.executed;
     let found = [(a, b), (b, a)].into_iter().find_map(|(access, operation)| {
-        let issue = graph.issue_edges.iter().find(|edge| edge.wait == operation)?.from;
+        let issue = graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == operation)?.from;
         let is_fence = |event: EventId| matches!(graph.events[event].kind, EventKind::MatrixFence);
         let fences = executed.iter().filter(|&event| is_fence(event) && order.contains(event, issue));
         let last = fences.max_by_key(|&event| graph.events[event].position)?;
@@ -143,8 +143,8 @@ fn overlapping(graph: &EventGraph, first: Option<GridId>) -> Option<GridId> {
         EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid)) => Some(grid),
         _ => None,
     };
-    let edge = graph.overlap_edges.iter().find(|edge| of(edge.from) == first)?;
-    of(edge.wait)
+    let edge = graph.edges.of(BaseRelation::Overlapping).iter().find(|edge| of(edge.from) == first)?;
+    of(edge.to)
 }
 
 /// Why an asynchronous operation is not ordered with the other access, or does not order the two.

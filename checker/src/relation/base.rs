@@ -79,10 +79,10 @@ impl Basis {
         }
         let rmw = BitMatrix::from_pairs(n, graph.rmw.clone());
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
-        for (base, edges) in graph.conditional_edges() {
+        for (base, edges) in graph.edges.all() {
             let pairs = |condition: fn(TermRef) -> bool| {
                 let edges = edges.iter().filter(|edge| condition(edge.condition));
-                BitMatrix::from_pairs(n, edges.map(|edge| (edge.from, edge.wait)).collect())
+                BitMatrix::from_pairs(n, edges.map(|edge| (edge.from, edge.to)).collect())
             };
             let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
             relations.insert(base, MayMust::new(may, must));
@@ -376,7 +376,7 @@ fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
     let (mut same_home, mut same_cluster) = (BitMatrix::empty(n), BitMatrix::empty(n));
     let mut by_home: BTreeMap<CtaId, EventSet> = BTreeMap::new();
     let mut by_cluster: BTreeMap<u32, EventSet> = BTreeMap::new();
-    if graph.issue_edges.is_empty() {
+    if graph.edges.of(BaseRelation::Issue).is_empty() {
         return (same_home, same_cluster);
     }
     for (id, event) in graph.events.iter_enumerated() {

@@ -20,7 +20,7 @@ pub use passed::{PassedBarrier, passed_barriers};
 
 use super::log::{AlignedLog, BarrierLog, Group};
 use crate::event::support::Supports;
-use crate::event::{BarrierEdge, CtaId, EventId, GraphBuilder, GraphError, TermPool, TermRef};
+use crate::event::{BaseRelation, CtaId, Edge, EventId, GraphBuilder, GraphError, TermPool, TermRef};
 use instances::Barriers;
 use std::collections::BTreeMap;
 
@@ -60,12 +60,13 @@ pub fn finish(
 /// Makes one edge of all that are between the same two arrivals.
 fn join_turns(graph: &mut GraphBuilder) {
     let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
-    for edge in std::mem::take(&mut graph.turn_edges) {
-        let known = joined.entry((edge.from, edge.wait)).or_insert(TermPool::FALSE);
+    for edge in std::mem::take(graph.edges.of_mut(BaseRelation::BarrierOrder)) {
+        let known = joined.entry((edge.from, edge.to)).or_insert(TermPool::FALSE);
         *known = graph.terms.or(*known, edge.condition);
     }
     let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
-    graph.turn_edges = edges.map(|((from, wait), condition)| BarrierEdge { from, wait, condition }).collect();
+    *graph.edges.of_mut(BaseRelation::BarrierOrder) =
+        edges.map(|((from, wait), condition)| Edge { from, to: wait, condition }).collect();
 }
 
 impl Barriers<'_> {

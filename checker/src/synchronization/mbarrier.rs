@@ -20,7 +20,7 @@ mod rules;
 use super::barrier::PassedBarrier;
 use super::log::{FinalPhase, MbarrierLog, Operation, OperationKind, PHASE_WIDTH};
 use crate::event::{
-    BarrierEdge, EventId, GraphBuilder, GraphError, MbarrierId, PhaseTerms, PhasedOperation, TermPool,
+    BaseRelation, Edge, EventId, GraphBuilder, GraphError, MbarrierId, PhaseTerms, PhasedOperation, TermPool,
     TermRef,
 };
 use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
@@ -267,7 +267,7 @@ fn link_phases(
     }
     for ((from, wait), condition) in order {
         if condition != TermPool::FALSE {
-            graph.moment_edges.push(BarrierEdge { from, wait, condition });
+            graph.edges.add(BaseRelation::InPhaseOrder, Edge { from, to: wait, condition });
         }
     }
     if operations.len() * operations.len() > MAX_PAIRS {
@@ -289,7 +289,7 @@ fn link_phases(
                     (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
                 graph.terms.less(first, second)
             };
-            graph.phase_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
+            graph.edges.add(BaseRelation::PhaseOrder, Edge { from: a.event, to: b.event, condition });
             let signals = a.kind.arrivals() > 0
                 || (a.issued.is_some() && matches!(a.kind, OperationKind::Complete { .. }));
             if signals && b.kind.is_wait() {
@@ -300,7 +300,7 @@ fn link_phases(
                     }
                     _ => condition,
                 };
-                graph.signal_edges.push(BarrierEdge { from: a.event, wait: b.event, condition });
+                graph.edges.add(BaseRelation::Signals, Edge { from: a.event, to: b.event, condition });
             }
         }
     }

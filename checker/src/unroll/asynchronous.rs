@@ -25,8 +25,8 @@ pub use cancel::may_cancel;
 use super::access::Strength;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
-    AgentId, AtomicClass, BarrierEdge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
-    ObligationKind, SiteId, TermPool, TermRef,
+    AgentId, AtomicClass, BaseRelation, Edge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole,
+    Misuse, ObligationKind, SiteId, TermPool, TermRef,
 };
 use crate::findings;
 use crate::synchronization::log::Allocation;
@@ -217,15 +217,14 @@ impl Unroller<'_> {
         kind: EventKind,
     ) -> Result<EventId, UnrollError> {
         let event = self.emit_for(operation.agent, guard, position, kind, operation.site)?;
-        let edge = |from| BarrierEdge { from, wait: event, condition: TermPool::TRUE };
-        self.graph.issue_edges.push(edge(operation.issue));
+        let edge = |from| Edge { from, to: event, condition: TermPool::TRUE };
+        self.graph.edges.add(BaseRelation::Issue, edge(operation.issue));
         if operation.starts_at_fence {
             // all that comes before a `wgmma.fence` of the thread, and no more.
-            let fences: Vec<BarrierEdge> =
-                self.asynchronous.fences.iter().map(|&(fence, _)| edge(fence)).collect();
-            self.graph.start_edges.extend(fences);
+            let fences: Vec<Edge> = self.asynchronous.fences.iter().map(|&(fence, _)| edge(fence)).collect();
+            self.graph.edges.add_all(BaseRelation::Start, fences);
         } else {
-            self.graph.start_edges.push(edge(operation.issue));
+            self.graph.edges.add(BaseRelation::Start, edge(operation.issue));
         }
         Ok(event)
     }
@@ -259,8 +258,8 @@ impl Unroller<'_> {
     /// Whatever gets to one of `waits` knows that all of `done` are done.
     fn complete_at(&mut self, done: &[EventId], waits: &[EventId]) {
         for &from in done {
-            let edges = waits.iter().map(|&wait| BarrierEdge { from, wait, condition: TermPool::TRUE });
-            self.graph.completion_edges.extend(edges);
+            let edges = waits.iter().map(|&wait| Edge { from, to: wait, condition: TermPool::TRUE });
+            self.graph.edges.add_all(BaseRelation::Completion, edges);
         }
     }
 
@@ -283,10 +282,10 @@ impl Unroller<'_> {
                 continue;
             }
             let events = operation.events.iter().filter(|(_, is_read)| *is_read || !reads_only);
-            edges.extend(events.map(|&(from, _)| BarrierEdge { from, wait, condition }));
+            edges.extend(events.map(|&(from, _)| Edge { from, to: wait, condition }));
         }
         self.asynchronous.started = started;
-        self.graph.completion_edges.extend(edges);
+        self.graph.edges.add_all(BaseRelation::Completion, edges);
         Ok(())
     }
 

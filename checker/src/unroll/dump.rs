@@ -1,8 +1,8 @@
 //! A stable, readable listing of an event graph, for `emit events` and for snapshots.
 
 use crate::event::{
-    Access, AtomicClass, CancelEvent, EventGraph, EventKind, GridEvent, MbarrierRole, ObligationKind, Role,
-    SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
+    Access, AtomicClass, BaseRelation, CancelEvent, EventGraph, EventKind, GridEvent, MbarrierRole,
+    ObligationKind, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::fmt::Write;
@@ -93,23 +93,23 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
         let (condition, filter) = (show(goal.condition), show(goal.filter));
         writeln!(out, "{} {condition} filter {filter}", goal.quantifier.name())?;
     }
-    for edge in &graph.barrier_edges {
-        writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::BarrierSynchronization) {
+        writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.signal_edges {
-        writeln!(out, "signal e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::Signals) {
+        writeln!(out, "signal e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.issue_edges {
-        writeln!(out, "issue e{} -> e{}", edge.from.0, edge.wait.0)?;
+    for edge in graph.edges.of(BaseRelation::Issue) {
+        writeln!(out, "issue e{} -> e{}", edge.from.0, edge.to.0)?;
     }
-    for edge in &graph.completion_edges {
-        writeln!(out, "completion e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::Completion) {
+        writeln!(out, "completion e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.pipelined_edges {
-        writeln!(out, "pipelined e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::Pipelined) {
+        writeln!(out, "pipelined e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.phase_edges {
-        writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::PhaseOrder) {
+        writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
     for peer in &graph.peer_accesses {
         writeln!(out, "peer e{} in memory of C{}", peer.access.0, peer.owner.0)?;
@@ -117,14 +117,14 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
     for (cluster, start) in graph.starts.iter().enumerate() {
         writeln!(out, "cluster {cluster} starts iff {}", show(*start))?;
     }
-    for edge in &graph.moment_edges {
-        writeln!(out, "moment e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::InPhaseOrder) {
+        writeln!(out, "moment e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.turn_edges {
-        writeln!(out, "turn e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::BarrierOrder) {
+        writeln!(out, "turn e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
-    for edge in &graph.exit_edges {
-        writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.wait.0, show(edge.condition))?;
+    for edge in graph.edges.of(BaseRelation::ExitRelease) {
+        writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
     }
     Ok(())
 }

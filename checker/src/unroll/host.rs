@@ -19,7 +19,7 @@ use super::env::Env;
 use super::expression::Frame;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, CtaId, EventId, EventKind, Grid, GridEvent, GridId, Site, SiteId,
+    AgentId, BaseRelation, Blocked, CtaId, Edge, EventId, EventKind, Grid, GridEvent, GridId, Site, SiteId,
     TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::IndexVec;
@@ -360,13 +360,13 @@ impl<'a> Unroller<'a> {
             edges.extend(grids.iter().map(|grid| (lives[grid].1, *wait)));
         }
         let edges = edges.into_iter();
-        self.graph.grid_edges =
-            edges.map(|(from, wait)| BarrierEdge { from, wait, condition: TermPool::TRUE }).collect();
+        *self.graph.edges.of_mut(BaseRelation::ApiSynchronization) =
+            edges.map(|(from, wait)| Edge { from, to: wait, condition: TermPool::TRUE }).collect();
         for (&grid, &(start, _)) in &lives {
             let before = self.entry.tasks[self.host.task_of[grid]].prerequisite;
             if let Some(before) = before.and_then(|before| self.on_device_of(grid, before)) {
                 let (from, condition) = (lives[&before].1, TermPool::TRUE);
-                self.graph.overlap_edges.push(BarrierEdge { from, wait: start, condition });
+                self.graph.edges.add(BaseRelation::Overlapping, Edge { from, to: start, condition });
                 self.trigger_from(before, start);
             }
         }
@@ -393,11 +393,10 @@ impl<'a> Unroller<'a> {
     fn trigger_from(&mut self, grid: GridId, start: EventId) {
         for cta in self.graph.hierarchy.ctas_of_grid(grid).collect::<Vec<_>>() {
             let firsts = self.first_triggers(cta);
-            self.graph.trigger_edges.extend(firsts.into_iter().map(|(from, condition)| BarrierEdge {
-                from,
-                wait: start,
-                condition,
-            }));
+            self.graph.edges.add_all(
+                BaseRelation::Triggers,
+                firsts.into_iter().map(|(from, condition)| Edge { from, to: start, condition }),
+            );
             let triggered = self.triggered(cta);
             let condition = self.graph.terms.not(triggered);
             if condition == TermPool::FALSE {
@@ -409,13 +408,13 @@ impl<'a> Unroller<'a> {
                     && event.agent.is_some_and(|agent| self.graph.hierarchy.cta_of(agent) == cta)
             });
             let own: Vec<EventId> = own.map(|(id, _)| id).collect();
-            let edges = own.into_iter().map(|from| BarrierEdge { from, wait: start, condition });
-            self.graph.trigger_edges.extend(edges);
+            let edges = own.into_iter().map(|from| Edge { from, to: start, condition });
+            self.graph.edges.add_all(BaseRelation::Triggers, edges);
         }
     }
 
     /// The instances of `launch_dependents` in a CTA, each with the condition under which it is the first: further ones
-    /// have no effect (AS-40). Which thread is the first is a choice, and one of order (`turn_edges`).
+    /// have no effect (AS-40). Which thread is the first is a choice, and one of order (`bar-order`).
     fn first_triggers(&mut self, cta: CtaId) -> Vec<(EventId, TermRef)> {
         let all = self.host.triggers.get(&cta).cloned().unwrap_or_default();
         let mut by_thread: BTreeMap<AgentId, Vec<(EventId, TermRef)>> = BTreeMap::new();
@@ -460,11 +459,10 @@ impl<'a> Unroller<'a> {
                 firsts.push((event, condition));
                 let others = by_thread.iter().filter(|&(&other, _)| other != agent);
                 let later = others.flat_map(|(_, instances)| instances);
-                self.graph.turn_edges.extend(later.map(|&(wait, _)| BarrierEdge {
-                    from: event,
-                    wait,
-                    condition,
-                }));
+                self.graph.edges.add_all(
+                    BaseRelation::BarrierOrder,
+                    later.map(|&(wait, _)| Edge { from: event, to: wait, condition }),
+                );
             }
         }
         firsts

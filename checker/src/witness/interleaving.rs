@@ -98,11 +98,16 @@ impl<'a> Machine<'a> {
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
         // Which instance an edge with a condition belongs to is left to the re-check.
-        let edges = graph.barrier_edges.iter().chain(&graph.signal_edges);
-        let edges = edges.chain(&graph.issue_edges).chain(&graph.completion_edges);
+        let edges = graph
+            .edges
+            .of(BaseRelation::BarrierSynchronization)
+            .iter()
+            .chain(graph.edges.of(BaseRelation::Signals));
+        let edges =
+            edges.chain(graph.edges.of(BaseRelation::Issue)).chain(graph.edges.of(BaseRelation::Completion));
         for edge in edges.filter(|edge| edge.condition == TermPool::TRUE) {
-            n_missing[edge.wait] += 1;
-            waited_for_by[edge.from].push(edge.wait);
+            n_missing[edge.to] += 1;
+            waited_for_by[edge.from].push(edge.to);
         }
         Self {
             problem,

@@ -5,7 +5,7 @@ use super::{Execution, Witness};
 use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
-use crate::event::{Access, BarrierEdge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use crate::event::{Access, Edge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::findings::{self, FlagKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
@@ -243,11 +243,11 @@ fn exact_basis(
         relations.insert(base, matrix.intersection(&both));
     }
     relations.extend(overlaps(graph, executed, values));
-    let edges = |edges: &[BarrierEdge]| {
+    let edges = |edges: &[Edge]| {
         let holds = edges.iter().filter(|edge| values[edge.condition] == 1);
-        BitMatrix::from_pairs(n, holds.map(|edge| (edge.from, edge.wait)).collect())
+        BitMatrix::from_pairs(n, holds.map(|edge| (edge.from, edge.to)).collect())
     };
-    for (base, list) in graph.conditional_edges() {
+    for (base, list) in graph.edges.all() {
         relations.insert(base, edges(list).intersection(&both));
     }
     for (base, pairs) in [

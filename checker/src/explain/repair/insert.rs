@@ -6,8 +6,8 @@
 
 use super::super::{Explanation, Reason, Subject};
 use crate::event::{
-    AgentId, BarrierEdge, Event, EventGraph, EventId, EventKind, GridEvent, Role, Site, SiteId, SpaEvent,
-    TermPool,
+    AgentId, BaseRelation, Edge, Event, EventGraph, EventId, EventKind, GridEvent, Role, Site, SiteId,
+    SpaEvent, TermPool,
 };
 use fencepost_dsl::kernel::program::AsyncSpace;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
@@ -56,7 +56,7 @@ pub fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Insertio
         // A fence stands in a thread: for a copy, where it is started.
         let is_operation = graph.hierarchy.is_operation(agent);
         let anchor = if is_operation {
-            graph.issue_edges.iter().find(|edge| edge.wait == event).map(|edge| edge.from)
+            graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == event).map(|edge| edge.from)
         } else {
             Some(event)
         };
@@ -78,7 +78,8 @@ fn wait_before(graph: &EventGraph, access: EventId) -> Option<Insertion> {
     if graph.events[end].guard != TermPool::TRUE {
         return None;
     }
-    let started = || graph.issue_edges.iter().find(|edge| edge.wait == access).map(|edge| edge.from);
+    let started =
+        || graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == access).map(|edge| edge.from);
     let anchor = if graph.is_of_operation(access) { started()? } else { access };
     let site = graph.events[anchor].site?;
     let text = "griddepcontrol.wait".to_owned();
@@ -88,9 +89,8 @@ fn wait_before(graph: &EventGraph, access: EventId) -> Option<Insertion> {
 /// The end of the grid that a thread's `griddepcontrol.wait` waits for.
 fn awaited_end(graph: &EventGraph, agent: AgentId) -> Option<EventId> {
     let own = GridEvent::Start(graph.hierarchy.grid_of(agent));
-    let is_own =
-        |edge: &&BarrierEdge| matches!(graph.events[edge.wait].kind, EventKind::Grid(kind) if kind == own);
-    graph.overlap_edges.iter().find(is_own).map(|edge| edge.from)
+    let is_own = |edge: &&Edge| matches!(graph.events[edge.to].kind, EventKind::Grid(kind) if kind == own);
+    graph.edges.of(BaseRelation::Overlapping).iter().find(is_own).map(|edge| edge.from)
 }
 
 /// The narrowest state space that holds what an access is about.
@@ -145,6 +145,8 @@ pub fn insert(graph: &mut EventGraph, insertion: &Insertion) {
         let end = end.and_then(|agent| awaited_end(graph, agent));
         let wait = graph.events.push(event);
         let condition = TermPool::TRUE;
-        graph.grid_edges.extend(end.map(|from| BarrierEdge { from, wait, condition }));
+        graph
+            .edges
+            .add_all(BaseRelation::ApiSynchronization, end.map(|from| Edge { from, to: wait, condition }));
     }
 }

@@ -4,7 +4,7 @@
 //! BR-14).
 
 use super::instances::{Barriers, Instances};
-use crate::event::{BarrierEdge, Blocked, TermPool, Wait};
+use crate::event::{BaseRelation, Blocked, Edge, TermPool, Wait};
 use crate::synchronization::log::{ClusterWait, Generation, Group};
 
 impl Barriers<'_> {
@@ -17,9 +17,8 @@ impl Barriers<'_> {
             for &index in &instances.executions {
                 let arrival = self.execution(index);
                 if arrival.generation == Generation::Static(wait.generation) {
-                    let edge =
-                        BarrierEdge { from: arrival.arrive, wait: wait.event, condition: TermPool::TRUE };
-                    self.graph.signal_edges.push(edge);
+                    let edge = Edge { from: arrival.arrive, to: wait.event, condition: TermPool::TRUE };
+                    self.graph.edges.add(BaseRelation::Signals, edge);
                 }
             }
             if !self.hangs {

@@ -6,8 +6,8 @@
 use super::instances::{Barriers, Instances};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, EventId, EventKind, GraphError, MbarrierRole, Role, TermPool, TermRef,
-    Wait,
+    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, GraphError, MbarrierRole, Role, TermPool,
+    TermRef, Wait,
 };
 use crate::synchronization::log::{Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
@@ -201,7 +201,9 @@ impl Barriers<'_> {
                 }
                 Generation::Dynamic(_) => instances.executions.clone(),
             };
-            if self.graph.barrier_edges.len() + others.len() > MAX_BARRIER_EDGES {
+            if self.graph.edges.of(BaseRelation::BarrierSynchronization).len() + others.len()
+                > MAX_BARRIER_EDGES
+            {
                 let value = MAX_BARRIER_EDGES as u64;
                 return Err(GraphError::TooLarge { limit: "barrier edges", value, span: execution.span });
             }
@@ -209,10 +211,12 @@ impl Barriers<'_> {
                 let other = self.execution(other);
                 let same_instance = other.generation.same(execution.generation, &mut self.graph.terms);
                 if same_instance != TermPool::FALSE {
-                    let edge = BarrierEdge { from: other.arrive, wait, condition: same_instance };
+                    let edge = Edge { from: other.arrive, to: wait, condition: same_instance };
                     match group {
-                        Group::Election(..) | Group::Registers(_) => self.graph.exit_edges.push(edge),
-                        _ => self.graph.barrier_edges.push(edge),
+                        Group::Election(..) | Group::Registers(_) => {
+                            self.graph.edges.add(BaseRelation::ExitRelease, edge)
+                        }
+                        _ => self.graph.edges.add(BaseRelation::BarrierSynchronization, edge),
                     }
                 }
             }
@@ -269,7 +273,7 @@ impl Barriers<'_> {
             }
             self.exit_releases.push((lane, wait, condition));
             for from in self.before_exit(lane, condition, supports) {
-                self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
+                self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
             }
         }
     }

@@ -13,7 +13,7 @@
 
 use super::instances::{Barriers, Instances};
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BaseRelation, Blocked, Edge, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
 };
 use crate::findings;
 use crate::synchronization::log::{BarrierLog, Form, Generation, Group, WARP_SIZE};
@@ -257,7 +257,9 @@ impl Barriers<'_> {
                     let condition = self.graph.terms.and(later, back.early);
                     for &from in &back.executions {
                         let from = self.execution(from).arrive;
-                        self.graph.turn_edges.push(BarrierEdge { from, wait: to.arrive, condition });
+                        self.graph
+                            .edges
+                            .add(BaseRelation::BarrierOrder, Edge { from, to: to.arrive, condition });
                     }
                 }
             }
@@ -297,15 +299,14 @@ impl Barriers<'_> {
                         if let Some((wait, _)) = end.wait
                             && meets != TermPool::FALSE
                         {
-                            self.graph.barrier_edges.push(BarrierEdge {
-                                from: start,
-                                wait,
-                                condition: meets,
-                            });
+                            self.graph.edges.add(
+                                BaseRelation::BarrierSynchronization,
+                                Edge { from: start, to: wait, condition: meets },
+                            );
                         }
                         if from.warp != to.warp && before != TermPool::FALSE {
-                            let edge = BarrierEdge { from: start, wait: end.arrive, condition: before };
-                            self.graph.turn_edges.push(edge);
+                            let edge = Edge { from: start, to: end.arrive, condition: before };
+                            self.graph.edges.add(BaseRelation::BarrierOrder, edge);
                         }
                     }
                 }

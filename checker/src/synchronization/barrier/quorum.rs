@@ -10,7 +10,7 @@
 
 use super::instances::Barriers;
 use crate::event::support::Supports;
-use crate::event::{AgentId, BarrierEdge, Blocked, TermPool, TermRef, UnknownKind, Wait};
+use crate::event::{AgentId, BaseRelation, Blocked, Edge, TermPool, TermRef, UnknownKind, Wait};
 use crate::synchronization::log::Execution;
 use fencepost_dsl::kernel::program::BinaryOp;
 use std::collections::BTreeMap;
@@ -44,7 +44,10 @@ impl Barriers<'_> {
                 let meets = self.meets(other, execution);
                 let condition = self.graph.terms.and(meets, member);
                 if condition != TermPool::FALSE {
-                    self.graph.barrier_edges.push(BarrierEdge { from: other.arrive, wait, condition });
+                    self.graph.edges.add(
+                        BaseRelation::BarrierSynchronization,
+                        Edge { from: other.arrive, to: wait, condition },
+                    );
                 }
             }
             if execution.count.is_none() {
@@ -176,7 +179,7 @@ impl Barriers<'_> {
                 continue;
             }
             for from in self.before_exit(lane, condition, supports) {
-                self.graph.exit_edges.push(BarrierEdge { from, wait, condition });
+                self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
             }
         }
     }

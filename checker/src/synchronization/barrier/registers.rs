@@ -15,7 +15,8 @@
 //! operations that depends on values read.
 
 use crate::event::{
-    AgentId, BarrierEdge, Blocked, CtaId, GraphBuilder, GraphError, TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BaseRelation, Blocked, CtaId, Edge, GraphBuilder, GraphError, TermPool, TermRef, UnknownKind,
+    Wait,
 };
 use crate::synchronization::log::{Group, REGISTERS_WIDTH, RegisterSet};
 use fencepost_dsl::kernel::program::BinaryOp;
@@ -145,12 +146,8 @@ fn state_room(graph: &mut GraphBuilder, operations: &[Operation], before: &[Vec<
                 continue;
             }
             for from in &other.sets {
-                let edges = increase.sets.iter().map(|set| BarrierEdge {
-                    from: from.wait,
-                    wait: set.wait,
-                    condition,
-                });
-                graph.exit_edges.extend(edges);
+                let edges = increase.sets.iter().map(|set| Edge { from: from.wait, to: set.wait, condition });
+                graph.edges.add_all(BaseRelation::ExitRelease, edges);
             }
         }
         let too_few = graph.terms.less(given, taken);

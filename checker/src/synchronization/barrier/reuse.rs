@@ -15,7 +15,9 @@
 //! Cannot: decide it where how often the thread has arrived before depends on values read.
 
 use super::instances::{Barriers, Instances};
-use crate::event::{AgentId, BarrierEdge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind};
+use crate::event::{
+    AgentId, BaseRelation, Edge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind,
+};
 use crate::findings;
 use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;
@@ -188,8 +190,8 @@ impl Barriers<'_> {
             .collect();
         for next in next {
             for &to in &arrivals {
-                let edge = BarrierEdge { from: next.arrive, wait: to, condition: choice };
-                self.graph.turn_edges.push(edge);
+                let edge = Edge { from: next.arrive, to, condition: choice };
+                self.graph.edges.add(BaseRelation::BarrierOrder, edge);
             }
         }
         before
@@ -212,7 +214,7 @@ impl Barriers<'_> {
             for &(released, wait, condition) in &self.exit_releases {
                 if released == agent {
                     let condition = self.graph.terms.and(choice, condition);
-                    self.graph.turn_edges.push(BarrierEdge { from, wait, condition });
+                    self.graph.edges.add(BaseRelation::BarrierOrder, Edge { from, to: wait, condition });
                 }
             }
         }

@@ -14,7 +14,9 @@ use super::super::access::Part;
 use super::super::expression::Place;
 use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::width_of;
-use crate::event::{BarrierEdge, CtaId, EventId, EventKind, TensorEvent, TermPool, TermRef, UnknownKind};
+use crate::event::{
+    BaseRelation, CtaId, Edge, EventId, EventKind, TensorEvent, TermPool, TermRef, UnknownKind,
+};
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Address, Elements, Expression, TensorOp, TensorProduct};
@@ -234,9 +236,9 @@ impl Unroller<'_> {
                     continue;
                 }
                 let edges = first.events.iter().flat_map(|&from| {
-                    second.events.iter().map(move |&wait| BarrierEdge { from, wait, condition })
+                    second.events.iter().map(move |&wait| Edge { from, to: wait, condition })
                 });
-                self.graph.pipelined_edges.extend(edges);
+                self.graph.edges.add_all(BaseRelation::Pipelined, edges);
             }
         }
         self.asynchronous.tensor.started = started;
