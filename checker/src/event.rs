@@ -22,8 +22,8 @@ pub use fencepost_dsl::cat::memory_model::BaseRelation;
 pub use builder::{GraphBuilder, GraphError};
 pub use edges::{Edge, Edges};
 pub use graph::{
-    Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook, Location,
-    LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
+    Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook, InstanceName,
+    Location, LoopCut, Mbarrier, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms, PhasedOperation,
     Reachable, Role, Site, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};

@@ -29,8 +29,8 @@ pub use dump::dump;
 
 use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
-    GraphError, Hierarchy, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef,
-    UnknownKind,
+    GraphError, Hierarchy, InstanceName, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool,
+    TermRef, UnknownKind,
 };
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::log::{Group, MbarrierLog};
@@ -345,7 +345,7 @@ impl<'a> Unroller<'a> {
         let devices: Vec<u32> = (0..self.graph.hierarchy.n_gpus()).collect();
         for (id, storage) in kernel.storages.iter_enumerated().skip(from) {
             let object = kernel.objects.iter().find(|object| object.storage == id);
-            let mut name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
+            let name = object.map_or_else(|| format!("storage {}", id.0), |object| object.name.clone());
             let instances: &[u32] = match storage.space {
                 Space::Shared | Space::Tensor => ctas,
                 Space::Register => threads,
@@ -353,20 +353,22 @@ impl<'a> Unroller<'a> {
                 Space::Global | Space::Param => &[0],
             };
             let multimem = self.multimem_mappings(kernel, id);
+            let mut of_kernel = String::new();
             if part.is_some() && matches!(storage.space, Space::Global | Space::Param) {
-                name = format!("{name} of {}", kernel.name);
+                of_kernel = format!(" of {}", kernel.name);
             }
             for &instance in instances {
-                let name = match storage.space {
-                    Space::Global if instances.len() > 1 => format!("{name} of gpu {instance}"),
+                let which = match storage.space {
+                    Space::Global if instances.len() > 1 => format!("{of_kernel} of gpu {instance}"),
                     Space::Register if instances.len() > 1 => {
-                        format!("{name} of {}", self.graph.hierarchy.describe(AgentId(instance)))
+                        format!("{of_kernel} of {}", self.graph.hierarchy.describe(AgentId(instance)))
                     }
                     Space::Shared | Space::Tensor if instances.len() > 1 || part.is_some() => {
-                        format!("{name} of {}", self.cta_name(CtaId(instance)))
+                        format!("{of_kernel} of {}", self.cta_name(CtaId(instance)))
                     }
-                    _ => name.clone(),
+                    _ => of_kernel.clone(),
                 };
+                let name = InstanceName::new(&name, &which);
                 let location = self.graph.locations.push(Location {
                     storage: id,
                     name,

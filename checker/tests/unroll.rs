@@ -417,7 +417,11 @@ fn references_stand_for_elements_of_the_callers_object() {
         .map(|e| {
             let access = e.kind.access().unwrap();
             let constant = |term| graph.terms.constant_value(term).unwrap();
-            (graph.locations[access.location].name.clone(), constant(access.offset), constant(access.value))
+            (
+                graph.locations[access.location].name.to_string(),
+                constant(access.offset),
+                constant(access.value),
+            )
         })
         .collect();
     let of = |cta: u32, offset, value| (format!("ring of cta {cta}"), offset, value);

@@ -55,7 +55,7 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
         let starts = possible_offsets(&graph.terms, access, location.size_bytes);
         let n_cells = u64::from((starts.end() + access.width_bytes - starts.start()) / grain);
         if n_cells > CELLS_MAX as u64 {
-            return Err(TooManyCells { location: location.name.clone() });
+            return Err(TooManyCells { location: location.name.to_string() });
         }
         wanted.extend(
             (starts.start() / grain..(starts.end() + access.width_bytes) / grain)

@@ -7,6 +7,7 @@ use super::{
 use crate::findings::MisuseKind;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::{IndexVec, Span};
+use std::fmt;
 use std::sync::Arc;
 
 /// Everything one launch can do, up to the loop bound.
@@ -131,7 +132,7 @@ pub struct PeerAccess {
 #[derive(Clone, Debug)]
 pub struct Mbarrier {
     /// As a reader knows it: `full[0] of cta 1`.
-    pub name: String,
+    pub name: InstanceName,
     /// The bytes it is in.
     pub location: LocationId,
     /// Its first byte.
@@ -164,13 +165,49 @@ pub struct PhaseTerms {
     pub complete: TermRef,
 }
 
+/// What a reader calls one of several instances of an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstanceName {
+    whole: String,
+    /// Where the name of the object ends.
+    stem_bytes: usize,
+}
+
+impl InstanceName {
+    /// The name of an object, and which instance it is: ` of cta 1`, or nothing.
+    pub fn new(stem: &str, instance: &str) -> Self {
+        Self { whole: format!("{stem}{instance}"), stem_bytes: stem.len() }
+    }
+
+    /// All of it.
+    pub fn as_str(&self) -> &str {
+        &self.whole
+    }
+
+    /// The name of the object.
+    pub fn stem(&self) -> &str {
+        &self.whole[..self.stem_bytes]
+    }
+
+    /// ` of cta 1`, or nothing.
+    pub fn instance(&self) -> &str {
+        &self.whole[self.stem_bytes..]
+    }
+}
+
+impl fmt::Display for InstanceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.whole)
+    }
+}
+
 /// One instance of a storage.
 #[derive(Clone, Debug)]
 pub struct Location {
     /// The storage.
     pub storage: StorageId,
     /// Name of the first object declared over it, for messages (`flag`, `tile of cta 1`).
-    pub name: String,
+    pub name: InstanceName,
     /// Whether it is registers of one thread.
     pub is_register: bool,
     /// The virtual mappings of it that are multimem addresses (MM-7).

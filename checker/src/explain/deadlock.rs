@@ -229,8 +229,7 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait:
             let mut facts: Vec<LookFact> = Vec::new();
             for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
                 let site = &graph.sites[look.site];
-                let name = look.instance.map(|location| graph.locations[location].name.as_str());
-                let instance = name.and_then(|name| name.find(" of ").map(|at| &name[at..]));
+                let instance = look.instance.map(|location| graph.locations[location].name.instance());
                 let text = match (site.operand.strip_suffix(']'), instance) {
                     (None, _) => site.text.clone(),
                     (Some(_), None) => format!("{} {}", site.text, site.operand),
@@ -323,7 +322,7 @@ fn phase_fact(
         }
     }
     WaitFact::Phase {
-        object: mbarrier.name.clone(),
+        object: mbarrier.name.to_string(),
         text: format!("{} {}", site.text, site.operand),
         // The wait says no because its parity is that of the phase that is not complete.
         parity: site.text.contains(".parity").then_some(completed & 1),

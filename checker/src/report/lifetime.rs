@@ -49,6 +49,6 @@ impl Words<'_> {
             MbarrierRole::Test | MbarrierRole::Wait => "waits for",
         };
         let name = &graph.mbarriers[operation.object].name;
-        format!("{verb} `{}`", name.split(" of ").next().unwrap_or(name))
+        format!("{verb} `{}`", name.stem())
     }
 }

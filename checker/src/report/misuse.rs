@@ -16,7 +16,7 @@ impl Words<'_> {
     fn fact(&self, fact: &Fact) -> String {
         let number = |agent| self.graph().hierarchy.coordinate(agent, Coordinate::Tid);
         match fact {
-            Fact::Mbarrier(object) => self.graph().mbarriers[*object].name.clone(),
+            Fact::Mbarrier(object) => self.graph().mbarriers[*object].name.to_string(),
             Fact::Number(number) => number.to_string(),
             Fact::Mask(mask) => format!("{mask:#x}"),
             Fact::Lanes(1, lane) => format!("tid {} of its warp goes past it", number(*lane)),

@@ -10,8 +10,7 @@ impl Words<'_> {
             return "";
         }
         let Some(access) = self.graph().events[event].kind.access() else { return "" };
-        let name = &self.graph().locations[access.location].name;
-        name.find(" of ").map_or("", |at| &name[at..])
+        self.graph().locations[access.location].name.instance()
     }
 
     /// How (1) and (2) come to be aliases.

@@ -19,7 +19,7 @@ impl Words<'_> {
             let own = mbarrier.operations.iter().any(|operation| {
                 graph.events[operation.event].agent == agent && agent.is_some() && operation.event != event
             });
-            own.then(|| mbarrier.name.clone())
+            own.then(|| mbarrier.name.to_string())
         });
         let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
         let operation = agent.and_then(|agent| graph.hierarchy.operation(agent));

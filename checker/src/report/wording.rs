@@ -100,15 +100,14 @@ impl Words<'_> {
         let exact = objects().find(|object| u32::from(object.width) == access.width_bytes * 8);
         match exact.or_else(|| objects().next()) {
             Some(object) => Some(element(object, offset - u64::from(object.offset_bytes))),
-            None => Some(location.name.clone()),
+            None => Some(location.name.to_string()),
         }
     }
 
     /// `flag`, or `tile[3] of cta 1` for one of several instances.
     pub fn object_instance(&self, event: EventId) -> Option<String> {
         let access = self.graph().events[event].kind.access()?;
-        let name = &self.graph().locations[access.location].name;
-        let instance = name.find(" of ").map_or("", |at| &name[at..]);
+        let instance = self.graph().locations[access.location].name.instance();
         Some(format!("`{}`{instance}", self.object(event)?))
     }
 
@@ -221,7 +220,7 @@ impl Words<'_> {
             "second" => self.thread(b),
             "instruction" => self.quoted(a),
             "object" => match &self.graph().events[a].kind {
-                EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.clone(),
+                EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.to_string(),
                 _ => self.object_instance(b).unwrap_or_default(),
             },
             "flag" => name.to_owned(),

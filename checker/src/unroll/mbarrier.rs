@@ -11,8 +11,8 @@ mod token;
 use super::expression::Place;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
-    AgentId, EventId, EventKind, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse, ObligationKind,
-    Role, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, EventId, EventKind, InstanceName, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
+    ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
 };
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
@@ -336,15 +336,9 @@ impl Unroller<'_> {
             return known;
         }
         let base = &self.graph.locations[location].name;
-        let (stem, instance) = match base.find(" of ") {
-            Some(at) => base.split_at(at),
-            None => (base.as_str(), ""),
-        };
-        let name = if object.dimensions.is_empty() {
-            format!("{stem}{instance}")
-        } else {
-            format!("{stem}[{index}]{instance}")
-        };
+        let stem = base.stem();
+        let stem = if object.dimensions.is_empty() { stem.to_owned() } else { format!("{stem}[{index}]") };
+        let name = InstanceName::new(&stem, base.instance());
         let id = self.graph.mbarriers.push(Mbarrier {
             name,
             location,

@@ -10,8 +10,8 @@
 
 use super::history::{History, Moment};
 use crate::event::{
-    Access, EventGraph, EventId, EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse,
-    TermPool, TermRef, Wait,
+    Access, EventGraph, EventId, EventKind, GraphBuilder, GraphError, InstanceName, MbarrierId, MbarrierRole,
+    Misuse, TermPool, TermRef, Wait,
 };
 use crate::findings;
 use crate::synchronization::barrier::PassedBarrier;
@@ -292,7 +292,8 @@ impl Lives<'_> {
             return known;
         }
         let mut mbarrier = self.graph.mbarriers[object].clone();
-        mbarrier.name = format!("{} (initialised {} times)", mbarrier.name, life + 1);
+        let instance = format!("{} (initialised {} times)", mbarrier.name.instance(), life + 1);
+        mbarrier.name = InstanceName::new(mbarrier.name.stem(), &instance);
         let id = self.graph.mbarriers.push(mbarrier);
         lives.insert(life, id);
         id
