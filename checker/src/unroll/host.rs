@@ -308,15 +308,11 @@ impl<'a> Unroller<'a> {
 
     /// Whether the host can do what an instruction does.
     pub(super) fn check_host(&self, instruction: &Instruction, span: Span) -> Result<(), UnrollError> {
-        let is_known = matches!(
-            instruction.kind,
-            InstructionKind::Load { .. }
-                | InstructionKind::Store { .. }
-                | InstructionKind::Atomic { .. }
-                | InstructionKind::Reduction { .. }
-                | InstructionKind::Fence { restrict: None, .. }
-                | InstructionKind::AliasFence
-        );
+        let is_known = instruction.form.traits.host
+            && !matches!(
+                instruction.kind,
+                InstructionKind::Fence { restrict: Some(_), .. } | InstructionKind::ProxyFence(_)
+            );
         if is_known || !self.graph.hierarchy.is_host(self.agent) {
             return Ok(());
         }

@@ -386,7 +386,7 @@ fn number(operation: &MbarrierOp) -> Option<(&Expression, &'static str)> {
 
 /// Whether an arrival may be one too many: some count is above 1, or bytes can keep a phase open.
 fn counts_bytes(program: &Program, kernel: &Kernel) -> bool {
-    program.any_instruction(kernel, |instruction| match instruction {
+    program.any_instruction(kernel, |instruction| match &instruction.kind {
         InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
             arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
         }

@@ -5,7 +5,6 @@ use super::env::Env;
 use super::expression::Frame;
 use super::live::place_of;
 use super::loops::Shape;
-use super::wait::has_effect;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
 use fencepost_dsl::Span;
@@ -136,7 +135,7 @@ impl Unroller<'_> {
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
         self.check_host(instruction, span)?;
-        if has_effect(&instruction.kind) && !self.take_effect(state, span) {
+        if instruction.form.traits.acts && !self.take_effect(state, span) {
             return Ok(());
         }
         let site = self.site(span, instruction, frame);

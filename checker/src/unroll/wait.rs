@@ -373,40 +373,11 @@ fn carries(frame: &Frame<'_>, register: RegisterId) -> Because {
     Because::Carries { register: (!name.starts_with('%')).then(|| name.clone()) }
 }
 
-/// Whether an instruction has an effect besides memory and registers, so that no round with it is without effect: barriers,
-/// signals, and what starts or waits for asynchronous operations.
-pub fn has_effect(kind: &InstructionKind) -> bool {
-    match kind {
-        InstructionKind::Mbarrier(operation) => !matches!(operation, MbarrierOp::Wait(_)),
-        InstructionKind::Barrier { .. }
-        | InstructionKind::WarpSync { .. }
-        | InstructionKind::ClusterArrive { .. }
-        | InstructionKind::ClusterWait { .. }
-        | InstructionKind::Async(_)
-        | InstructionKind::TensormapCopyFence { .. }
-        | InstructionKind::GridDependency(_)
-        | InstructionKind::SetMaxRegisters { .. }
-        | InstructionKind::ElectSync { .. } => true,
-        InstructionKind::Load { .. }
-        | InstructionKind::Store { .. }
-        | InstructionKind::Atomic { .. }
-        | InstructionKind::Reduction { .. }
-        | InstructionKind::Multimem(_)
-        | InstructionKind::Fence { .. }
-        | InstructionKind::MbarrierInitFence
-        | InstructionKind::AliasFence
-        | InstructionKind::ProxyFence(_)
-        | InstructionKind::GetCtaRank { .. }
-        | InstructionKind::Hint { .. }
-        | InstructionKind::Spa(_) => false,
-    }
-}
-
 /// A statement with an effect besides memory and registers.
 fn effect_in(program: &Program, statements: &[Statement]) -> Option<Span> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Host(_) => Some(statement.span),
-        StatementKind::Instruction(instruction) => has_effect(&instruction.kind).then_some(statement.span),
+        StatementKind::Instruction(instruction) => instruction.form.traits.acts.then_some(statement.span),
         StatementKind::If { then, otherwise, .. } => {
             effect_in(program, then).or_else(|| effect_in(program, otherwise))
         }

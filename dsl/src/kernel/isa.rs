@@ -315,6 +315,14 @@ impl Form {
     const fn traits(self, traits: Traits) -> Self {
         Self { traits, ..self }
     }
+    /// The rule by which all lanes execute an instruction of this form and spelling together, if they must.
+    pub fn aligned(&self, text: &str) -> Option<&'static str> {
+        match self.traits.aligned {
+            Aligned::No => None,
+            Aligned::Always(rule) => Some(rule),
+            Aligned::IfWritten(rule) => text.split('.').any(|word| word == "aligned").then_some(rule),
+        }
+    }
     const fn check(self, check: fn(&Words<'_>) -> Result<(), Diagnostic>) -> Self {
         Self { check, ..self }
     }

@@ -74,15 +74,15 @@ pub struct Program {
 
 impl Program {
     /// Whether the kernel, or a function that it may call, has an instruction for which the predicate holds.
-    pub fn any_instruction(&self, kernel: &Kernel, predicate: impl Fn(&InstructionKind) -> bool) -> bool {
+    pub fn any_instruction(&self, kernel: &Kernel, predicate: impl Fn(&Instruction) -> bool) -> bool {
         let bodies = self.functions.iter().map(|function| &function.body).chain([&kernel.body]);
         bodies.into_iter().any(|body| any_instruction_in(body, &predicate))
     }
 }
 
-fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&InstructionKind) -> bool) -> bool {
+fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&Instruction) -> bool) -> bool {
     statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => predicate(&instruction.kind),
+        StatementKind::Instruction(instruction) => predicate(instruction),
         StatementKind::If { then, otherwise, .. } => {
             any_instruction_in(then, predicate) || any_instruction_in(otherwise, predicate)
         }

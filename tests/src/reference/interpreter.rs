@@ -464,7 +464,7 @@ impl Interpreter<'_> {
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Stop> {
         match &instruction.kind {
-            InstructionKind::Load { destinations, address, sem, scope } => {
+            InstructionKind::Load { destinations, address, sem, scope, non_coherent: false } => {
                 let [destination] = destinations[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = self.read(address, (*sem, *scope), false)?;
                 if let Some(register) = destination {

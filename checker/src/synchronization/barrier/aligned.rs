@@ -11,6 +11,7 @@
 use crate::event::{AgentId, EventId, Fact, GraphBuilder, Misuse, TermPool, TermRef};
 use crate::findings;
 use crate::synchronization::log::{AlignedLog, CodePath};
+use fencepost_dsl::kernel::isa;
 use std::collections::BTreeMap;
 
 /// States that no lane misses an instance that another lane of its warp executes.
@@ -63,12 +64,13 @@ fn state_together(
         let Some(&(first, _)) = ways.first() else { continue };
         let some = graph.terms.or_all(ways.iter().map(|&(_, both)| both).collect::<Vec<_>>());
         let text = graph.events[event].site.map(|site| graph.sites[site].text.clone()).unwrap_or_default();
-        let kind = match text.split('.').next() {
-            _ if text.starts_with("barrier.cluster") => &findings::barrier::ALIGNED_CLUSTER_BARRIER,
-            Some("tcgen05") => &findings::barrier::ALIGNED_TENSOR_MEMORY,
-            Some("wgmma") => &findings::barrier::ALIGNED_MATRIX,
-            Some("setmaxnreg") => &findings::barrier::ALIGNED_REGISTERS,
-            Some("tensormap") => &findings::barrier::ALIGNED_TENSORMAP,
+        let rule = isa::form_of(&text).and_then(|form| form.aligned(&text));
+        let kind = match rule {
+            Some("UB-C2") => &findings::barrier::ALIGNED_CLUSTER_BARRIER,
+            Some("AS-34") => &findings::barrier::ALIGNED_TENSOR_MEMORY,
+            Some("UB-A7") => &findings::barrier::ALIGNED_MATRIX,
+            Some("UB-A12") => &findings::barrier::ALIGNED_REGISTERS,
+            Some("UB-F2") => &findings::barrier::ALIGNED_TENSORMAP,
             _ => &findings::barrier::ALIGNED_BARRIER,
         };
         let misuse =

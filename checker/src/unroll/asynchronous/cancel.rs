@@ -156,7 +156,7 @@ impl Unroller<'_> {
 /// Whether a kernel, or a function it may call, cancels clusters.
 pub fn may_cancel(program: &Program, kernel: &Kernel) -> bool {
     program.any_instruction(kernel, |instruction| {
-        matches!(instruction, InstructionKind::Async(operation)
+        matches!(&instruction.kind, InstructionKind::Async(operation)
             if matches!(**operation, AsyncOp::TryCancel { .. }))
     })
 }

@@ -6,7 +6,7 @@ use super::super::{State, Unroller};
 use crate::event::{EventId, Role, TermPool, TermRef};
 use crate::synchronization::log::{AlignedLog, CodePath};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{AsyncOp, InstructionKind, Kernel, Program};
+use fencepost_dsl::kernel::program::{Kernel, Program};
 
 /// Later than every place in the code.
 const END: (u32, u32) = (u32::MAX, u32::MAX);
@@ -81,14 +81,5 @@ impl Unroller<'_> {
 
 /// Whether a kernel, or a function it may call, contains an instruction that is always or here aligned.
 pub fn contains_aligned(program: &Program, kernel: &Kernel) -> bool {
-    program.any_instruction(kernel, |instruction| match instruction {
-        InstructionKind::Barrier { aligned, .. }
-        | InstructionKind::ClusterArrive { aligned, .. }
-        | InstructionKind::ClusterWait { aligned } => *aligned,
-        InstructionKind::TensormapCopyFence { .. } | InstructionKind::SetMaxRegisters { .. } => true,
-        InstructionKind::Async(operation) => {
-            matches!(**operation, AsyncOp::Matrix(_) | AsyncOp::MatrixFence | AsyncOp::Tensor(_))
-        }
-        _ => false,
-    })
+    program.any_instruction(kernel, |instruction| instruction.aligned().is_some())
 }

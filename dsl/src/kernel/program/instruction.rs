@@ -18,6 +18,13 @@ pub struct Instruction {
     pub kind: InstructionKind,
 }
 
+impl Instruction {
+    /// The rule by which all lanes of the warp execute it together, if they must.
+    pub fn aligned(&self) -> Option<&'static str> {
+        self.form.aligned(&self.text)
+    }
+}
+
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum InstructionKind {

@@ -1,9 +1,6 @@
 //! What only the whole call graph shows: recursion, state spaces of reference arguments, calls inside `await`.
 
-use super::super::program::{
-    AddressBase, AsyncOp, Function, FunctionId, InstructionKind, MbarrierOp, MultimemOp, ReferenceId,
-    Statement, StatementKind,
-};
+use super::super::program::{AddressBase, Function, FunctionId, ReferenceId, Statement, StatementKind};
 use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
@@ -321,15 +318,7 @@ fn is_quiet(functions: &IndexVec<FunctionId, Function>, id: FunctionId, known: &
 pub(in crate::kernel) fn loud_statement(statements: &[Statement]) -> Option<&Statement> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Assign { .. } | StatementKind::Call { .. } => None,
-        StatementKind::Instruction(instruction) => match &instruction.kind {
-            InstructionKind::Load { .. }
-            | InstructionKind::Atomic { .. }
-            | InstructionKind::GetCtaRank { .. }
-            | InstructionKind::Mbarrier(MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. }) => None,
-            InstructionKind::Multimem(MultimemOp::LoadReduce { .. }) => None,
-            InstructionKind::Async(op) if matches!(**op, AsyncOp::QueryCancel { .. }) => None,
-            _ => Some(statement),
-        },
+        StatementKind::Instruction(instruction) => (!instruction.form.traits.quiet).then_some(statement),
         StatementKind::If { then, otherwise, .. } => {
             loud_statement(then).or_else(|| loud_statement(otherwise))
         }
