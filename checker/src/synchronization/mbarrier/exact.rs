@@ -5,8 +5,9 @@
 //! bytes it is so if
 //!
 //! * the tx-count is never negative, that is, each completion of bytes surely comes after an announcement of its own;
-//! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its thread's arrival of the same phase, so that from the
-//!   last arrival on the tx-count only falls, and is 0 for the first time when the phase ends;
+//! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its
+//!   thread's arrival of the same phase, so that from the last arrival on the tx-count only falls, and is 0 for the first
+//!   time when the phase ends;
 //! * no operation is about 0 bytes, which might come where nothing is left to wait for;
 //! * the bytes of a phase are within the tx-count's range.
 //!

@@ -5,8 +5,8 @@
 //! initialisation of its life and surely before those of later ones. An initialisation without `inval` before it is an
 //! error (UB-M2), and so is an ordinary access to the bytes of an object that lives (UB-M3).
 //!
-//! Cannot: asynchronous operations where an object is initialised again, and operations that only mbarriers, flags or cluster-wide luck order with a second initialisation; the kernel is
-//! refused then.
+//! Cannot: asynchronous operations where an object is initialised again, and operations that only mbarriers, flags or
+//! cluster-wide luck order with a second initialisation; the kernel is refused then.
 
 use super::history::{History, Moment};
 use crate::event::{
