@@ -323,7 +323,10 @@ fn vectors_share_a_position_and_weak_cells_are_two_accesses() {
     let destinations = vec![Some(p), None, Some(q), None];
     let address = at(v, vec![int(0)]);
     b.kernel.body = vec![
-        instruction("ld.v4", InstructionKind::Load { destinations, address, sem: Sem::Weak, scope }),
+        instruction(
+            "ld.v4",
+            InstructionKind::Load { destinations, address, sem: Sem::Weak, scope, non_coherent: false },
+        ),
         load(whole, at(cell, vec![]), Sem::Weak),
         store(at(cell, vec![]), get(whole, 128), Sem::Weak),
         store(at(cell, vec![]), get(whole, 128), Sem::Relaxed),

@@ -5,6 +5,7 @@ use crate::event::Because;
 use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
+use fencepost_dsl::kernel::program::Instruction;
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
 
@@ -104,7 +105,19 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
             if names.len() == 1 { "it" } else { "them" }
         )
     });
-    assumptions.chain(unstated).chain(about_proxies(case)).collect()
+    assumptions.chain(unstated).chain(about_target(case)).chain(about_proxies(case)).collect()
+}
+
+/// … about the architecture, if the file names none and something depends on it.
+fn about_target(case: &Case<'_>) -> Option<String> {
+    let target = case.program.assumed_target.as_ref()?;
+    let specific = |instruction: &Instruction| instruction.is_specific();
+    case.program.any_instruction(case.kernel, specific).then(|| {
+        format!(
+            "the file names no target, and has instructions that not all later architectures have; `{target}` was \
+             taken: write `//! target {target}` at its top to say so"
+        )
+    })
 }
 
 /// … about proxies.

@@ -3,6 +3,7 @@
 use fencepost::event::{EventGraph, EventKind, TermPool, TermRef, UnknownId};
 use fencepost::unroll::{UnrollError, UnrollOptions, unroll};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::isa;
 use fencepost_dsl::kernel::program::*;
 use fencepost_dsl::vocabulary::{Scope, Sem, Space};
 use fencepost_dsl::{FileId, IndexVec, Span};
@@ -156,14 +157,21 @@ pub fn statement(kind: StatementKind) -> Statement {
     Statement { span: span(), kind }
 }
 pub fn instruction(text: &str, kind: InstructionKind) -> Statement {
-    statement(StatementKind::Instruction(Instruction { text: text.into(), opcode_span: span(), kind }))
+    let form = isa::form_of(text).unwrap_or_else(|| isa::litmus_form(&kind));
+    statement(StatementKind::Instruction(Instruction { text: text.into(), opcode_span: span(), form, kind }))
 }
 pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     let destinations = vec![Some(register)];
-    instruction("ld", InstructionKind::Load { destinations, address, sem, scope: Scope::Gpu })
+    instruction(
+        "ld",
+        InstructionKind::Load { destinations, address, sem, scope: Scope::Gpu, non_coherent: false },
+    )
 }
 pub fn store(address: Address, value: Expression, sem: Sem) -> Statement {
-    instruction("st", InstructionKind::Store { values: vec![value], address, sem, scope: Scope::Gpu })
+    instruction(
+        "st",
+        InstructionKind::Store { values: vec![value], address, sem, scope: Scope::Gpu, non_coherent: false },
+    )
 }
 pub fn atomic(
     destination: Option<RegisterId>,

@@ -70,6 +70,8 @@ pub struct Program {
     pub functions: IndexVec<FunctionId, Function>,
     /// Static loops of all kernels and functions.
     pub loops: IndexVec<LoopId, Loop>,
+    /// The architecture that was taken, with its suffix, if no target is named.
+    pub assumed_target: Option<String>,
 }
 
 impl Program {

@@ -79,7 +79,14 @@ pub fn resolve(
     checker.check_calls(&functions);
     if checker.diagnostics.is_empty() {
         let (parts, n_common) = (parts.kernels, checker.common.storages.len());
-        return Ok(Program { kernels, parts, n_common, functions, loops: checker.loops });
+        return Ok(Program {
+            kernels,
+            parts,
+            n_common,
+            functions,
+            loops: checker.loops,
+            assumed_target: target.assumed(),
+        });
     }
     Err(checker.diagnostics)
 }

@@ -160,6 +160,11 @@ impl Target {
         Err(Diagnostic::new("validate::target", message, span, "not in this target").with_help(help))
     }
 
+    /// What is taken where none is named.
+    pub fn assumed(self) -> Option<String> {
+        (self.suffix == Suffix::Unsaid && !self.spa).then(|| format!("sm_{}a", self.sm))
+    }
+
     /// Whether it has what belongs to these architectures.
     fn is_among(self, only: Only) -> bool {
         match (self.suffix, only) {

@@ -77,6 +77,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         n_common: 0,
         functions: IndexVec::new(),
         loops: resolver.loops,
+        assumed_target: None,
     })
 }
 

@@ -23,6 +23,12 @@ impl Instruction {
     pub fn aligned(&self) -> Option<&'static str> {
         self.form.aligned(&self.text)
     }
+    /// Whether some architectures have it that later ones need not have.
+    pub fn is_specific(&self) -> bool {
+        let has = |word: &str| self.text.split('.').any(|written| written == word);
+        let mut words = self.form.floors.iter();
+        !self.form.floor.only.is_empty() || words.any(|(word, floor)| !floor.only.is_empty() && has(word))
+    }
 }
 
 /// What an instruction does.
