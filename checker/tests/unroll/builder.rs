@@ -92,6 +92,7 @@ impl Builder {
             n_common: 0,
             functions: self.functions.clone(),
             loops: self.loops.clone(),
+            assumed_target: None,
         };
         unroll(&program, &self.kernel, launch, options)
     }
@@ -168,10 +169,7 @@ pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     )
 }
 pub fn store(address: Address, value: Expression, sem: Sem) -> Statement {
-    instruction(
-        "st",
-        InstructionKind::Store { values: vec![value], address, sem, scope: Scope::Gpu, non_coherent: false },
-    )
+    instruction("st", InstructionKind::Store { values: vec![value], address, sem, scope: Scope::Gpu })
 }
 pub fn atomic(
     destination: Option<RegisterId>,
