@@ -31,6 +31,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("spa", &["SPA-R1", "SPA-R2", "SPA-R3", "SPA-R4"]),
     ("addresses", &["MM-8"]),
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
+    ("non-coherent-loads", &["MM-2"]),
     (
         "asynchronous-operations",
         &[

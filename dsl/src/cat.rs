@@ -21,8 +21,8 @@
 //! | `domain(r)`, `range(r)`, `fencerel(S)`, `toid(S)` | the ends of `r`; `po;[S];po`; `[S]` |
 //!
 //! Names it starts with: [`BaseRelation`](memory_model::BaseRelation), [`BaseSet`](memory_model::BaseSet),
-//! `rfe rfi coe coi fre fri po-loc po_loc`, and from other tools' PTX models `sync_barrier` (is `syncbar`). A definition hides an earlier one of the same name from there on;
-//! what was defined before keeps its meaning, so `coe` is about the base `co` even after `let co = co+`.
+//! `rfe rfi coe coi fre fri po-loc po_loc`, and from other tools' PTX models `sync_barrier` (is `syncbar`). A definition
+//! hides an earlier one of the same name from there on; what was defined before keeps its meaning, so `coe` is about the base `co` even after `let co = co+`.
 //!
 //! Not in the language: procedures, `match`, `enum`, functions as values, sets of sets, tuples. They are errors.
 //! A `let rec` cannot be local, and cannot define sets.

@@ -1,4 +1,5 @@
-//! Changes that might take a race (or a failed assertion) away, each tried by a check of the changed graph; the first that holds is kept.
+//! Changes that might take a race (or a failed assertion) away, each tried by a check of the changed graph; the first that
+//! holds is kept.
 //!
 //! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`; what is added
 //! is a proxy fence where only that is missing ([`insert`]). Moving instructions is beyond this pass.

@@ -1,4 +1,5 @@
-//! What the threads of a launch have done at barriers, at mbarriers and with tensor memory, in order of threads and of each thread's program.
+//! What the threads of a launch have done at barriers, at mbarriers and with tensor memory, in order of threads and of each
+//! thread's program.
 //!
 //! The interpreter appends to these logs; nothing is stated before all threads are there.
 

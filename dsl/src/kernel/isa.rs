@@ -315,6 +315,32 @@ impl Form {
     const fn traits(self, traits: Traits) -> Self {
         Self { traits, ..self }
     }
+    /// Its row in the table of the book: words that must stand there as they are, those that need not in braces.
+    fn table_row(&self) -> String {
+        let mut words = self.name.to_owned();
+        for slot in self.slots {
+            let all: Vec<String> = slot.words.iter().map(|word| format!(".{word}")).collect();
+            match slot.need {
+                Need::Must(_) if all.len() == 1 => words += &all[0],
+                Need::Must(_) => words += &format!("({})", all.join(" or ")),
+                Need::May | Need::Default(_) | Need::Hint if !all.is_empty() => {
+                    words += &format!("{{{}}}", all.join(" or "));
+                }
+                _ => {}
+            }
+        }
+        let Floor { ptx, sm, only } = self.floor;
+        let sm = match only {
+            [] if sm == 0 => String::new(),
+            [] => format!(", sm_{sm}"),
+            only => {
+                let names: Vec<String> = only.iter().map(Only::to_string).collect();
+                format!(", {}", names.join(" "))
+            }
+        };
+        let since = if ptx == (0, 0) { "formal".to_owned() } else { format!("{}.{}{sm}", ptx.0, ptx.1) };
+        format!("| `{words}` | `{}` | {since} | {} |\n", self.operands, self.rule)
+    }
     /// The rule by which all lanes execute an instruction of this form and spelling together, if they must.
     pub fn aligned(&self, text: &str) -> Option<&'static str> {
         match self.traits.aligned {
@@ -411,6 +437,17 @@ pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Result<Words<'a>,
         None if foreign::is_known(opcode.mnemonic) => Err(foreign::foreign(opcode)),
         None => Err(unknown::unknown(opcode)),
     }
+}
+
+/// The table of the book: every form of PTX that is read, with its words and the first version that has it.
+pub fn table() -> String {
+    let mut families: Vec<&&Family> = FAMILIES.iter().filter(|family| !family.forms.is_empty()).collect();
+    families.sort_by_key(|family| family.name);
+    let mut text = "| instruction | operands | since | rule |\n|---|---|---|---|\n".to_owned();
+    for form in families.into_iter().flat_map(|family| family.forms) {
+        text += &form.table_row();
+    }
+    text
 }
 
 /// The row that an instruction of a litmus test is like; its words are others.

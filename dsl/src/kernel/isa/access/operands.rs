@@ -1,0 +1,305 @@
+//! The operands of loads, stores and atomics: addresses, values, results, vectors, and what an object tells of the spelling.
+
+use super::{Access, Rmw, access, check_operation_type, rmw};
+use crate::diagnostic::Diagnostic;
+use crate::kernel::ast::Operand;
+use crate::kernel::isa::words::Words;
+use crate::kernel::isa::{Built, Key, spa};
+use crate::kernel::opcode::{PtxType, Window};
+use crate::kernel::program::{Address, AddressBase, AtomicOp, InstructionKind, Width};
+use crate::kernel::resolve::expression::constant_value;
+use crate::kernel::resolve::instruction::{Results, Site};
+use crate::kernel::resolve::{Body, Reported, Resolved};
+use crate::vocabulary::{Proxy, Sem, Space};
+
+pub(super) fn build_load(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
+    let access = access(words);
+    let site = body.without_policy(site, words)?;
+    body.load(&site, words, &access)
+}
+
+pub(super) fn build_store(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
+    let access = access(words);
+    let site = body.without_policy(site, words)?;
+    body.store(&site, words, &access)
+}
+
+pub(super) fn build_atomic(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
+    let (access, rmw) = (access(words), rmw(words));
+    let site = body.without_policy(site, words)?;
+    body.atomic(&site, words, &access, rmw.ok_or(Reported)?)
+}
+
+pub(super) fn build_reduction(
+    body: &mut Body<'_>,
+    site: &Site<'_>,
+    words: &mut Words<'_>,
+) -> Resolved<Built> {
+    let (access, rmw) = (access(words), rmw(words));
+    let site = body.without_policy(site, words)?;
+    body.reduction(&site, words, &access, rmw.ok_or(Reported)?)
+}
+
+impl Body<'_> {
+    /// Takes off the policy that `.L2::cache_hint` adds to the operands: 64 bits that mean nothing to the model.
+    fn without_policy<'a>(&mut self, site: &Site<'a>, words: &Words<'_>) -> Resolved<Site<'a>> {
+        let Some((hint, span)) = words.written(Key::Policy) else { return Ok(site.clone()) };
+        let Some((policy, operands)) =
+            site.operands.split_last().filter(|(last, _)| matches!(last, Operand::Expr(_)))
+        else {
+            let message = format!("`.{hint}` needs a cache policy as last operand");
+            let error = Diagnostic::new("validate::cache-hint", message, span, "no policy");
+            let help = "write `…, policy`, 64 bits as `createpolicy` gives them, or leave the hint out";
+            return Err(self.report(error.with_help(help)));
+        };
+        self.value_operand(site, policy, 64)?;
+        Ok(Site { operands, ..site.clone() })
+    }
+
+    /// A hint, in global memory only.
+    fn check_hinted(&mut self, words: &Words<'_>, address: &Address) -> Resolved<()> {
+        match (words.hints().first(), self.space_of(address)) {
+            (Some((hint, span)), Some(Space::Shared)) => {
+                let message = format!("`.{hint}` steers caches, and shared memory has none");
+                let error = Diagnostic::new("validate::cache-hint", message, *span, "a cache hint");
+                Err(self.report(error.with_help("leave it out").with_label(address.span, "in shared memory")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `ld`, or an access through a proxy like it.
+    pub(in crate::kernel) fn load(
+        &mut self,
+        site: &Site<'_>,
+        words: &mut Words<'_>,
+        access: &Access,
+    ) -> Resolved<Built> {
+        let (is_sink, operands) = Self::without_sink(site);
+        let [memory] = operands else {
+            return Err(self
+                .expect_operands(site, 1, 1, "an address")
+                .err()
+                .unwrap_or_else(|| self.wrong_operand(site, site.span, "an address in brackets")));
+        };
+        let (address, width) = self.memory_operand(site, memory, access)?;
+        self.check_vector(&address, width, access)?;
+        self.check_hinted(words, &address)?;
+        let n = usize::from(access.elements);
+        let names: Vec<Option<&str>> = match site.results {
+            Results::Nothing if is_sink => vec![None; n],
+            Results::Nothing => return Err(self.unbound_result(site)),
+            Results::One(name) if n == 1 => vec![name],
+            Results::One(None) => vec![None; n],
+            Results::Vector(names) if names.len() == n => names.iter().map(Option::as_deref).collect(),
+            Results::One(Some(_)) | Results::Vector(_) => {
+                return Err(self.vector_count(site, access.elements));
+            }
+        };
+        let destinations: Vec<_> = names.into_iter().map(|name| self.result_register(name, width)).collect();
+        self.spell(words, access, &address, (width, 'u'));
+        let registers = destinations.clone();
+        let (sem, scope) = (access.sem, access.scope);
+        let non_coherent = words.written(Key::NonCoherent).is_some();
+        Ok((InstructionKind::Load { destinations, address, sem, scope, non_coherent }, registers))
+    }
+
+    /// `st`, or an access through a proxy like it.
+    pub(in crate::kernel) fn store(
+        &mut self,
+        site: &Site<'_>,
+        words: &mut Words<'_>,
+        access: &Access,
+    ) -> Resolved<Built> {
+        self.expect_no_result(site)?;
+        self.expect_operands(site, 2, 2, "an address and a value")?;
+        let (address, width) = self.memory_operand(site, &site.operands[0], access)?;
+        self.check_vector(&address, width, access)?;
+        self.check_hinted(words, &address)?;
+        let mut values = Vec::new();
+        match &site.operands[1] {
+            Operand::Vector(elements) if elements.len() == usize::from(access.elements) => {
+                for element in elements {
+                    values.push(self.resolve_exact(element, width)?);
+                }
+            }
+            Operand::Vector(_) => return Err(self.vector_count(site, access.elements)),
+            operand if access.elements == 1 => values.push(self.value_operand(site, operand, width)?),
+            _ => return Err(self.vector_count(site, access.elements)),
+        }
+        self.spell(words, access, &address, (width, 'u'));
+        let (sem, scope) = (access.sem, access.scope);
+        Ok((InstructionKind::Store { values, address, sem, scope }, Vec::new()))
+    }
+
+    /// `atom`
+    pub(in crate::kernel) fn atomic(
+        &mut self,
+        site: &Site<'_>,
+        words: &mut Words<'_>,
+        access: &Access,
+        rmw: Rmw,
+    ) -> Resolved<Built> {
+        let (is_sink, operands) = Self::without_sink(site);
+        let n_values = if rmw.op == AtomicOp::CompareAndSwap { 2 } else { 1 };
+        let Some((memory, values)) = operands.split_first().filter(|(_, values)| values.len() == n_values)
+        else {
+            let form = if n_values == 2 {
+                "an address, the value to compare and the value to swap in"
+            } else {
+                "an address and a value"
+            };
+            return Err(self.operand_count(site, form, operands.len()));
+        };
+        let (address, width) = self.memory_operand(site, memory, access)?;
+        self.check_hinted(words, &address)?;
+        let (op, kind) = self.operation_at(access, rmw, width)?;
+        let mut resolved = Vec::new();
+        for value in values {
+            let operand = self.value_operand(site, value, width)?;
+            self.check_extreme_sign(op, value, &operand)?;
+            resolved.push(operand);
+        }
+        let destination = self.one_result(site, is_sink, width)?;
+        self.spell(words, access, &address, (width, kind));
+        let (sem, scope) = (access.sem, access.scope);
+        let kind = InstructionKind::Atomic { destination, op, operands: resolved, address, sem, scope };
+        Ok((kind, vec![destination]))
+    }
+
+    /// `red`
+    pub(in crate::kernel) fn reduction(
+        &mut self,
+        site: &Site<'_>,
+        words: &mut Words<'_>,
+        access: &Access,
+        rmw: Rmw,
+    ) -> Resolved<Built> {
+        self.expect_no_result(site)?;
+        self.expect_operands(site, 2, 2, "an address and a value")?;
+        let (address, width) = self.memory_operand(site, &site.operands[0], access)?;
+        self.check_hinted(words, &address)?;
+        let (op, kind) = self.operation_at(access, rmw, width)?;
+        let operand = self.value_operand(site, &site.operands[1], width)?;
+        self.check_extreme_sign(op, &site.operands[1], &operand)?;
+        self.spell(words, access, &address, (width, kind));
+        let (sem, scope) = (access.sem, access.scope);
+        Ok((InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))
+    }
+
+    /// Puts into the full spelling what the object tells: its state space, and its type if none is written.
+    pub(in crate::kernel::isa) fn spell(
+        &mut self,
+        words: &mut Words<'_>,
+        access: &Access,
+        address: &Address,
+        (width, kind): (Width, char),
+    ) {
+        if self.proxy_of(address) == Proxy::Constant {
+            words.set(Key::Space, "const");
+        } else if let Some(space) = self.space_of(address).or(access.space.map(|(space, _)| space)) {
+            let is_far = access.window == Some(Window::Cluster) || address.rank.is_some();
+            words.set(Key::Space, &format!("{space}{}", if is_far { "::cluster" } else { "" }));
+        }
+        if access.sem == Sem::Mmio {
+            words.set(Key::Scope, "sys");
+        }
+        if self.target().spa {
+            words.set(Key::Type, spa::width_word(access.ty.map(|(ty, _)| ty), width));
+        } else if access.ty.is_none() {
+            // Surfaces move bits as they are.
+            let is_surface = matches!(words.form().name, "suld" | "sust");
+            let kind = if width == 128 || is_surface { 'b' } else { kind };
+            words.set(Key::Type, &format!("{kind}{width}"));
+        }
+    }
+
+    /// The operation at the width of the object, and the kind of type it has if none is written.
+    pub(in crate::kernel) fn operation_at(
+        &mut self,
+        access: &Access,
+        rmw: Rmw,
+        width: Width,
+    ) -> Resolved<(AtomicOp, char)> {
+        let default = match rmw.op {
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareAndSwap => {
+                'b'
+            }
+            _ => 'u',
+        };
+        let (ty, span) = access.ty.unwrap_or((PtxType { kind: default, width }, rmw.span));
+        if let Err(error) = check_operation_type(rmw, ty, span) {
+            return Err(self.report(error));
+        }
+        if width == 128
+            && let Some(error) = self.target().check("atom.b128", (8, 3), 90, rmw.span)
+        {
+            return Err(self.report(error));
+        }
+        let op = match (rmw.op, ty.kind) {
+            (AtomicOp::Min, 's') => AtomicOp::SignedMin,
+            (AtomicOp::Max, 's') => AtomicOp::SignedMax,
+            (op, _) => op,
+        };
+        Ok((op, default))
+    }
+
+    /// A vector is at most 16 bytes (32 on newer targets), aligned as a whole, and within the innermost dimension.
+    pub(in crate::kernel) fn check_vector(
+        &mut self,
+        address: &Address,
+        width: Width,
+        access: &Access,
+    ) -> Resolved<()> {
+        let n = u32::from(access.elements);
+        if n == 1 {
+            return Ok(());
+        }
+        let total = n * u32::from(width);
+        let span = access.vector_span;
+        if width == 128
+            || total > 256
+            || (total > 128 && access.space.is_some_and(|(s, _)| s == Space::Shared))
+        {
+            let message = format!("a vector has at most 128 bits; this one has {total}");
+            let error = Diagnostic::new("validate::vector-size", message, span, "too large");
+            return Err(self.report(error.with_help("split it into several accesses")));
+        }
+        if total > 128
+            && let Some(error) = self.target().check("a 256-bit vector", (8, 8), 100, span)
+        {
+            return Err(self.report(error));
+        }
+        let AddressBase::Object(object) = address.base else { return Ok(()) };
+        let object = &self.objects[object];
+        let inner = object.dimensions.last().copied().unwrap_or(1);
+        let constants: Vec<Option<u128>> = address.indices.iter().map(constant_value).collect();
+        let name = object.name.clone();
+        let bytes = total / 8;
+        let error = match constants.last() {
+            None => Some(format!("`{name}` has one element; a vector of {n} does not fit")),
+            Some(Some(index)) if index + u128::from(n) > u128::from(inner) => Some(format!(
+                "a vector of {n} at `{name}[…{index}]` reaches past the innermost dimension of {inner}"
+            )),
+            _ => constants
+                .iter()
+                .zip(&object.dimensions)
+                .try_fold(0_u128, |flat, (index, &dimension)| Some(flat * u128::from(dimension) + (*index)?))
+                .map(|flat| flat * u128::from(width / 8) + u128::from(object.offset_bytes))
+                .filter(|offset| offset % u128::from(bytes) != 0)
+                .map(|offset| {
+                    format!(
+                        "a vector of {bytes} bytes must be {bytes}-byte aligned; this is at byte {offset}"
+                    )
+                }),
+        };
+        match error {
+            None => Ok(()),
+            Some(message) => {
+                let error =
+                    Diagnostic::new("validate::vector-alignment", message, address.span, "vector access");
+                Err(self.report(error.with_help("use scalar accesses, or another index")))
+            }
+        }
+    }
+}
