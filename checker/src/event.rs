@@ -13,6 +13,7 @@ pub(crate) mod graph;
 pub(crate) mod hierarchy;
 pub(crate) mod kind;
 mod multimem;
+pub(crate) mod operation;
 pub(crate) mod spa;
 pub(crate) mod support;
 pub(crate) mod term;
@@ -31,6 +32,7 @@ pub use kind::{
     Access, AtomicClass, CancelEvent, EventKind, GridEvent, MbarrierEvent, MbarrierRole, RestrictedFence,
     TensorEvent,
 };
+pub use operation::{Operation, OperationSort};
 pub use spa::SpaEvent;
 pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 

@@ -8,7 +8,7 @@
 
 mod spa;
 
-use super::{AgentId, CtaId, GridId};
+use super::{AgentId, CtaId, GridId, Operation, OperationSort};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch, PartId};
@@ -69,15 +69,6 @@ pub struct Grid {
 
 /// The device of the host, which is none.
 const HOST: u32 = u32::MAX;
-
-/// An asynchronous operation.
-#[derive(Clone, Debug)]
-pub struct Operation {
-    /// The thread that started it.
-    pub issuer: AgentId,
-    /// As people call it: `bulk copy`.
-    pub name: String,
-}
 
 impl Hierarchy {
     /// The threads of `launch`.
@@ -192,9 +183,9 @@ impl Hierarchy {
     }
 
     /// A new agent for an operation that a thread starts.
-    pub fn add_operation(&mut self, issuer: AgentId, name: impl Into<String>) -> AgentId {
+    pub fn add_operation(&mut self, issuer: AgentId, sort: OperationSort) -> AgentId {
         let (place, cta) = (self.threads[issuer], self.cta_of[issuer]);
-        self.operations.push(Operation { issuer, name: name.into() });
+        self.operations.push(Operation { issuer, sort });
         self.cta_of.push(cta);
         self.warp_of.push(self.warp_of[issuer]);
         self.threads.push(place)
@@ -384,7 +375,7 @@ impl Hierarchy {
     /// How people say which thread: only the coordinates that the launch has more than one of.
     pub fn describe(&self, agent: AgentId) -> String {
         if let Some(operation) = self.operation(agent) {
-            return format!("a {} of {}", operation.name, self.describe(operation.issuer));
+            return format!("a {} of {}", operation.sort.name(), self.describe(operation.issuer));
         }
         if let Some(client) = self.client(agent) {
             return client.title().to_owned();

@@ -1,7 +1,7 @@
 //! What helps a finding for which no repair was checked: what its row says, unless the facts have something better.
 
 use super::wording::Words;
-use crate::event::{AgentId, CtaId, EventId};
+use crate::event::{AgentId, CtaId, EventId, OperationSort};
 use crate::explain::deadlock::Role;
 use crate::explain::{Explanation, Subject};
 
@@ -15,7 +15,7 @@ impl Words<'_> {
             {
                 Some(self.wait_for_own(*access))
             }
-            Subject::Lifetime { access, ended: true, .. } if self.operation_name(*access).is_some() => Some(
+            Subject::Lifetime { access, ended: true, .. } if self.operation(*access).is_some() => Some(
                 "let a thread of the CTA whose memory it is wait for the operation (the phase of the mbarrier that it \
                  signals) before that CTA ends; a cluster barrier does not wait for asynchronous operations",
             ),
@@ -56,24 +56,29 @@ impl Words<'_> {
         absent.is_some_and(|agent| Some(launch(agent)) != waiting)
     }
 
-    /// What the operation of an access is called, if it is one's.
-    fn operation_name(&self, access: EventId) -> Option<&str> {
+    /// What the operation of an access is, if it is one's.
+    fn operation(&self, access: EventId) -> Option<OperationSort> {
         let graph = &self.case.outcome.graph;
-        let operation = graph.hierarchy.operation(graph.events[access].agent?)?;
-        Some(&operation.name)
+        Some(graph.hierarchy.operation(graph.events[access].agent?)?.sort)
     }
 
     /// How a thread waits for an operation that it or its CTA has started.
     fn wait_for_own(&self, access: EventId) -> &'static str {
-        match self.operation_name(access) {
-            Some("matrix operation") => {
+        match self.operation(access) {
+            Some(OperationSort::Matrix) => {
                 "wait for it before the thread ends: `wgmma.wait_group.sync.aligned 0`"
             }
-            Some("cp.async") => {
+            Some(OperationSort::Copy) => {
                 "wait for it before the thread ends: `cp.async.wait_all`, or the phase of the mbarrier that \
                  `cp.async.mbarrier.arrive` arrives at"
             }
-            Some(name) if name.starts_with("tcgen05.") => {
+            Some(
+                OperationSort::TensorProduct
+                | OperationSort::TensorMemoryCopy
+                | OperationSort::TensorMemoryLoad
+                | OperationSort::TensorMemoryStore
+                | OperationSort::TensorMemoryCommit,
+            ) => {
                 "let a thread wait before it ends: for the phase of an mbarrier that a `tcgen05.commit` behind the \
                  operation arrives at"
             }

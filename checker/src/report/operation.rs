@@ -1,7 +1,7 @@
 //! Words for what asynchronous operations have to do with a race, and for fences that are about other memory.
 
 use super::wording::Words;
-use crate::event::{EventId, EventKind, RestrictedFence};
+use crate::event::{EventId, EventKind, OperationSort, RestrictedFence};
 use crate::explain::Explanation;
 
 impl Words<'_> {
@@ -23,11 +23,11 @@ impl Words<'_> {
         });
         let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
         let operation = agent.and_then(|agent| graph.hierarchy.operation(agent));
-        let over = match (signal, operation.map(|operation| operation.name.as_str())) {
-            (_, Some("tcgen05.ld")) => {
+        let over = match (signal, operation.map(|operation| operation.sort)) {
+            (_, Some(OperationSort::TensorMemoryLoad)) => {
                 "it is over once the thread that started it has passed `tcgen05.wait::ld`".to_owned()
             }
-            (_, Some("tcgen05.mma" | "tcgen05.cp")) => {
+            (_, Some(OperationSort::TensorProduct | OperationSort::TensorMemoryCopy)) => {
                 "it is over once a wait has seen the arrival of a `tcgen05.commit` behind it".to_owned()
             }
             (Some(name), _) => format!("it is over once a wait for {name} has seen its complete-tx"),

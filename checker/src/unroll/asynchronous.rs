@@ -26,7 +26,7 @@ use super::access::Strength;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, AtomicClass, BaseRelation, Edge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole,
-    Misuse, ObligationKind, SiteId, TermPool, TermRef,
+    Misuse, ObligationKind, OperationSort, SiteId, TermPool, TermRef,
 };
 use crate::findings;
 use crate::synchronization::log::Allocation;
@@ -175,7 +175,7 @@ impl Unroller<'_> {
             let skipped = self.graph.terms.and(step.state.live, ignored);
             step.state.live = self.graph.terms.or(skipped, reading.live);
         }
-        let operation = self.start(step, "cp.async")?;
+        let operation = self.start(step, OperationSort::Copy)?;
         let strength = weak();
         let transfer = transfer::Transfer { from, to, bytes: copy.bytes, proxy: Proxy::Generic, strength };
         let events = self.transfer(operation, &transfer, copied, ignored)?;
@@ -189,9 +189,9 @@ impl Unroller<'_> {
     }
 
     /// A new agent, and the event by which its thread starts it without releasing anything.
-    fn start(&mut self, step: &Step<'_>, name: &str) -> Result<Operation, UnrollError> {
+    fn start(&mut self, step: &Step<'_>, sort: OperationSort) -> Result<Operation, UnrollError> {
         let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
-        Ok(self.operation_of(issue, step.state.live, name))
+        Ok(self.operation_of(issue, step.state.live, sort))
     }
 
     /// The event by which the current thread starts one operation or several.
@@ -200,8 +200,8 @@ impl Unroller<'_> {
     }
 
     /// A new agent for what an issued instruction does if `guard`.
-    fn operation_of(&mut self, issue: EventId, guard: TermRef, name: &str) -> Operation {
-        let agent = self.graph.hierarchy.add_operation(self.agent, name);
+    fn operation_of(&mut self, issue: EventId, guard: TermRef, sort: OperationSort) -> Operation {
+        let agent = self.graph.hierarchy.add_operation(self.agent, sort);
         let event = &self.graph.events[issue];
         let (position, site) = (event.position, event.site);
         let site = site.expect("an issue belongs to an instruction");

@@ -6,7 +6,8 @@ use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::{Piece, Run, Transfer, width_of};
 use super::{Operation, READS, WRITES};
 use crate::event::{
-    AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, RestrictedFence, TermPool, TermRef,
+    AtomicClass, EventId, EventKind, MbarrierId, MbarrierRole, Misuse, OperationSort, RestrictedFence,
+    TermPool, TermRef,
 };
 use crate::findings;
 use fencepost_dsl::Span;
@@ -46,7 +47,7 @@ impl Unroller<'_> {
         let ends = Ends { from, to, bytes, strength };
         match &copy.completion {
             BulkCompletion::Group => {
-                let operation = self.start(step, noun(copy))?;
+                let operation = self.start(step, sort(copy))?;
                 let events = self.move_between(operation, &ends, copy)?;
                 self.note_started(AsyncGroup::Bulk, events);
                 Ok(())
@@ -86,7 +87,7 @@ impl Unroller<'_> {
             let run = Place { rank: rank.or(destination.rank), ..destination };
             let signal = Place { rank: rank.or(signal.rank), ..signal };
             let ends = Ends { to: End::Bytes { run, span }, ..ends.clone() };
-            let operation = self.operation_of(issue, guard, noun(copy));
+            let operation = self.operation_of(issue, guard, sort(copy));
             let events = self.move_between(operation, &ends, copy)?;
             // AS-20: committed to a group, it stands for "its map has been read" and for nothing else.
             let is_of_map = |event: EventId| {
@@ -390,7 +391,7 @@ impl Unroller<'_> {
         let BulkEnd::Tensor(tensor) = source else { return Ok(()) };
         let Some(map) = self.resolve(step, &tensor.map, 1)? else { return Ok(()) };
         if self.kernel.objects[map.object].space != Space::Param {
-            let operation = self.start(step, "prefetch")?;
+            let operation = self.start(step, OperationSort::Prefetch)?;
             self.read_map(operation, map)?;
         }
         Ok(())
@@ -475,13 +476,13 @@ struct Ends {
     strength: Strength,
 }
 
-fn noun(copy: &BulkCopy) -> &'static str {
+fn sort(copy: &BulkCopy) -> OperationSort {
     let is_tensor =
         matches!(copy.source, BulkEnd::Tensor(_)) || matches!(copy.destination, BulkEnd::Tensor(_));
     match (copy.reduction.is_some(), is_tensor, copy.multicast.is_some()) {
-        (true, ..) => "bulk reduction",
-        (false, _, true) => "multicast copy",
-        (false, true, false) => "tensor copy",
-        (false, false, false) => "bulk copy",
+        (true, ..) => OperationSort::BulkReduction,
+        (false, _, true) => OperationSort::MulticastCopy,
+        (false, true, false) => OperationSort::TensorCopy,
+        (false, false, false) => OperationSort::BulkCopy,
     }
 }

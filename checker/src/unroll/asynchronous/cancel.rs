@@ -9,7 +9,7 @@
 use super::super::expression::Place;
 use super::super::{Step, UnrollError, Unroller};
 use super::WRITES;
-use crate::event::{CancelEvent, EventKind, Misuse, TermPool, TermRef, UnknownKind};
+use crate::event::{CancelEvent, EventKind, Misuse, OperationSort, TermPool, TermRef, UnknownKind};
 use crate::findings;
 use fencepost_dsl::kernel::program::{
     Address, AsyncOp, BinaryOp, CancelQuery, Expression, InstructionKind, Kernel, Program, RegisterId,
@@ -57,7 +57,7 @@ impl Unroller<'_> {
         let issue = self.issue(step, Sem::Weak, Scope::Cta)?;
         let n_elements = RESPONSE_BYTES / self.element_bytes(to.object);
         for rank in ranks {
-            let operation = self.operation_of(issue, step.state.live, "try_cancel");
+            let operation = self.operation_of(issue, step.state.live, OperationSort::Cancel);
             let how = (Proxy::Async, super::weak());
             for piece in self.pieces(Place { rank: Some(rank), ..to }, n_elements) {
                 let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);

@@ -10,7 +10,7 @@
 use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::{Run, width_of};
 use super::{AsyncGroup, Operation};
-use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, UnknownKind};
+use crate::event::{EventId, EventKind, LocationId, Misuse, ObligationKind, OperationSort, UnknownKind};
 use crate::findings;
 use fencepost_dsl::kernel::program::{Address, MatrixOp};
 
@@ -33,7 +33,7 @@ impl Unroller<'_> {
         let Some(a) = self.resolve(step, &matrix.a, 1)? else { return Ok(()) };
         let Some(b) = self.resolve(step, &matrix.b, 1)? else { return Ok(()) };
         self.require_fence(step.state, &matrix.accumulator);
-        let started = self.start(step, "matrix operation")?;
+        let started = self.start(step, OperationSort::Matrix)?;
         self.log_aligned(step.state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
         let mut events = Vec::new();

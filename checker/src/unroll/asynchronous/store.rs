@@ -5,7 +5,7 @@ use super::super::expression::Place;
 use super::super::{Step, UnrollError, Unroller};
 use super::transfer::Piece;
 use super::{AsyncGroup, WRITES};
-use crate::event::{AtomicClass, EventId, Misuse};
+use crate::event::{AtomicClass, EventId, Misuse, OperationSort};
 use crate::findings;
 use fencepost_dsl::kernel::program::{Address, AsyncStore};
 use fencepost_dsl::vocabulary::{Proxy, Replication, Scope, Sem};
@@ -54,14 +54,14 @@ impl Unroller<'_> {
         let issue_sem = if store.sem == Sem::Release { Sem::Release } else { Sem::Weak };
         let instances = self.denoted_places(to);
         let is_multimem = self.kernel.objects[to.object].replication == Replication::Multimem;
-        let name = match (store.reduction.is_some(), is_multimem) {
-            (false, false) => "st.async",
-            (true, false) => "red.async",
-            (false, true) => "multimem.st.async",
-            (true, true) => "multimem.red.async",
+        let sort = match (store.reduction.is_some(), is_multimem) {
+            (false, false) => OperationSort::Store,
+            (true, false) => OperationSort::Reduction,
+            (false, true) => OperationSort::MultimemStore,
+            (true, true) => OperationSort::MultimemReduction,
         };
         let issue = self.issue(step, issue_sem, store.scope)?;
-        let operation = self.operation_of(issue, step.state.live, name);
+        let operation = self.operation_of(issue, step.state.live, sort);
         let class = if store.reduction.is_some() { AtomicClass::Reduction } else { AtomicClass::None };
         let strength = Strength::new(store.sem, store.scope, class);
         let how = (Proxy::Generic, strength);
@@ -105,7 +105,7 @@ impl Unroller<'_> {
         if increments {
             self.log_raise(step, object)?;
         }
-        let operation = self.start(step, "cp.async arrival")?;
+        let operation = self.start(step, OperationSort::CopyArrival)?;
         let tracked = self.asynchronous.started.iter().filter(|started| started.group == AsyncGroup::Copy);
         let copied: Vec<EventId> =
             tracked.flat_map(|started| &started.events).map(|&(event, _)| event).collect();

@@ -15,7 +15,7 @@ use super::super::expression::Place;
 use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::width_of;
 use crate::event::{
-    BaseRelation, CtaId, Edge, EventId, EventKind, TensorEvent, TermPool, TermRef, UnknownKind,
+    BaseRelation, CtaId, Edge, EventId, EventKind, OperationSort, TensorEvent, TermPool, TermRef, UnknownKind,
 };
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
@@ -110,7 +110,7 @@ impl Unroller<'_> {
             }
             None => TermPool::TRUE,
         };
-        let operation = self.start(step, "tcgen05.mma")?;
+        let operation = self.start(step, OperationSort::TensorProduct)?;
         let mut events = Vec::new();
         for (run, count) in [a, b] {
             for piece in self.pieces(run, count) {
@@ -140,7 +140,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some((to, n_to)) = self.elements(step, destination)? else { return Ok(()) };
         let Some((from, n_from)) = self.elements(step, source)? else { return Ok(()) };
-        let operation = self.start(step, "tcgen05.cp")?;
+        let operation = self.start(step, OperationSort::TensorMemoryCopy)?;
         let (mut events, mut values) = (Vec::new(), Vec::new());
         for piece in self.pieces(from, n_from) {
             let (event, value) = self.read_piece(operation, operation.guard, piece)?;
@@ -162,7 +162,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
         let Some(from) = self.resolve(step, source, 1)? else { return Ok(()) };
-        let operation = self.start(step, "tcgen05.ld")?;
+        let operation = self.start(step, OperationSort::TensorMemoryLoad)?;
         self.log_aligned(step.state.live, operation.issue);
         let mut events = Vec::new();
         for (from, to) in self.pieces(from, 1).into_iter().zip(self.pieces(to, 1)) {
@@ -182,7 +182,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
         let value = self.evaluate(&step.state.env, step.frame, value)?;
-        let operation = self.start(step, "tcgen05.st")?;
+        let operation = self.start(step, OperationSort::TensorMemoryStore)?;
         self.log_aligned(step.state.live, operation.issue);
         let mut events = Vec::new();
         for piece in self.pieces(to, 1) {
@@ -217,7 +217,7 @@ impl Unroller<'_> {
         for (rank, guard) in targets {
             let place = Place { rank: rank.or(place.rank), ..place };
             let object = self.mbarrier_at(place, mbarrier.span)?;
-            let operation = self.operation_of(issue, guard, "tcgen05.commit");
+            let operation = self.operation_of(issue, guard, OperationSort::TensorMemoryCommit);
             self.arrive_after(operation, object, Scope::Cluster, &committed)?;
         }
         Ok(())
