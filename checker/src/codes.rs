@@ -38,7 +38,7 @@ pub fn similar(name: &str) -> Option<&'static str> {
     let same_tail = all().find(|code| tail(code.name) == tail(name)).map(|code| code.name);
     same_tail.or_else(|| {
         all()
-            .map(|code| (distance(code.name, name), code.name))
+            .map(|code| (strsim::levenshtein(code.name, name), code.name))
             .filter(|&(far, _)| far <= 3)
             .min()
             .map(|(_, near)| near)
@@ -69,22 +69,6 @@ pub fn list() -> String {
         let _ = writeln!(text, "  {name:<width$}  {summary}");
     }
     text
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Codes of rejected input.

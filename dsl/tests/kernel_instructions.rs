@@ -63,7 +63,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("fence.proxy.proxy.async;", "validate::proxy-fence"),
     ("membar.proxy.async.global;", "validate::proxy-fence"),
     ("setmaxnreg.sync.inc.aligned.u32 40, 1;", "validate::operand-count"),
-    ("nanosleep 20;", "validate::hint-form"),
+    ("nanosleep.u64 20;", "validate::unknown-modifier"),
     ("prefetch.global.L3 [x];", "validate::unknown-modifier"),
     ("prefetch.global [x];", "validate::hint-form"),
     ("applypriority.global.L2::evict_normal [f], 64;", "validate::hint-form"),
@@ -121,11 +121,7 @@ fn young_words_have_their_floors() {
         ("sm_70 ptx 7.1", "st.shared::cta [s[0]], 1;"),
         ("sm_70 ptx 6.0", "nanosleep.u32 1;"),
     ] {
-        assert_eq!(
-            codes(target, &format!("{statement}")).first(),
-            Some(&"validate::target"),
-            "{target} {statement}"
-        );
+        assert_eq!(codes(target, statement).first(), Some(&"validate::target"), "{target} {statement}");
     }
 }
 

@@ -8,6 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
 use std::rc::Rc;
+use strsim::levenshtein;
 
 define_id! {
     /// A scope: one definition on top of an outer scope.
@@ -70,7 +71,7 @@ impl Scopes {
         self.visible(scope)
             .map(|entry| entry.name.clone())
             .chain(Predefined::names().map(str::to_owned))
-            .map(|known| (distance(name, &known), known))
+            .map(|known| (levenshtein(&name.to_lowercase(), &known.to_lowercase()), known))
             .filter(|(distance, known)| *distance <= budget && *distance < known.chars().count())
             .min()
             .map(|(_, known)| known)
@@ -167,20 +168,4 @@ impl PredefinedFunction {
             }
         }
     }
-}
-
-/// The number of single-character insertions, deletions and replacements from `a` to `b`, letters' case aside.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
