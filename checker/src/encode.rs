@@ -25,17 +25,17 @@ use value::{BitBlaster, KnownValues};
 /// Which optimisations are on. Each has a `Sound:` paragraph where it is implemented, and the suite runs without it too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Treatment {
-    /// Bounds that follow from axioms ([`crate::relation::tighten`]).
+    /// Bounds that follow from axioms (`relation::tighten`).
     pub tighten: bool,
-    /// One direction of gates where the solver wants a relation small or large ([`edge`]).
+    /// One direction of gates where the solver wants a relation small or large (`edge`).
     pub polarity: bool,
-    /// Transitive closure over frontiers instead of all triples ([`closure`]).
+    /// Transitive closure over frontiers instead of all triples (`closure`).
     pub frontier: bool,
-    /// Constant bits of values read ([`memory::known_values`]).
+    /// Constant bits of values read (`memory::known_values`).
     pub known_values: bool,
     /// Failing tries of spin loops that cannot race are left out ([`crate::check`]).
     pub prune_spins: bool,
-    /// Whether anything completes is first tried by running the threads in turns ([`crate::witness::interleaving`]).
+    /// Whether anything completes is first tried by running the threads in turns (`witness::interleaving`).
     pub interleave: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,

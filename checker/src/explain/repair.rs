@@ -2,7 +2,7 @@
 //! holds is kept.
 //!
 //! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`; what is added
-//! is a proxy fence where only that is missing ([`insert`]). Moving instructions is beyond this pass.
+//! is a proxy fence where only that is missing (`insert`). Moving instructions is beyond this pass.
 
 pub(crate) mod insert;
 mod spa;
