@@ -22,7 +22,8 @@
 //!
 //! Names it starts with: [`BaseRelation`](memory_model::BaseRelation), [`BaseSet`](memory_model::BaseSet),
 //! `rfe rfi coe coi fre fri po-loc po_loc`, and from other tools' PTX models `sync_barrier` (is `syncbar`). A definition
-//! hides an earlier one of the same name from there on; what was defined before keeps its meaning, so `coe` is about the base `co` even after `let co = co+`.
+//! hides an earlier one of the same name from there on; what was defined before keeps its meaning, so `coe` is about
+//! the base `co` even after `let co = co+`.
 //!
 //! Not in the language: procedures, `match`, `enum`, functions as values, sets of sets, tuples. They are errors.
 //! A `let rec` cannot be local, and cannot define sets.
