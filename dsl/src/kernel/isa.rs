@@ -339,7 +339,8 @@ impl Form {
             }
         };
         let since = if ptx == (0, 0) { "formal".to_owned() } else { format!("{}.{}{sm}", ptx.0, ptx.1) };
-        format!("| `{words}` | `{}` | {since} | {} |\n", self.operands, self.rule)
+        let operands = if self.operands.is_empty() { String::new() } else { format!("`{}`", self.operands) };
+        format!("| `{words}` | {operands} | {since} | {} |\n", self.rule)
     }
     /// The rule by which all lanes execute an instruction of this form and spelling together, if they must.
     pub fn aligned(&self, text: &str) -> Option<&'static str> {
