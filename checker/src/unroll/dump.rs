@@ -93,38 +93,48 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
         let (condition, filter) = (show(goal.condition), show(goal.filter));
         writeln!(out, "{} {condition} filter {filter}", goal.quantifier.name())?;
     }
-    for edge in graph.edges.of(BaseRelation::BarrierSynchronization) {
-        writeln!(out, "barrier e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
-    for edge in graph.edges.of(BaseRelation::Signals) {
-        writeln!(out, "signal e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
+    write_edges(
+        out,
+        graph,
+        &[("barrier", BaseRelation::BarrierSynchronization), ("signal", BaseRelation::Signals)],
+    )?;
     for edge in graph.edges.of(BaseRelation::Issue) {
         writeln!(out, "issue e{} -> e{}", edge.from.0, edge.to.0)?;
     }
-    for edge in graph.edges.of(BaseRelation::Completion) {
-        writeln!(out, "completion e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
-    for edge in graph.edges.of(BaseRelation::Pipelined) {
-        writeln!(out, "pipelined e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
-    for edge in graph.edges.of(BaseRelation::PhaseOrder) {
-        writeln!(out, "phase e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
+    write_edges(
+        out,
+        graph,
+        &[
+            ("completion", BaseRelation::Completion),
+            ("pipelined", BaseRelation::Pipelined),
+            ("phase", BaseRelation::PhaseOrder),
+        ],
+    )?;
     for peer in &graph.peer_accesses {
         writeln!(out, "peer e{} in memory of C{}", peer.access.0, peer.owner.0)?;
     }
     for (cluster, start) in graph.starts.iter().enumerate() {
         writeln!(out, "cluster {cluster} starts iff {}", show(*start))?;
     }
-    for edge in graph.edges.of(BaseRelation::InPhaseOrder) {
-        writeln!(out, "moment e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
-    for edge in graph.edges.of(BaseRelation::BarrierOrder) {
-        writeln!(out, "turn e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
-    }
-    for edge in graph.edges.of(BaseRelation::ExitRelease) {
-        writeln!(out, "exit e{} -> e{} if {}", edge.from.0, edge.to.0, show(edge.condition))?;
+    write_edges(
+        out,
+        graph,
+        &[
+            ("moment", BaseRelation::InPhaseOrder),
+            ("turn", BaseRelation::BarrierOrder),
+            ("exit", BaseRelation::ExitRelease),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Conditional edges, each with the name of its kind.
+fn write_edges(out: &mut String, graph: &EventGraph, kinds: &[(&str, BaseRelation)]) -> std::fmt::Result {
+    for &(name, relation) in kinds {
+        for edge in graph.edges.of(relation) {
+            let condition = render(&graph.terms, edge.condition, DEPTH);
+            writeln!(out, "{name} e{} -> e{} if {condition}", edge.from.0, edge.to.0)?;
+        }
     }
     Ok(())
 }

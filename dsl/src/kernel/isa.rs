@@ -260,11 +260,6 @@ pub const fn default(key: Key, words: &'static [&'static str]) -> Slot {
     Slot { key, words, need: Need::Default(words[0]) }
 }
 
-/// Words of which one may be there and none means anything to the model.
-pub const fn hint(words: &'static [&'static str]) -> Slot {
-    Slot { key: Key::Plain, words, need: Need::Hint }
-}
-
 /// Words that PTX has and this version does not check.
 pub const fn unsupported(words: &'static [&'static str]) -> Slot {
     Slot { key: Key::Plain, words, need: Need::Unsupported(None) }

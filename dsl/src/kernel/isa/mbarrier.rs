@@ -76,16 +76,12 @@ const NO_SEM: Slot = refused(
     },
 );
 /// Words of other sems: of a wait, of an arrive, of the operations on the tx-count.
-const NOT_OF_WAIT: Slot = other_sem(&["release", "acq_rel", "sc", "weak", "volatile"], &NO_WAIT_SEM);
+const NOT_OF_WAIT: Slot = refused(&["release", "acq_rel", "sc", "weak", "volatile"], &NO_WAIT_SEM);
 const NO_WAIT_SEM: Refusal = no_sem("a wait cannot be {}", "use `.acquire` or `.relaxed`");
-const NOT_OF_ARRIVE: Slot = other_sem(&["acquire", "acq_rel", "sc", "weak", "volatile"], &NO_ARRIVE_SEM);
+const NOT_OF_ARRIVE: Slot = refused(&["acquire", "acq_rel", "sc", "weak", "volatile"], &NO_ARRIVE_SEM);
 const NO_ARRIVE_SEM: Refusal = no_sem("an arrive cannot be {}", "use `.release` or `.relaxed`");
-const NOT_OF_TX: Slot = other_sem(&["acquire", "release", "acq_rel", "sc", "weak", "volatile"], &NO_TX_SEM);
+const NOT_OF_TX: Slot = refused(&["acquire", "release", "acq_rel", "sc", "weak", "volatile"], &NO_TX_SEM);
 const NO_TX_SEM: Refusal = no_sem("an operation on the tx-count cannot be {}", "use `.relaxed`");
-
-const fn other_sem(words: &'static [&'static str], refusal: &'static Refusal) -> Slot {
-    refused(words, refusal)
-}
 
 const fn no_sem(message: &'static str, help: &'static str) -> Refusal {
     Refusal { code: SEM, message, label: "not a sem of it", help, rule: "MB-10" }
