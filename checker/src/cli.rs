@@ -7,6 +7,7 @@ mod explain;
 mod fmt;
 mod load;
 mod output;
+mod parallel;
 mod paths;
 
 use arguments::{Arguments, Command};

@@ -99,6 +99,8 @@ pub struct Formula {
     /// Clauses one after another; each ends where the next begins.
     literals: Vec<Literal>,
     ends: Vec<u32>,
+    /// Remarks, each with the number of clauses before it.
+    comments: Vec<(usize, String)>,
     gates: FxHashMap<(Direction, Vec<Literal>), Literal>,
 }
 
@@ -111,7 +113,13 @@ impl Default for Formula {
 impl Formula {
     /// No clause but the one that fixes [`Literal::TRUE`].
     pub fn new() -> Self {
-        Self { n_variables: 1, literals: vec![Literal::TRUE], ends: vec![1], gates: FxHashMap::default() }
+        Self {
+            n_variables: 1,
+            literals: vec![Literal::TRUE],
+            ends: vec![1],
+            comments: Vec::new(),
+            gates: FxHashMap::default(),
+        }
     }
     /// A fresh variable.
     pub fn fresh(&mut self) -> Literal {
@@ -146,6 +154,10 @@ impl Formula {
         self.ends.push(
             u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
         );
+    }
+    /// Says of the clauses that follow, in DIMACS, what they are.
+    pub fn comment(&mut self, text: String) {
+        self.comments.push((self.ends.len(), text));
     }
     /// States that `a` implies `b`.
     pub fn imply(&mut self, a: Literal, b: Literal) {
@@ -252,7 +264,11 @@ impl Formula {
     pub fn to_dimacs(&self) -> String {
         use std::fmt::Write;
         let mut text = format!("p cnf {} {}\n", self.n_variables, self.ends.len());
-        for clause in self.clauses() {
+        let mut comments = self.comments.iter().peekable();
+        for (number, clause) in self.clauses().enumerate() {
+            while let Some((_, comment)) = comments.next_if(|&&(before, _)| before <= number) {
+                writeln!(text, "c {comment}").expect("writing to a string cannot fail");
+            }
             for literal in clause {
                 write!(text, "{} ", literal.to_dimacs()).expect("writing to a string cannot fail");
             }

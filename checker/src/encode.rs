@@ -37,6 +37,8 @@ pub struct Treatment {
     pub prune_spins: bool,
     /// Whether anything completes is first tried by running the threads in turns (`witness::interleaving`).
     pub interleave: bool,
+    /// Of all orders of interchangeable threads one is enough (`relation::symmetry`).
+    pub symmetry: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -50,6 +52,7 @@ impl Treatment {
         known_values: true,
         prune_spins: true,
         interleave: true,
+        symmetry: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// All on but one, by name, for the suite that compares them.
@@ -60,6 +63,7 @@ impl Treatment {
         ("no-known-values", Self { known_values: false, ..Self::DEFAULT }),
         ("no-prune-spins", Self { prune_spins: false, ..Self::DEFAULT }),
         ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
+        ("no-symmetry", Self { symmetry: false, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 }
@@ -229,14 +233,39 @@ impl Encoder<'_> {
             self.formula.clause(&[literal]);
         }
         self.range_constraints();
+        self.formula.comment("communication".to_owned());
         self.communication()?;
+        self.break_symmetry();
         self.final_values();
         self.last_reads()?;
         for axiom in &self.problem.model.axioms {
+            self.formula.comment(format!("axiom {}", axiom.name));
             self.axiom(axiom.kind, axiom.term)?;
             self.settle()?;
         }
+        self.formula.comment("what is asked".to_owned());
         Ok(())
+    }
+
+    /// Of executions that are alike, one (see [`crate::relation::symmetry`]). Which of two writes is coherence-before the other
+    /// is left out of the bounds already, so only a remark tells of it.
+    fn break_symmetry(&mut self) {
+        if self.problem.table.classes.is_empty() {
+            return;
+        }
+        for class in &self.problem.table.classes {
+            let what = if class.is_permutable { "in this order" } else { "the first of them first" };
+            let keys: Vec<String> = class.keys.iter().map(|key| format!("e{}", key.0)).collect();
+            self.formula.comment(format!(
+                "symmetry: {} {what}, in coherence and in happening at all",
+                keys.join(" ")
+            ));
+        }
+        for &term in &self.problem.graph.representative {
+            let literal = self.truth(term);
+            self.formula.clause(&[literal]);
+        }
+        self.formula.comment("end of symmetry".to_owned());
     }
 
     /// Parameters lie in their ranges. (Other unknowns' ranges follow from what defines them.)

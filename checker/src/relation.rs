@@ -10,6 +10,7 @@ pub mod dependency;
 pub mod execution;
 pub mod machine;
 pub mod overlap;
+pub mod symmetry;
 pub mod tighten;
 mod together;
 pub mod window;
@@ -87,13 +88,15 @@ pub struct RelationTable {
     pub basis: Basis,
     /// Bounds of every term the axioms and flags need.
     pub values: Values<MayMustSet, MayMust>,
+    /// Of which orders one stands for all.
+    pub classes: Vec<symmetry::Class>,
 }
 
 /// The allowance was used up while bounds were computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
-/// Bounds from the event graph and, unless `tighten` is off, from the axioms.
+/// Bounds from the event graph and, unless `tighten` is off, from the axioms; of orders that are alike, `classes` has one.
 ///
 /// Sound: tightening removes a pair from `may` only if no execution that satisfies the axioms has it, and adds a pair to
 /// `must` only if every such execution in which both events happen has it.
@@ -105,9 +108,11 @@ pub fn bound(
     model: &MemoryModel,
     roots: &[TermId],
     tighten: bool,
+    classes: &[symmetry::Class],
     stop: &dyn Fn() -> bool,
 ) -> Result<RelationTable, Stopped> {
     let mut basis = basis;
+    classes.iter().for_each(|class| class.order(&mut basis));
     let mut values = bounds_of(&basis, model, roots, None, stop)?;
     if tighten {
         for _ in 0..tighten::ROUNDS_MAX {
@@ -119,7 +124,7 @@ pub fn bound(
             values = bounds_of(&basis, model, roots, Some((values, changed)), stop)?;
         }
     }
-    Ok(RelationTable { basis, values })
+    Ok(RelationTable { basis, values, classes: classes.to_vec() })
 }
 
 /// Bounds of all terms; given those of an earlier round and the base relations that changed, of what depends on them.

@@ -6,7 +6,7 @@ use crate::encode::{EncodeError, Problem, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
-use crate::relation::{RelationTable, bound};
+use crate::relation::{RelationTable, bound, symmetry};
 use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
@@ -36,18 +36,26 @@ pub(super) fn prepare(
             return (graph, Err(Limit::Cells { location: too_many.location, limit }));
         }
     };
-    let bounds = |graph: &EventGraph| {
+    let mut basis = Basis::new(&graph, &cells);
+    let mut classes = Vec::new();
+    if config.treatment.symmetry {
+        classes = symmetry::classes(&graph, &cells, &basis);
+        if symmetry::represent(&mut graph, &classes) {
+            basis = Basis::new(&graph, &cells);
+        }
+    }
+    let bounds = |basis: Basis| {
         let stop = || allowance.used_up().is_some();
-        let bounds = bound(Basis::new(graph, &cells), model, roots, config.treatment.tighten, &stop);
+        let bounds = bound(basis, model, roots, config.treatment.tighten, &classes, &stop);
         bounds.map_err(|_| config.used_up(allowance))
     };
     let flags = flag_terms(model, &graph);
-    let mut table = bounds(&graph);
+    let mut table = bounds(basis);
     if let Ok(first) = &table
         && config.treatment.prune_spins
         && prune_spins(&mut graph, first, &flags)
     {
-        table = bounds(&graph);
+        table = bounds(Basis::new(&graph, &cells));
     }
     (graph, table.map(|table| (cells, table)))
 }

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
+use crate::encode::Treatment;
 use crate::verdict::Property;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -103,6 +104,12 @@ pub struct CheckOptions {
     /// Seconds per kernel and launch; off by default, since what is decided in a time depends on the machine.
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: Option<u64>,
+    /// Files checked at a time; without it, as many as there are cores. The output is the same.
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Leave out an optimisation, to see what it is worth; the verdict is the same.
+    #[arg(long, value_name = "NAME", value_parser = without)]
+    pub without: Option<Treatment>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,
@@ -187,6 +194,22 @@ fn property(text: &str) -> Result<Property, String> {
     let known = Property::ALL.into_iter().find(|property| property.name() == text);
     let names = || Property::ALL.map(Property::name).join(", ");
     known.ok_or_else(|| format!("there is no property `{text}`; there are {}", names()))
+}
+
+fn without(text: &str) -> Result<Treatment, String> {
+    let known = |name: &'static str| name.strip_prefix("no-").unwrap_or(name);
+    let found = Treatment::ONE_OFF.iter().find(|&&(name, _)| known(name) == text || name == text);
+    let names = || Treatment::ONE_OFF.iter().map(|&(name, _)| known(name)).collect::<Vec<_>>().join(", ");
+    found
+        .map(|&(_, treatment)| treatment)
+        .ok_or_else(|| format!("there is no `{text}`; there are {}", names()))
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|&jobs| (1..=1024).contains(&jobs))
+        .ok_or_else(|| "a number from 1 to 1024".to_owned())
 }
 
 #[cfg(test)]

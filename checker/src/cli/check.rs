@@ -3,7 +3,7 @@
 use super::arguments::{CheckOptions, Format};
 use super::output::Output;
 use super::paths::{self, Input};
-use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message};
+use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
 use crate::check::{CheckError, Config, FINDINGS_MAX, Limits, stopped, usual_properties};
 use crate::encode::Treatment;
 use crate::examine::{Examination, examine};
@@ -15,7 +15,7 @@ use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -44,16 +44,7 @@ enum Failure {
 /// Checks everything that was asked for, and says what came of it.
 pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     let (files, bad) = paths::kernel_files(&options.paths);
-    let mut run = Run {
-        options,
-        output,
-        models: BTreeMap::new(),
-        status: Status::Fine,
-        n_errors: 0,
-        n_bad_files: 0,
-        verdicts: Vec::new(),
-        named_launch_found: false,
-    };
+    let mut run = Run::new(options, output);
     // A model that was asked for must be one, whatever the files are.
     if let Some(name) = &options.program.model
         && run.model(name).is_none()
@@ -68,15 +59,11 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     for bad in &bad {
         run.refuse(&bad.path, "input::unreadable-path", &bad.reason);
     }
-    for file in &files {
-        if files.len() > 1 && options.format == Format::Pretty {
-            let title = run.output.style.paint("1", &file.name);
-            run.output.print(&format!("{title}\n"));
-        }
-        // Whatever goes wrong with one file, the others are checked.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run.file(file))) {
-            run.failed(&file.name, "", "", &panic_message(&*panic));
-        }
+    let jobs = options.jobs.unwrap_or_else(parallel::available);
+    if jobs > 1 && files.len() > 1 {
+        run.at_a_time(jobs, &files);
+    } else {
+        files.iter().for_each(|file| run.titled(file, files.len() > 1));
     }
     run.finish()
 }
@@ -94,7 +81,57 @@ fn complain_all(sources: &SourceMap, errors: &[Diagnostic], output: &mut Output)
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(options: &'a CheckOptions, output: &'a mut Output) -> Self {
+        Self {
+            options,
+            output,
+            models: BTreeMap::new(),
+            status: Status::Fine,
+            n_errors: 0,
+            n_bad_files: 0,
+            verdicts: Vec::new(),
+            named_launch_found: false,
+        }
+    }
+
+    /// Several files at a time. What they say comes in their order, as if they were checked one after the other.
+    fn at_a_time(&mut self, jobs: usize, files: &[Input]) {
+        let (options, models) = (self.options, self.models.clone());
+        let (plain, of_file) = (self.output.later(), Mutex::new(models));
+        let work = |file: &Input| {
+            let mut output = plain.later();
+            let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let mut run = Run { models, ..Run::new(options, &mut output) };
+            run.titled(file, true);
+            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
+            of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
+            (output, status, (n_errors, n_bad_files), verdicts, named_launch_found)
+        };
+        parallel::in_order(jobs, files, work, |_, (output, status, errors, verdicts, named)| {
+            self.output.hand_over(output);
+            // Long runs show what they have.
+            self.output.flush();
+            self.status = self.status.max(status);
+            self.n_errors += errors.0;
+            self.n_bad_files += errors.1;
+            self.verdicts.extend(verdicts);
+            self.named_launch_found |= named;
+        });
+    }
+
+    /// A file, under its name if it is one of several.
+    fn titled(&mut self, file: &Input, has_title: bool) {
+        if has_title && self.options.format == Format::Pretty {
+            let title = self.output.style.paint("1", &file.name);
+            self.output.print(&format!("{title}\n"));
+        }
+        // Whatever goes wrong with one file, the others are checked.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.file(file))) {
+            self.failed(&file.name, "", "", &panic_message(&*panic));
+        }
+    }
+
     fn reject(&mut self, text: &str) {
         self.output.complain(text);
         self.n_errors += 1;
@@ -405,7 +442,7 @@ fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
             clauses_max: options.program.max_clauses,
             findings_max: FINDINGS_MAX,
         },
-        treatment: Treatment::DEFAULT,
+        treatment: options.without.unwrap_or(Treatment::DEFAULT),
         clock,
         deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),
         budget: options.program.budget_steps(),

@@ -5,9 +5,17 @@ use super::arguments::Color;
 use crate::report::Style;
 use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
+/// Where text goes in the end.
+enum To {
+    /// To the process's streams.
+    Streams(io::BufWriter<Stdout>),
+    /// Nowhere yet: pieces in their order, each with whether it is for stderr.
+    Later(Vec<(bool, String)>),
+}
+
 /// Standard output and standard error, with their styles.
 pub struct Output {
-    stdout: io::BufWriter<Stdout>,
+    to: To,
     /// For findings.
     pub style: Style,
     /// For errors.
@@ -31,20 +39,40 @@ impl Output {
         Self {
             style: style(io::stdout().is_terminal()),
             error_style: style(io::stderr().is_terminal()),
-            stdout: io::BufWriter::new(io::stdout()),
+            to: To::Streams(io::BufWriter::new(io::stdout())),
             failed: None,
+        }
+    }
+
+    /// One that keeps what it is given until it is [handed over](Self::hand_over), with the same styles.
+    pub fn later(&self) -> Self {
+        Self { to: To::Later(Vec::new()), style: self.style, error_style: self.error_style, failed: None }
+    }
+
+    /// Writes what another one has kept.
+    pub fn hand_over(&mut self, kept: Self) {
+        let To::Later(pieces) = kept.to else { return };
+        for (is_error, text) in pieces {
+            if is_error { self.complain(&text) } else { self.print(&text) }
         }
     }
 
     /// Text on stdout.
     pub fn print(&mut self, text: &str) {
-        if self.failed.is_none() {
-            self.failed = self.stdout.write_all(text.as_bytes()).err();
+        match &mut self.to {
+            To::Streams(stdout) if self.failed.is_none() => {
+                self.failed = stdout.write_all(text.as_bytes()).err();
+            }
+            To::Streams(_) => {}
+            To::Later(pieces) => pieces.push((false, text.to_owned())),
         }
     }
 
     /// Text on stderr, after what is on its way to stdout.
     pub fn complain(&mut self, text: &str) {
+        if let To::Later(pieces) = &mut self.to {
+            return pieces.push((true, text.to_owned()));
+        }
         self.flush();
         // There is nowhere left to say that this failed.
         let _ = io::stderr().write_all(text.as_bytes());
@@ -52,8 +80,8 @@ impl Output {
 
     /// Sends off what is buffered.
     pub fn flush(&mut self) {
-        if self.failed.is_none() {
-            self.failed = self.stdout.flush().err();
+        if let (To::Streams(stdout), None) = (&mut self.to, &self.failed) {
+            self.failed = stdout.flush().err();
         }
     }
 

@@ -19,16 +19,17 @@ const ROUNDS_MAX: usize = 64;
 ///
 /// Sound: the iteration joins values along reads-from and data dependencies, one step a round. If the model forbids
 /// cycles in `rf | data` (no thin air), every value of an execution derives through a chain in which no read occurs
-/// twice, so as many rounds as there are reads cover all of them. Without such an axiom, or past the round limit, a read
-/// that still changes is taken to return anything.
+/// twice, so as many rounds as there are reads cover all of them; past the round limit, a read that still changes is
+/// taken to return anything. Without such an axiom any read may, since values that justify themselves come from nowhere.
 pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     let graph = problem.graph;
     let everything = |width: u8| Known::Interval(0, mask(width));
     let mut unknowns: IndexVec<_, Known> = IndexVec::new();
     let mut reads = Vec::new();
+    let follows = treatment.known_values && forbids_thin_air(problem.model);
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
         unknowns.push(match unknown.kind {
-            UnknownKind::Read(event) if treatment.known_values => {
+            UnknownKind::Read(event) if follows => {
                 reads.push((id, event));
                 Known::Nothing
             }
@@ -37,8 +38,8 @@ pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
         });
     }
     let mut known = KnownValues { unknowns };
-    let rounds = if forbids_thin_air(problem.model) { (reads.len() + 1).min(ROUNDS_MAX) } else { 2 };
-    let complete = forbids_thin_air(problem.model) && rounds == reads.len() + 1;
+    let rounds = (reads.len() + 1).min(ROUNDS_MAX);
+    let complete = rounds == reads.len() + 1;
     let sources = problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
     for round in 0.. {
         let mut memo = FxHashMap::default();

@@ -32,6 +32,8 @@ pub struct EventGraph {
     pub completed: IndexVec<AgentId, TermRef>,
     /// Terms that are 1 in every execution (assumptions, what passing a wait means, parameter ranges).
     pub constraints: Vec<Constraint>,
+    /// Terms that are 1 in the executions that stand for others like them (`relation::symmetry`).
+    pub representative: Vec<TermRef>,
     /// What must hold: assertions, array bounds.
     pub obligations: Vec<Obligation>,
     /// Where unrolling stopped.
@@ -77,6 +79,7 @@ impl EventGraph {
             rmw: Vec::new(),
             completed,
             constraints: Vec::new(),
+            representative: Vec::new(),
             obligations: Vec::new(),
             cuts: Vec::new(),
             blocked: Vec::new(),

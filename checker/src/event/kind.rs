@@ -6,7 +6,7 @@ use fencepost_dsl::kernel::program::AsyncSpace;
 use fencepost_dsl::vocabulary::{FenceSem, Proxy, ProxyFence, Scope, Sem};
 
 /// What an event is.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EventKind {
     /// An initial write (MM-10).
     Init(Access),
@@ -269,7 +269,7 @@ pub enum MbarrierRole {
 }
 
 /// A scalar memory access.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
     /// Which bytes it indexes.
     pub location: LocationId,

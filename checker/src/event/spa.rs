@@ -4,7 +4,7 @@ use super::Access;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel};
 
 /// What a thread does about the order of its accesses and about L1 caches (§7).
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SpaEvent {
     /// `MEMBAR`.
     Membar {

@@ -5,6 +5,7 @@
 //! "guard `a` implies guard `b`" is often plain set inclusion.
 
 mod connective;
+mod rename;
 mod value;
 
 use super::{AgentId, EventId, LocationId, UnknownId};
@@ -226,6 +227,10 @@ impl TermPool {
             }
         }
         negations
+    }
+    /// All terms.
+    pub fn all(&self) -> impl Iterator<Item = TermRef> {
+        (0..self.terms.len()).map(TermRef::from_index)
     }
     /// Number of terms.
     pub fn n_terms(&self) -> usize {

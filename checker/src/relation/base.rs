@@ -11,10 +11,11 @@ use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
-    LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermPool, TermRef,
+    LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -91,10 +92,10 @@ impl Basis {
             sets: base_sets(graph),
             relations,
             implied_by: togetherness.implies.inverse(),
-            implies: togetherness.implies,
-            coexist: togetherness.coexist,
+            implies: togetherness.implies.clone(),
+            coexist: togetherness.coexist.clone(),
         };
-        basis.add_communication(graph, cells);
+        basis.add_communication(graph, cells, &togetherness.about_values);
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
             *relation = relation.within(&coexist);
@@ -103,13 +104,27 @@ impl Basis {
     }
 
     /// Candidates for `rf`, `co`, `sync_fence`; `fr` follows.
-    fn add_communication(&mut self, graph: &EventGraph, cells: &Cells) {
+    ///
+    /// Sound: a read does not take from a write of a constant that its happening at all rules out (a wait that was left,
+    /// the comparison of a `cas`), where one piece is all that both have.
+    fn add_communication(
+        &mut self,
+        graph: &EventGraph,
+        cells: &Cells,
+        about_values: &FxHashMap<EventId, Vec<TermRef>>,
+    ) {
         let n = graph.events.len();
         let location = self.relation(BaseRelation::SameLocation);
         let (mut rf, mut co, mut fence_order) = (MayMust::empty(n), MayMust::empty(n), MayMust::empty(n));
         for (a, b) in location.may.pairs() {
             match (&graph.events[a].kind, &graph.events[b].kind) {
-                (EventKind::Init(_) | EventKind::Write(_), EventKind::Read(_)) => rf.may.insert(a, b),
+                (EventKind::Init(written) | EventKind::Write(written), EventKind::Read(read)) => {
+                    let is_whole = cells.n_pieces(written) == 1 && cells.n_pieces(read) == 1;
+                    let facts = about_values.get(&b).filter(|_| is_whole);
+                    if facts.is_none_or(|facts| may_return(&graph.terms, facts, written.value)) {
+                        rf.may.insert(a, b);
+                    }
+                }
                 (EventKind::Init(_), EventKind::Write(_)) => {
                     co.may.insert(a, b);
                     if location.must.contains(a, b) {
@@ -156,6 +171,23 @@ impl Basis {
         }
         self.relations.insert(BaseRelation::FromReads, fr);
     }
+}
+
+/// Whether comparisons of a value with constants may hold of what was written.
+fn may_return(terms: &TermPool, facts: &[TermRef], written: TermRef) -> bool {
+    let Some(written) = terms.constant_value(written) else { return true };
+    let holds = |compared: TermRef| {
+        let of = |term: TermRef| terms.constant_value(term).unwrap_or(written);
+        match *terms.kind(compared) {
+            TermKind::Equal(a, b) => of(a) == of(b),
+            TermKind::Less(a, b) => of(a) < of(b),
+            _ => true,
+        }
+    };
+    facts.iter().all(|&fact| match *terms.kind(fact) {
+        TermKind::Not(inner) => !holds(inner),
+        _ => holds(fact),
+    })
 }
 
 fn base_sets(graph: &EventGraph) -> BTreeMap<BaseSet, EventSet> {

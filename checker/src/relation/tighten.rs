@@ -41,6 +41,7 @@ pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSe
             }
         }
     }
+    round.settle_reads();
     round.order_writes();
     round.changed
 }
@@ -100,12 +101,29 @@ impl Round<'_> {
             RelationKind::Optional(inner)
             | RelationKind::TransitiveClosure(inner)
             | RelationKind::ReflexiveTransitiveClosure(inner) => self.forbid(inner, a, b),
+            RelationKind::Sequence(left, right) => self.forbid_sequence(left, right, a, b),
             RelationKind::Empty
             | RelationKind::Recursive(_)
             | RelationKind::Complement(_)
-            | RelationKind::Sequence(..)
             | RelationKind::Product(..)
             | RelationKind::Identity(_) => {}
+        }
+    }
+
+    /// No event leads from `a` by `left` to `b` by `right`: where one step is certain, the other is impossible. The end that
+    /// only the certain step has must happen whenever those of the other do.
+    fn forbid_sequence(&mut self, left: TermId, right: TermId, a: EventId, b: EventId) {
+        let (first, second) = (self.values.relation(left), self.values.relation(right));
+        let middles = first.may.successors(a).filter(|&middle| second.may.contains(middle, b));
+        for middle in middles.collect::<Vec<_>>() {
+            let implies = &self.basis.implies;
+            if second.must.contains(middle, b) && (implies.contains(a, b) || implies.contains(middle, b)) {
+                self.forbid(left, a, middle);
+            } else if first.must.contains(a, middle)
+                && (implies.contains(b, a) || implies.contains(middle, a))
+            {
+                self.forbid(right, middle, b);
+            }
         }
     }
 
@@ -187,6 +205,21 @@ impl Round<'_> {
             .collect();
         for source in overwritten {
             self.forbid_base(BaseRelation::ReadsFrom, source, read);
+        }
+    }
+
+    /// A read that happens takes every piece from some write; with one candidate left, from that.
+    fn settle_reads(&mut self) {
+        let sources = self.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
+        let bounds = self.basis.bounds_mut(BaseRelation::ReadsFrom);
+        for read in sources.domain().iter() {
+            let mut candidates = sources.successors(read);
+            if let (Some(only), None) = (candidates.next(), candidates.next())
+                && !bounds.must.contains(only, read)
+            {
+                bounds.must.insert(only, read);
+                self.changed = true;
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which events may happen in one execution, and which always do together: by unit propagation over their guards.
 
 use crate::bits::{BitMatrix, EventSet};
-use crate::event::{EventGraph, EventId, TermKind, TermPool, TermRef};
+use crate::event::{EventGraph, EventId, EventKind, TermKind, TermPool, TermRef};
 use fencepost_dsl::index::Id;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -13,6 +13,8 @@ pub(super) struct Togetherness {
     pub(super) coexist: BitMatrix,
     /// The second happens in every execution in which the first does.
     pub(super) implies: BitMatrix,
+    /// Of each read, what follows from its happening about the value that it returns.
+    pub(super) about_values: FxHashMap<EventId, Vec<TermRef>>,
 }
 
 impl Togetherness {
@@ -74,14 +76,56 @@ impl Togetherness {
             coexist.fill(&own, &events_of(&|guard| !excluded.contains(guard)));
             implies.fill(&own, &events_of(&|guard| implied[index].contains(guard)));
         }
-        Self { coexist, implies }
+        let about_values = about_values(graph, |event| closures[guard_of[event.index()]].as_ref());
+        Self { coexist, implies, about_values }
     }
+}
+
+/// Of each read, the facts in which its value is compared with a constant.
+fn about_values<'a>(
+    graph: &EventGraph,
+    facts: impl Fn(EventId) -> Option<&'a BTreeSet<TermRef>>,
+) -> FxHashMap<EventId, Vec<TermRef>> {
+    let terms = &graph.terms;
+    let mut of_unknown: FxHashMap<TermRef, EventId> = FxHashMap::default();
+    for (id, event) in graph.events.iter_enumerated() {
+        if let EventKind::Read(access) = &event.kind {
+            of_unknown.insert(access.value, id);
+        }
+    }
+    // Which comparisons there are, by the read that they are about.
+    let mut comparisons: FxHashMap<EventId, Vec<TermRef>> = FxHashMap::default();
+    for term in terms.all() {
+        let compared = match *terms.kind(term) {
+            TermKind::Not(inner) => inner,
+            _ => term,
+        };
+        if let TermKind::Equal(a, b) | TermKind::Less(a, b) = *terms.kind(compared) {
+            let (value, other) = if of_unknown.contains_key(&a) { (a, b) } else { (b, a) };
+            if let (Some(&read), Some(_)) = (of_unknown.get(&value), terms.constant_value(other)) {
+                comparisons.entry(read).or_default().push(term);
+            }
+        }
+    }
+    let known = |read: EventId, comparisons: Vec<TermRef>| {
+        let facts = facts(read)?;
+        let known: Vec<TermRef> = comparisons.into_iter().filter(|fact| facts.contains(fact)).collect();
+        (!known.is_empty()).then_some((read, known))
+    };
+    comparisons.into_iter().filter_map(|(read, comparisons)| known(read, comparisons)).collect()
+}
+
+/// A constraint over terms.
+struct Clause {
+    members: Vec<TermRef>,
+    /// Whether some member is 0; if not, some member is 1.
+    are_denied: bool,
 }
 
 /// Constraints as clauses over terms.
 struct Propagation {
-    clauses: Vec<Vec<TermRef>>,
-    /// Clauses in which the negation of a term occurs.
+    clauses: Vec<Clause>,
+    /// Clauses in which a term or its negation occurs.
     watching: FxHashMap<TermRef, Vec<usize>>,
     /// Clauses with a single member.
     facts: Vec<TermRef>,
@@ -97,19 +141,29 @@ impl Propagation {
             facts: Vec::new(),
             negations: graph.terms.negations(),
         };
-        for constraint in &graph.constraints {
-            for &conjunct in graph.terms.conjuncts(constraint.term) {
-                match graph.terms.kind(conjunct) {
-                    TermKind::Or(members) => this.add(graph, members.to_vec()),
+        let constraints = graph.constraints.iter().map(|constraint| constraint.term);
+        for term in constraints.chain(graph.representative.iter().copied()) {
+            for &conjunct in graph.terms.conjuncts(term) {
+                match *graph.terms.kind(conjunct) {
+                    TermKind::Or(ref members) => {
+                        this.add(graph, Clause { members: members.to_vec(), are_denied: false });
+                    }
+                    TermKind::Not(inner) => {
+                        this.facts.push(conjunct);
+                        this.add(
+                            graph,
+                            Clause { members: graph.terms.conjuncts(inner).to_vec(), are_denied: true },
+                        );
+                    }
                     _ => this.facts.push(conjunct),
                 }
             }
         }
         this
     }
-    fn add(&mut self, graph: &EventGraph, members: Vec<TermRef>) {
+    fn add(&mut self, graph: &EventGraph, clause: Clause) {
         let index = self.clauses.len();
-        for &member in &members {
+        for &member in &clause.members {
             // `¬x` and `x` are both indexed under `x`: a new fact about `x` of either sign may falsify a member.
             let key = match *graph.terms.kind(member) {
                 TermKind::Not(inner) => inner,
@@ -117,7 +171,7 @@ impl Propagation {
             };
             self.watching.entry(key).or_default().push(index);
         }
-        self.clauses.push(members);
+        self.clauses.push(clause);
     }
     /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does.
     fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<BTreeSet<TermRef>> {
@@ -148,27 +202,38 @@ impl Propagation {
 
     /// The last member that can still be true, if all others are known false; `None` if all are.
     #[expect(clippy::option_option, reason = "contradiction, nothing new and a new fact are three outcomes")]
-    fn unit(
-        &self,
-        terms: &TermPool,
-        clause: &[TermRef],
-        known: &BTreeSet<TermRef>,
-    ) -> Option<Option<TermRef>> {
-        let mut open = clause.iter().copied().filter(|&member| !self.is_false(terms, member, known));
+    fn unit(&self, terms: &TermPool, clause: &Clause, known: &BTreeSet<TermRef>) -> Option<Option<TermRef>> {
+        let is_out = |member: TermRef| match clause.are_denied {
+            true => is_true(terms, member, known),
+            false => self.is_false(terms, member, known),
+        };
+        let mut open = clause.members.iter().copied().filter(|&member| !is_out(member));
         match (open.next(), open.next()) {
             (None, _) => None,
+            (Some(only), None) if clause.are_denied => Some(self.negation(terms, only)),
             (Some(only), None) => Some(Some(only)),
             (Some(_), Some(_)) => Some(None),
         }
     }
 
+    /// The negation of a term, if there is a term for it.
+    fn negation(&self, terms: &TermPool, term: TermRef) -> Option<TermRef> {
+        match *terms.kind(term) {
+            TermKind::Not(inner) => Some(inner),
+            _ => self.negations.get(&term).copied(),
+        }
+    }
+
     fn is_false(&self, terms: &TermPool, member: TermRef, known: &BTreeSet<TermRef>) -> bool {
         match terms.kind(member) {
-            TermKind::Not(inner) => {
-                known.contains(inner) || terms.conjuncts(*inner).iter().all(|c| known.contains(c))
-            }
+            TermKind::Not(inner) => is_true(terms, *inner, known),
             TermKind::And(members) => members.iter().any(|&m| self.is_false(terms, m, known)),
             _ => self.negations.get(&member).is_some_and(|negation| known.contains(negation)),
         }
     }
+}
+
+/// Whether a term is known, or all of its conjuncts are.
+fn is_true(terms: &TermPool, term: TermRef, known: &BTreeSet<TermRef>) -> bool {
+    known.contains(&term) || terms.conjuncts(term).iter().all(|conjunct| known.contains(conjunct))
 }

@@ -1,0 +1,66 @@
+//! Several tasks at a time, with their results in order.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// How many tasks the machine can do at a time.
+pub fn available() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does all tasks, up to `jobs` at a time, and hands over their results in the order of the tasks.
+pub fn in_order<T: Sync, R: Send>(
+    jobs: usize,
+    tasks: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    mut then: impl FnMut(&T, R),
+) {
+    if jobs <= 1 || tasks.len() <= 1 {
+        return tasks.iter().for_each(|task| then(task, work(task)));
+    }
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(tasks.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                while let Some((number, task)) = {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    tasks.get(number).map(|task| (number, task))
+                } {
+                    // Nobody listens any more only if this process is on its way out.
+                    let _ = sender.send((number, work(task)));
+                }
+            });
+        }
+        drop(sender);
+        let mut early: BTreeMap<usize, R> = BTreeMap::new();
+        let mut in_turn = 0;
+        for (number, result) in receiver {
+            early.insert(number, result);
+            while let Some(result) = early.remove(&in_turn) {
+                then(&tasks[in_turn], result);
+                in_turn += 1;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn results_come_in_order() {
+        for jobs in [1, 2, 7, 200] {
+            let tasks: Vec<u64> = (0..100).collect();
+            let mut seen = Vec::new();
+            // The earlier ones take longer.
+            let work = |&task: &u64| (0..(100 - task) * 1_000).fold(task, |sum, n| sum ^ n ^ n);
+            in_order(jobs, &tasks, work, |&task, result| seen.push((task, result)));
+            assert_eq!(seen, tasks.iter().map(|&task| (task, task)).collect::<Vec<_>>());
+        }
+    }
+}
