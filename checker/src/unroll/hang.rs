@@ -215,11 +215,10 @@ impl Unroller<'_> {
         let endless = shape.is_endless();
         let mut left = Vec::new();
         let mut n_uncertain = 0;
-        // On memory that nobody writes a loop may go round without ever having a choice, and change registers for ever: in a
-        // circle, which shows when they are again what they were after so many rounds, or on and on.
-        let (mut n_rounds, mut earlier) = (0_u32, state.env.clone());
+        // A loop may go round without having a choice any more, and change registers for ever: in a circle, which shows when
+        // they are again what they were after so many rounds, or on and on.
+        let (mut n_forced, mut earlier) = (0_u32, state.env.clone());
         while state.live != TermPool::FALSE {
-            n_rounds += 1;
             let n_exits = self.exits.len();
             let mut round = self.round(state.clone(), frame, shape, None)?;
             let may_have_left = !round.leaves.is_empty() || self.exits.len() > n_exits;
@@ -233,10 +232,11 @@ impl Unroller<'_> {
             if changed.is_empty() || self.is_forgetful(state, &changed, frame, shape)? {
                 break;
             }
-            let never_leaves = left.is_empty()
-                && (earlier.changed(&again.env).is_empty()
-                    || (shape.is_unconditional() && n_rounds == ROUNDS_MAX));
-            if n_rounds.is_power_of_two() {
+            let is_forced = !round.uncertain && !may_have_left;
+            n_forced = if is_forced { n_forced + 1 } else { 0 };
+            let comes_back = is_forced && earlier.changed(&again.env).is_empty();
+            let never_leaves = comes_back || (shape.is_unconditional() && n_forced == ROUNDS_MAX);
+            if !is_forced || n_forced.is_power_of_two() {
                 earlier = again.env.clone();
             }
             if n_uncertain == self.options.bound || never_leaves {
