@@ -341,7 +341,7 @@ fn count(comparison: Comparison, text: &str, counts: &mut Counts) {
 
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
-    Suite { set_aside_max: 20, ..Suite::new("oracle_hangs", PLAN, FEATURES, RESULTS) }
+    Suite { set_aside_max: 10, ..Suite::new("oracle_hangs", PLAN, FEATURES, RESULTS) }
 }
 
 /// What programs are looked through for, and the text that shows it.
