@@ -1,27 +1,15 @@
-//! Metamorphic laws over random small programs, under each model; `laws` in this package says which. Committed seeds;
-//! `FENCEPOST_LAWS_PROGRAMS=N` holds N programs per model against them, `FENCEPOST_LAWS_SEED=S` others.
-
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+//! Metamorphic laws over random small programs, under each model; `laws` in this package says which.
 
 use fencepost::verdict::Verdict;
 use fencepost_tests::agreement;
 use fencepost_tests::laws::{Laws, ask};
-use fencepost_tests::random::agreed;
 use fencepost_tests::run;
 
 fn laws_hold(model: &str) {
-    let laws = Laws::new(model);
-    let plan = laws.plan().or_environment("FENCEPOST_LAWS");
-    let counts = agreed(laws.hold_random(plan));
-    let [compared, racy, too_large, strengthened, tightened] =
-        ["compared", "racy", "too large", "strengthened", "tightened"].map(|name| counts.of(name));
-    println!("laws: {compared} programs compared under {model}");
-    println!("laws: {racy} of them racy, {too_large} more were too large to enumerate");
-    println!("laws: {strengthened} strengthened, {tightened} of them with fewer final states or races");
-    assert!(compared * 2 > plan.n_programs, "most programs must be small enough");
-    assert!(racy > 0 && racy < compared, "some programs race and some do not");
-    assert!(tightened > 0 && tightened < strengthened, "strengthening sometimes matters");
-    if plan == laws.plan() {
+    let (laws, title) = (Laws::new(model), format!(" under {model}"));
+    let suite = laws.suite();
+    let (plan, counts) = suite.run(&title, |plan| laws.hold_random(plan));
+    if suite.is_committed(plan) {
         agreement::assert_on_page(&agreement::laws_row(&laws, &counts));
     }
 }

@@ -1,5 +1,4 @@
-//! The checker against its dull twin, under each model: on litmus shapes in many dresses, and on random small programs
-//! from committed seeds. `FENCEPOST_ORACLE_PROGRAMS=N` compares N of them per model, `FENCEPOST_ORACLE_SEED=S` others.
+//! The checker against its dull twin, under each model: on litmus shapes in many dresses, and on random small programs.
 
 #![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
 
@@ -7,27 +6,15 @@ use fencepost::encode::Treatment;
 use fencepost_tests::agreement;
 use fencepost_tests::generate::sketches;
 use fencepost_tests::oracle::{Pair, shapes};
-use fencepost_tests::random::{Plan, agreed, features};
+use fencepost_tests::random::Plan;
 use fencepost_tests::run::model;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
-/// Of the programs compared, one in so many at least has each thing the census looks for.
-const ONE_IN: usize = 100;
-
 fn random_programs_agree(model: &str) {
-    let pair = Pair::new(model);
-    let plan = pair.plan().or_environment("FENCEPOST_ORACLE");
-    let counts = agreed(pair.compare_random(plan));
-    let (compared, racy) = (counts.of("compared"), counts.of("racy"));
-    println!(
-        "oracle: {compared} programs compared under {model}, {racy} of them racy, {} with their final states, \
-         {} too large to enumerate",
-        counts.of("states"),
-        counts.of("too large")
-    );
-    print!("{}", counts.census(plan, (ONE_IN, features()), []));
-    assert!(racy > 0 && racy < compared, "some programs race and some do not");
-    if plan == pair.plan() {
+    let (pair, title) = (Pair::new(model), format!(" under {model}"));
+    let suite = pair.suite();
+    let (plan, counts) = suite.run(&title, |plan| pair.compare_random(plan));
+    if suite.is_committed(plan) {
         agreement::assert_on_page(&agreement::oracle_row(&pair, &counts));
     }
 }

@@ -1,26 +1,14 @@
-//! The checker against its dull twin on small random programs of asynchronous operations, from committed seeds.
-//! `FENCEPOST_ORACLE_ASYNC_PROGRAMS=N` compares N of them, `FENCEPOST_ORACLE_ASYNC_SEED=S` others.
-
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+//! The checker against its dull twin on small random programs of asynchronous operations, and on fixed shapes.
 
 use fencepost::encode::Treatment;
 use fencepost_tests::litmus::shipped_model;
-use fencepost_tests::oracle::asynchronous::{FEATURES, PLAN, PROVED_WITH, RESULTS, compare_random};
-use fencepost_tests::oracle::synchronization::{Comparison, compare, summary};
-use fencepost_tests::random::agreed;
-
-/// Of the programs compared, one in so many at least has each thing the census looks for.
-const ONE_IN: usize = 100;
+use fencepost_tests::oracle::asynchronous::{compare_random, suite};
+use fencepost_tests::oracle::synchronization::{Comparison, compare};
 
 #[test]
 fn random_programs_agree() {
-    let plan = PLAN.or_environment("FENCEPOST_ORACLE_ASYNC");
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
-    let counts = agreed(compare_random(&model, plan));
-    println!("oracle_async: {}", summary(&counts));
-    let common = FEATURES.iter().map(|&(name, _)| name).chain(RESULTS.iter().copied());
-    let proved = PROVED_WITH.iter().map(|&(name, _)| name);
-    print!("{}", counts.census(plan, (ONE_IN, common), proved));
+    suite().run("", |plan| compare_random(&model, plan));
 }
 
 /// What is too rare among random programs: asynchronous releases (§1.8, 4 and 5), and scopes of halves of proxy fences.

@@ -1,27 +1,16 @@
-//! The checker against its dull twin on small random programs of loops that wait, from committed seeds; and the twin alone
-//! on shapes whose verdict is plain. `FENCEPOST_ORACLE_HANGS_PROGRAMS=N` compares N programs,
-//! `FENCEPOST_ORACLE_HANGS_SEED=S` others.
-
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+//! The checker against its dull twin on small random programs of loops that wait; and the twin alone on shapes whose verdict
+//! is plain. `fencepost_tests::random` says how to compare more.
 
 use fencepost::encode::Treatment;
 use fencepost_tests::litmus::shipped_model;
-use fencepost_tests::oracle::hangs::{EFFORT, FEATURES, PLAN, RESULTS, ask_twin, compare_random, summary};
-use fencepost_tests::random::agreed;
+use fencepost_tests::oracle::hangs::{EFFORT, ask_twin, compare_random, suite};
 use fencepost_tests::reference::Effort;
 use fencepost_tests::reference::edition::Edition;
 
-/// Of the programs compared, one in so many at least has each thing the census looks for.
-const ONE_IN: usize = 100;
-
 #[test]
 fn random_programs_agree() {
-    let plan = PLAN.or_environment("FENCEPOST_ORACLE_HANGS");
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
-    let counts = agreed(compare_random(&model, plan, Treatment::DEFAULT));
-    println!("oracle_hangs: {}", summary(&counts));
-    let common = FEATURES.iter().map(|&(name, _)| name).chain(RESULTS.iter().copied());
-    print!("{}", counts.census(plan, (ONE_IN, common), []));
+    suite().run("", |plan| compare_random(&model, plan, Treatment::DEFAULT));
 }
 
 /// What the twin says of a shape.

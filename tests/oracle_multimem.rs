@@ -1,15 +1,9 @@
-//! The checker against its dull twin on small random programs of `multimem` instructions, from committed seeds.
-//! `FENCEPOST_ORACLE_MULTIMEM_PROGRAMS=N` compares N of them, `FENCEPOST_ORACLE_MULTIMEM_SEED=S` others.
-
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+//! The checker against its dull twin on small random programs of `multimem` instructions, and on fixed shapes, under two
+//! readings.
 
 use fencepost::encode::Treatment;
 use fencepost_tests::oracle::Comparison;
-use fencepost_tests::oracle::multimem::{FEATURES, PLAN, RESULTS, compare_random, pairs};
-use fencepost_tests::random::agreed;
-
-/// Of the programs compared, one in so many at least has each thing the census looks for.
-const ONE_IN: usize = 50;
+use fencepost_tests::oracle::multimem::{compare_random, pairs, suite};
 
 /// Shapes worth keeping, with whether they race under the two readings.
 const SHAPES: &[(&str, &str, [bool; 2])] = &[
@@ -62,13 +56,5 @@ fn shapes_agree() {
 
 #[test]
 fn random_programs_agree() {
-    let plan = PLAN.or_environment("FENCEPOST_ORACLE_MULTIMEM");
-    let counts = agreed(compare_random(&pairs(), plan));
-    println!(
-        "oracle_multimem: {} programs compared under two readings, {} too large to enumerate",
-        counts.of("compared"),
-        counts.of("too large")
-    );
-    let common = FEATURES.iter().map(|&(name, _)| name).chain(RESULTS.iter().copied());
-    print!("{}", counts.census(plan, (ONE_IN, common), []));
+    suite().run(" under two readings", |plan| compare_random(&pairs(), plan));
 }

@@ -1,54 +1,20 @@
-//! The axioms of `spa-5.0` against the machine of the twin: the same outcomes on small programs from committed seeds, under
-//! each reading that both know. `FENCEPOST_ORACLE_PROGRAMS=N` compares N of them per reading, `FENCEPOST_ORACLE_SEED=S`
-//! others.
+//! The axioms of `spa-5.0` against the machine of the twin: the same outcomes on small programs, under each reading that both
+//! know.
 //!
 //! The machine must never do what the axioms forbid. Where the axioms allow more, the program must have what one of the
 //! listed reasons is about (`expected_surplus`).
 
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
-
 use fencepost_tests::oracle::spa::{
-    Comparison, Dice, Play, STAGES, compare, expected_surplus, model, random_play, variants,
+    Comparison, Dice, Play, compare, compare_random, expected_surplus, model, random_play, suite, variants,
 };
 use fencepost_tests::reference::spa::{Op, Path, Reading, Value};
 use fencepost_tests::run::spa_model_without;
-use std::collections::BTreeMap;
-
-/// Programs per reading.
-const PROGRAMS: u64 = 60;
-
-fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
-}
 
 fn agree_under(reading: Reading) {
-    let model = model(reading);
-    let mut dice = Dice(number("FENCEPOST_ORACLE_SEED", 1));
-    let n = number("FENCEPOST_ORACLE_PROGRAMS", PROGRAMS);
-    let (mut same, mut large, mut stages) = (0, 0, [0_u64; STAGES.len()]);
-    let mut surplus: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut complaints: Vec<String> = Vec::new();
-    for number in 0..n {
-        let play = random_play(&mut dice);
-        stages[play.stage] += 1;
-        match compare(&play, reading, &model) {
-            Ok(Comparison::Same(_)) => same += 1,
-            Ok(Comparison::TooLarge) => large += 1,
-            Ok(Comparison::More(_)) => match expected_surplus(&play, reading) {
-                Some(reason) => *surplus.entry(reason).or_default() += 1,
-                None => complaints.push(format!("{number}: only the model has more\n{}}}", play.text())),
-            },
-            Err(error) => complaints.push(format!("{number}: {error}")),
-        }
-    }
-    let variants = variants(reading);
-    println!(
-        "oracle: {same} of {n} programs the same under {variants:?}, {large} too large, more in {surplus:?}"
-    );
-    let shown: Vec<String> = complaints.iter().take(5).cloned().collect();
-    assert!(complaints.is_empty(), "{variants:?}: {} complaints\n{}", complaints.len(), shown.join("\n"));
-    assert!(same * 10 >= n * 8, "most programs have the same outcomes");
-    assert!(stages.iter().all(|&played| played > 0), "every stage was played: {stages:?}");
+    let title = format!(" under {:?}", variants(reading));
+    let (_, counts) = suite().run(&title, |plan| compare_random(reading, plan));
+    let (same, compared) = (counts.of("same"), counts.of("compared"));
+    assert!(same * 10 >= compared * 8, "most programs have the same outcomes: {same} of {compared}");
 }
 
 #[test]

@@ -1,32 +1,20 @@
-//! The checker against its dull twin on small random programs of tensor memory, from committed seeds, and on fixed shapes.
-//! `FENCEPOST_ORACLE_TENSOR_PROGRAMS=N` compares N random ones, `FENCEPOST_ORACLE_TENSOR_SEED=S` others.
-
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+//! The checker against its dull twin on small random programs of tensor memory, and on fixed shapes.
 
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::{SourceMap, cat};
 use fencepost_tests::litmus::shipped_model;
-use fencepost_tests::oracle::synchronization::{Comparison, compare_under, summary};
+use fencepost_tests::oracle::synchronization::{Comparison, compare_under};
 use fencepost_tests::oracle::tensor_memory::mutants::MUTANTS;
 use fencepost_tests::oracle::tensor_memory::shapes::{self, Found, SHAPES, Shape};
-use fencepost_tests::oracle::tensor_memory::{FEATURES, PLAN, PROVED_WITH, RESULTS, compare_random};
-use fencepost_tests::random::agreed;
+use fencepost_tests::oracle::tensor_memory::{compare_random, suite};
 use fencepost_tests::reference::edition::Edition;
 use fencepost_tests::run::{PTX, model};
 
-/// Of the programs compared, one in so many at least has each thing the census looks for.
-const ONE_IN: usize = 100;
-
 #[test]
 fn random_programs_agree() {
-    let plan = PLAN.or_environment("FENCEPOST_ORACLE_TENSOR");
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
-    let counts = agreed(compare_random(&model, plan));
-    println!("oracle_tensor: {}", summary(&counts));
-    let common = FEATURES.iter().map(|&(name, _)| name).chain(RESULTS.iter().copied());
-    let proved = PROVED_WITH.iter().map(|&(name, _)| name);
-    print!("{}", counts.census(plan, (ONE_IN, common), proved));
+    suite().run("", |plan| compare_random(&model, plan));
 }
 
 /// Whether a fixed shape is what it should be, or how the two differ.

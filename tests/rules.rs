@@ -6,16 +6,10 @@
 //! code's page must name the rule. A rule listed in `COVERED` that lacks a firing kernel, a near miss or a page fails, and
 //! so does a rule that has kernels and is not listed.
 
-use fencepost::check::{CheckError, check};
 use fencepost::codes;
 use fencepost::encode::Treatment;
-use fencepost::verdict::Verdict;
-use fencepost_dsl::cat::MemoryModel;
-use fencepost_dsl::kernel::program::{Kernel, Program};
-use fencepost_tests::run::{codes_of, config, load, model, model_for, spa_model};
+use fencepost_tests::claims::{self, Claims, Models, Says};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Rules that have kernels, by family.
 const COVERED: &[(&str, &[&str])] = &[
@@ -48,7 +42,6 @@ const GENERAL: &[&str] =
 /// What the line before a kernel says.
 #[derive(Clone, Debug)]
 struct Claim {
-    kernel: String,
     rule: String,
     /// As pages call it.
     alias: String,
@@ -58,27 +51,41 @@ struct Claim {
 
 #[test]
 fn every_covered_rule_fires_has_a_near_miss_and_a_page() {
-    let (ptx, spa) = (model(&[]), spa_model(&[]));
+    let models = Models::new();
     let mut failures: Vec<String> = Vec::new();
     let mut families: BTreeSet<String> = BTreeSet::new();
-    for path in files() {
-        let family = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let claims = claims(&fs::read_to_string(&path).expect("a readable file"));
-        failures.extend(gaps(&family, &claims));
-        let program = load(&path);
-        assert_eq!(program.kernels.len(), claims.len(), "{family}: every kernel has one line before it");
-        let model = model_for(&program, &ptx, &spa);
-        for (claim, kernel) in claims.iter().zip(&program.kernels) {
-            assert_eq!(claim.kernel, kernel.name);
-            if let Err(why) = holds(claim, &program, kernel, model) {
-                failures.push(format!("{family}: {} ({}): {why}", claim.kernel, claim.rule));
-            }
-        }
-        families.insert(family);
+    for mut family in Claims::of_folder("rules") {
+        let claims: Vec<Claim> = family.claims.iter_mut().map(claim).collect();
+        failures.extend(gaps(&family.name, &claims));
+        failures.extend(family.wrong(&models, Treatment::DEFAULT));
+        families.insert(family.name);
     }
     let listed: BTreeSet<String> = COVERED.iter().map(|&(family, _)| family.to_owned()).collect();
     assert_eq!(families, listed, "files and families");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Reads the line before a kernel; what is to be found goes where the runner looks for it.
+fn claim(claim: &mut claims::Claim) -> Claim {
+    let words: Vec<&str> = claim.head.split_whitespace().collect();
+    let (rule, rest) = match words.as_slice() {
+        ["rule", rule, rest @ ..] => (*rule, rest),
+        _ => panic!("cannot read `{}`", claim.head),
+    };
+    let (alias, rest) = match rest {
+        [alias, rest @ ..] if alias.starts_with('(') => (alias.trim_matches(['(', ')']), rest),
+        _ => (rule, rest),
+    };
+    let (code, expected) = match rest {
+        ["fires", code] => {
+            (Some((*code).to_owned()), vec![Says::Violated, Says::Finds((*code).to_owned(), true)])
+        }
+        ["near", "miss"] => (None, vec![Says::Proved]),
+        _ => panic!("cannot read `{}`", claim.head),
+    };
+    let read = Claim { rule: rule.to_owned(), alias: alias.to_owned(), code };
+    claim.expected = expected.into_iter().map(Says::usually).collect();
+    read
 }
 
 /// What the claims of a family lack.
@@ -107,62 +114,4 @@ fn gaps(family: &str, claims: &[Claim]) -> Vec<String> {
         }
     }
     failures
-}
-
-/// Whether every launch of the kernel does what the claim says.
-fn holds(claim: &Claim, program: &Program, kernel: &Kernel, model: &MemoryModel) -> Result<(), String> {
-    for launch in &kernel.launches {
-        let outcome = match check(program, kernel, launch, model, &config(Treatment::DEFAULT)) {
-            Ok(outcome) => outcome,
-            Err(CheckError::Unsupported(diagnostic)) => return Err(format!("refused: {}", diagnostic.code)),
-            Err(error @ CheckError::SelfCheck { .. }) => return Err(error.to_string()),
-        };
-        let found = codes_of(&outcome, model);
-        let is_right = match &claim.code {
-            Some(code) => outcome.verdict == Verdict::Violated && found.contains(code.as_str()),
-            None => outcome.verdict == Verdict::Proved,
-        };
-        if !is_right {
-            return Err(format!("{} with {found:?}", outcome.verdict.name()));
-        }
-    }
-    Ok(())
-}
-
-/// The lines of a file that begin with `//@`, each with the kernel after it.
-fn claims(text: &str) -> Vec<Claim> {
-    let mut claims = Vec::new();
-    let mut open: Option<(String, String, Option<String>)> = None;
-    for line in text.lines() {
-        if let Some(claim) = line.strip_prefix("//@ rule ") {
-            let words: Vec<&str> = claim.split_whitespace().collect();
-            let (rule, rest) = words.split_first().expect("a rule");
-            let (alias, rest) = match rest {
-                [alias, rest @ ..] if alias.starts_with('(') => (alias.trim_matches(['(', ')']), rest),
-                _ => (*rule, rest),
-            };
-            let code = match rest {
-                ["fires", code] => Some((*code).to_owned()),
-                ["near", "miss"] => None,
-                _ => panic!("cannot read `{line}`"),
-            };
-            open = Some(((*rule).to_owned(), alias.to_owned(), code));
-        } else if let Some(rest) = line.strip_prefix("kernel ") {
-            let kernel = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-            let (rule, alias, code) = open.take().unwrap_or_else(|| panic!("no line before kernel {kernel}"));
-            claims.push(Claim { kernel: kernel.to_owned(), rule, alias, code });
-        }
-    }
-    claims
-}
-
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("the rules are there")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "fence"))
-        .collect();
-    files.sort();
-    files
 }

@@ -24,7 +24,7 @@ use crate::witness::Witness;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use crate::work::{Allowance, UsedUp};
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
@@ -176,7 +176,7 @@ fn check_within(
     allowance: Allowance,
 ) -> Result<Outcome, CheckError> {
     let mut n_iterations = config.unroll.max(1);
-    // What a litmus test's smaller bound gave, for the case that a larger one hits a limit.
+    // What a smaller bound gave, for the case that a larger one hits a limit.
     let mut earlier: Option<(Decision, u32)> = None;
     loop {
         let mut statistics = Statistics::default();
@@ -226,16 +226,14 @@ fn check_within(
             && n_iterations < config.unroll_max;
         if !raise {
             let (decision, n_iterations) = match earlier {
-                Some((earlier, bound)) if decision.limit.is_some() => {
+                Some((earlier, bound)) if decision.limit.is_some() && !decision.has_found() => {
                     (Decision { raise_limit: decision.limit, ..earlier }, bound)
                 }
                 _ => (decision, n_iterations),
             };
             return Ok(decision.into_outcome(launch, model, config, n_iterations));
         }
-        if decision.graph.condition.is_some() {
-            earlier = Some((decision, n_iterations));
-        }
+        earlier = Some((decision, n_iterations));
         n_iterations = (n_iterations * 2).min(config.unroll_max);
     }
 }
@@ -300,6 +298,11 @@ impl Decision {
             condition_witness: None,
             statistics,
         }
+    }
+
+    /// Whether there is an execution to show, which no limit takes back.
+    fn has_found(&self) -> bool {
+        !self.findings.is_empty() || self.condition_witness.is_some()
     }
 
     /// Whether an execution has decided the litmus condition, and nothing else was asked that a larger bound could
@@ -472,8 +475,8 @@ impl<'a> Decider<'a> {
                 self.decision.limit = Some(Limit::Clauses { limit: limit as u64 });
             }
             Err(EncodeError::Stopped) => self.decision.limit = Some(self.config.used_up(&allowance)),
-            Err(error @ EncodeError::RecursionTooLarge { .. }) => {
-                return Err(CheckError::SelfCheck { pass: "encode", message: error.to_string() });
+            Err(EncodeError::RecursionTooLarge { term }) => {
+                self.decision.limit = Some(recursion_limit(self.model, term));
             }
         }
         self.decision.graph = graph;
@@ -690,6 +693,12 @@ impl<'a> Decider<'a> {
             }
         })
     }
+}
+
+/// The limit that a `let rec` relation of a model is, by its name.
+fn recursion_limit(model: &MemoryModel, term: TermId) -> Limit {
+    let name = model.definitions.iter().find(|&&(_, own)| own == term).map(|(name, _)| name.clone());
+    Limit::Recursion { relation: name.unwrap_or_else(|| "let rec".to_owned()) }
 }
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {

@@ -51,7 +51,7 @@ pub enum Limit {
         /// The limit, in steps.
         limit: u64,
     },
-    /// A size of the unrolled launch: `events`, `steps`, `threads` or `barrier edges`.
+    /// A size of the unrolled launch: `threads`, `events`, `steps`, `barrier edges`, or how much there is of one object.
     Unroll {
         /// Of what there are too many.
         what: &'static str,
@@ -62,6 +62,11 @@ pub enum Limit {
     Clauses {
         /// The limit.
         limit: u64,
+    },
+    /// A `let rec` relation of the model of which the formula would have to say that all its pairs are certain.
+    Recursion {
+        /// Its name.
+        relation: String,
     },
     /// Cells of one location that symbolic indices can reach.
     Cells {
@@ -151,7 +156,7 @@ pub struct Outcome {
     pub vacuity: Vec<Vacuity>,
     /// What stopped it.
     pub limit: Option<Limit>,
-    /// What kept a litmus test's loop bound from being raised, so that the answers are those of a smaller one.
+    /// What kept the loop bound from being raised, so that the answers are those of a smaller one.
     pub raise_limit: Option<Limit>,
     /// The answer to a litmus test's condition, if it was asked for.
     pub condition: Option<ConditionResult>,

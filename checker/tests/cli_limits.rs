@@ -422,3 +422,76 @@ fn spins_without_end_of_text_end_in_a_verdict() {
         assert!(is_named, "{name}: {}", all_text(&output));
     }
 }
+
+/// Each round changes memory, so this is no wait; no bound is enough.
+const ENDLESS: &str = "kernel k { launch { ctas: 2, cooperative: true } global x: u32 = 0; global y: u32 = 0;
+    if ctaid == 0 { loop { red.relaxed.gpu.add.u32 [x], 1; if ld.relaxed.gpu [y] == 1 { break; } } }
+    else { st.relaxed.gpu [y], 1; } }";
+
+#[test]
+fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
+    let folder = Folder::new("raise");
+    let path = folder.write("k.fence", ENDLESS);
+    let output = check(&path, &["--max-events", "20"]);
+    assert_eq!(code(&output), 3, "{}", all_text(&output));
+    let text = all_text(&output).replace("\n  ", " ");
+    for part in
+        ["proved up to bound", "the answer is that of bound", "a larger one stopped: the launch has more"]
+    {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let output = check(&path, &["--max-events", "20", "--format", "json"]);
+    let line = &json_lines(&output)[0];
+    assert_eq!(line["raise_limit"]["name"], "max-events");
+    assert_eq!((&line["verdict"], &line["limit"]), (&"proved_up_to_bound".into(), &serde_json::Value::Null));
+    // What the first bound does not fit into is not decided at all.
+    let output = check(&path, &["--max-events", "4"]);
+    assert!(all_text(&output).contains("inconclusive"), "{}", all_text(&output));
+    // What is found on the way stays found, whatever stops the rest.
+    let racy = folder.write("racy.fence", ENDLESS.replace("st.relaxed.gpu [y], 1;", "st [x], 1; st [y], 1;"));
+    assert_eq!(code(&check(&racy, &["--max-events", "20"])), 1);
+}
+
+#[test]
+fn a_recursive_relation_that_is_taken_away_is_a_limit() {
+    let folder = Folder::new("recursion");
+    let path = folder.write("k.fence", RACY);
+    let model = "\"recursive\"\nlet rec reach = rf | (reach ; co)\nacyclic (W * M) \\ reach\n";
+    let model = folder.write("recursive.cat", model);
+    let model = model.to_str().expect("a temporary folder has a plain name");
+    let output = check(&path, &["--model", model, "--property", "assert"]);
+    assert_eq!(code(&output), 3, "{}", all_text(&output));
+    let text = all_text(&output).replace("\n  ", " ");
+    assert!(text.contains("recursive relation `reach`") && text.contains("without `let rec`"), "{text}");
+    let output = check(&path, &["--model", model, "--property", "assert", "--format", "json"]);
+    assert_eq!(json_lines(&output)[0]["limit"]["name"], "recursion");
+}
+
+#[test]
+fn a_kernel_has_no_condition_and_says_so() {
+    let folder = Folder::new("no-condition");
+    let path = folder.write("k.fence", PROVED);
+    let output = check(&path, &["--property", "condition,race"]);
+    assert_eq!(code(&output), 3, "{}", all_text(&output));
+    let text = all_text(&output).replace("\n        ", " ");
+    assert!(text.contains("a kernel has none") && text.contains("no data race"), "{text}");
+    let output = check(&path, &["--property", "condition,race", "--format", "json"]);
+    let (verdict, properties) = verdicts(&output);
+    assert_eq!(verdict, "inconclusive");
+    let expected = [("race", "proved"), ("condition", "inconclusive")];
+    assert_eq!(properties, expected.map(|(name, verdict)| (name.to_owned(), verdict.to_owned())));
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_in_json() {
+    let folder = Folder::new("broken-model");
+    let path = folder.write("k.fence", PROVED);
+    let model = folder.write("broken.cat", "\"broken\"\nacyclic nonsense\n");
+    let output = check(&path, &["--model", model.to_str().expect("a plain name"), "--format", "json"]);
+    assert_eq!(code(&output), 2, "{}", all_text(&output));
+    let errors = &json_lines(&output)[0]["errors"];
+    assert_eq!(errors[0]["code"], "input::model");
+    assert!(errors[1]["code"].as_str().is_some_and(|code| code.starts_with("cat::")), "{errors}");
+    assert_eq!((&errors[1]["line"], &errors[1]["column"]), (&2.into(), &9.into()), "{errors}");
+    assert!(errors[1]["file"].as_str().is_some_and(|file| file.ends_with("broken.cat")), "{errors}");
+}

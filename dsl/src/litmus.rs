@@ -3,8 +3,8 @@
 //! They become the same [`Program`] as a kernel file: one kernel whose threads are placed one by one and choose their
 //! code by their index. Registers and locations have 64 bits, comparisons are signed, jumps become structured loops.
 //!
-//! Cannot: proxies other than the generic one (texture, surface, constant), division, addresses as values of
-//! instructions. Each is an `unsupported::…` error with its place.
+//! Cannot: division, addresses as values of instructions, and instructions beyond accesses of the generic, texture, surface
+//! and constant proxies, fences and barriers. Each is an error with its place.
 
 pub mod ast;
 mod control;

@@ -18,7 +18,7 @@ pub mod variants;
 use crate::generate::Sketch;
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
-use crate::random::{self, Counts, Plan};
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, Reference, decide_under};
 use crate::run::{self, load_text};
@@ -56,7 +56,13 @@ impl Laws {
             "ptx-7.5" => (1_000, 1_000),
             _ => (1_000, 2_000),
         };
-        Plan { n_programs, first_seed, salt: 0x1a, n_memory_max: 6 }
+        Plan { n_programs, first_seed, salt: 0x1a, n_memory_max: 6, progress: false }
+    }
+
+    /// The suite of this model, and what its programs must show.
+    pub fn suite(&self) -> Suite {
+        let some = vec!["racy", "no race", "strengthened", "tightened", "not tightened"];
+        Suite { some, ..Suite::new("laws", self.plan(), &[], &[]) }
     }
 
     /// Holds random programs against the laws: how many were `compared`, are `racy`, `too large`, how many `strengthened`
@@ -81,6 +87,7 @@ fn hold(laws: &Laws, sketch: &Sketch, choice: u64, counts: &mut Counts) -> Resul
     let base = ask(model, &text, &states);
     counts.add("compared", true);
     counts.add("racy", base.race == Verdict::Violated);
+    counts.add("no race", base.race != Verdict::Violated);
 
     let renamed = variants::renamed(&variants::permuted(&text, choice));
     let mirrored = variants::mirrored(sketch.placement, sketch.threads.len(), &text);
@@ -108,6 +115,7 @@ fn hold(laws: &Laws, sketch: &Sketch, choice: u64, counts: &mut Counts) -> Resul
         }
         counts.add("strengthened", true);
         counts.add("tightened", answer != base);
+        counts.add("not tightened", answer == base);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub mod tensor_memory;
 
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
-use crate::random::{self, Counts, Plan};
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, decide_under};
 use crate::run::load_text;
@@ -123,7 +123,13 @@ impl Pair {
             "ptx-7.5" => (6_000, 1_000),
             _ => (6_000, 2_000),
         };
-        Plan { n_programs, first_seed, salt: 0, n_memory_max: 7 }
+        Plan { n_programs, first_seed, salt: 0, n_memory_max: 7, progress: false }
+    }
+
+    /// The suite of this model, and what its programs must show.
+    pub fn suite(&self) -> Suite {
+        let common = random::features().collect();
+        Suite { common, some: vec!["racy", "no race"], ..Suite::new("oracle", self.plan(), &[], &[]) }
     }
 
     /// Compares random programs: how many agree (`compared`), have a race (`racy`), had final states compared (`states`),
@@ -138,6 +144,7 @@ impl Pair {
                 Comparison::Agreed { races, states } => {
                     counts.add("compared", true);
                     counts.add("racy", races);
+                    counts.add("no race", !races);
                     counts.add("states", states);
                     random::take_census(&text, counts);
                 }

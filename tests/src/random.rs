@@ -1,7 +1,11 @@
 //! How the random suites run: batches of programs, each from a seed of its own, on two threads.
 //!
-//! A batch's programs depend on its seed alone, hence what a suite counts is the same on every machine. The census says
-//! what of the language the programs have in them, so that a generator that stops producing something is noticed.
+//! A suite is a generator, a comparison and a [`Suite`]; plans, seeds, summaries and what is shown of a disagreement are
+//! here. A batch's programs depend on its seed alone, hence what a suite counts is the same on every machine. The census
+//! says what of the language the programs have in them, so that a generator that stops producing something is noticed.
+//!
+//! Of each suite `NAME_PROGRAMS=N` runs N programs, `NAME_SEED=S` others, and with `NAME_PROGRESS=1` lines on stderr say how
+//! far it is, where `NAME` is `FENCEPOST_` and the suite's name in capitals.
 
 use crate::generate::{Sketch, sketches};
 use crate::reference::edition::Edition;
@@ -11,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Programs of one seed.
 pub const BATCH: u32 = 25;
@@ -34,31 +39,13 @@ impl Counts {
             self.add(name, text.contains(mark));
         }
     }
-    /// How many of the programs compared have what a suite looks for, a line each: what one in `one_in` must have, and
-    /// what some must.
-    ///
-    /// # Panics
-    /// If too few have something, or most programs of the plan were too large to compare.
-    pub fn census<'a>(
-        &self,
-        plan: Plan,
-        (one_in, common): (usize, impl IntoIterator<Item = &'a str>),
-        some: impl IntoIterator<Item = &'a str>,
-    ) -> String {
-        let compared = self.of("compared");
-        let mut text = String::new();
-        for name in common {
-            let n = self.of(name);
-            assert!(n * one_in >= compared, "{n} of {compared} programs have: {name}");
-            let _ = writeln!(text, "  {n:>6} with {name}");
-        }
-        for name in some {
-            let n = self.of(name);
-            assert!(n > 0, "no program has: {name}");
-            let _ = writeln!(text, "  {n:>6} {name}");
-        }
-        assert!(compared * 2 > plan.n_programs, "most programs must be small enough");
-        text
+    /// What became of the programs of a plan, in a line.
+    pub fn summary(&self, plan: Plan) -> String {
+        let aside = SET_ASIDE.iter().filter(|name| self.of(name) > 0);
+        let aside: Vec<String> = aside.map(|name| format!("{} {name}", self.of(name))).collect();
+        let aside = if aside.is_empty() { "none".to_owned() } else { aside.join(", ") };
+        let seeds = plan.seeds();
+        format!("{} programs compared, of seeds {seeds}; set aside: {aside}", self.of("compared"))
     }
     fn add_all(&mut self, other: &Self) {
         for (name, n) in &other.0 {
@@ -78,14 +65,14 @@ pub struct Plan {
     pub salt: u8,
     /// Memory instructions of a program at most.
     pub n_memory_max: usize,
+    /// Whether lines on stderr say how far the suite is, and which program took longest.
+    pub progress: bool,
 }
 
 impl Plan {
-    /// The committed plan, or the one that `PREFIX_PROGRAMS` and `PREFIX_SEED` of the environment ask for.
-    ///
-    /// # Panics
-    /// If a variable is no number.
-    pub fn or_environment(self, prefix: &str) -> Self {
+    /// The committed plan, or the one that the environment asks for.
+    fn or_environment(self, suite: &str) -> Self {
+        let prefix = format!("FENCEPOST_{}", suite.to_uppercase());
         let number = |name: &str| {
             let value = std::env::var(format!("{prefix}_{name}")).ok()?;
             Some(value.parse::<u64>().unwrap_or_else(|_| panic!("{prefix}_{name} is a number")))
@@ -94,6 +81,7 @@ impl Plan {
         Self {
             n_programs: n_programs.unwrap_or(self.n_programs),
             first_seed: number("SEED").unwrap_or(self.first_seed),
+            progress: std::env::var_os(format!("{prefix}_PROGRESS")).is_some(),
             ..self
         }
     }
@@ -120,13 +108,102 @@ pub fn run(
     run_over(plan, || sketches(plan.n_memory_max), of_program)
 }
 
+/// What became of programs that were not compared, as suites count it.
+const SET_ASIDE: &[&str] = &["too large", "over budget", "refused", "without meaning"];
+
+/// What a suite of random programs is, besides a generator and a comparison.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// As `cargo test` calls it: `oracle_async`.
+    pub name: &'static str,
+    /// Its programs, unless the environment asks for others.
+    pub plan: Plan,
+    /// Of the programs compared, one in so many at least has each of the things in `common`.
+    pub one_in: usize,
+    /// What many programs have, as the comparison counts it.
+    pub common: Vec<&'static str>,
+    /// What some programs have.
+    pub some: Vec<&'static str>,
+    /// At most so many of 100 programs are not compared.
+    pub set_aside_max: usize,
+}
+
+impl Suite {
+    /// One of whose programs one in 100 has each of some features and results, and more than half of which are compared.
+    pub fn new(
+        name: &'static str,
+        plan: Plan,
+        features: &[(&'static str, &str)],
+        results: &[&'static str],
+    ) -> Self {
+        let common = features.iter().map(|&(name, _)| name).chain(results.iter().copied()).collect();
+        Self { name, plan, one_in: 100, common, some: Vec::new(), set_aside_max: 50 }
+    }
+
+    /// The same with a plan made from the committed one.
+    pub fn with_plan(self, plan: impl FnOnce(Plan) -> Plan) -> Self {
+        Self { plan: plan(self.plan), ..self }
+    }
+
+    /// Runs the comparison with the plan; says what came of it, under a title.
+    ///
+    /// # Panics
+    /// If the two disagree, with the smallest program about which they do; if too many programs were set aside; or if too
+    /// few have something.
+    #[expect(clippy::print_stdout, reason = "a suite says how much it compared")]
+    pub fn run(
+        &self,
+        title: &str,
+        compare: impl FnOnce(Plan) -> Result<Counts, Vec<String>>,
+    ) -> (Plan, Counts) {
+        let plan = self.plan.or_environment(self.name);
+        let counts = agreed(compare(plan));
+        println!("{}{title}: {}", self.name, counts.summary(plan));
+        print!("{}", self.census(&counts));
+        let compared = counts.of("compared");
+        let n_programs = plan.n_batches() as usize * BATCH as usize;
+        let n_aside: usize = SET_ASIDE.iter().map(|name| counts.of(name)).sum();
+        assert_eq!(compared + n_aside, n_programs, "every program is accounted for");
+        assert!(
+            n_aside * 100 <= self.set_aside_max * n_programs,
+            "{}: only {compared} of {n_programs} programs were compared",
+            self.name
+        );
+        (plan, counts)
+    }
+
+    /// Whether this is the plan that is committed.
+    pub fn is_committed(&self, plan: Plan) -> bool {
+        Plan { progress: self.plan.progress, ..plan } == self.plan
+    }
+
+    /// How many of the programs compared have what the suite looks for, a line each.
+    fn census(&self, counts: &Counts) -> String {
+        let compared = counts.of("compared");
+        let mut text = String::new();
+        for name in &self.common {
+            let n = counts.of(name);
+            assert!(n * self.one_in >= compared, "{n} of {compared} programs have: {name}");
+            let _ = writeln!(text, "  {n:>6} with {name}");
+        }
+        for name in &self.some {
+            let n = counts.of(name);
+            assert!(n > 0, "no program has: {name}");
+            let _ = writeln!(text, "  {n:>6} {name}");
+        }
+        text
+    }
+}
+
 /// What was counted where nothing was complained about.
 ///
 /// # Panics
-/// With the complaints.
+/// With the shortest complaint, and how many there are.
 pub fn agreed(result: Result<Counts, Vec<String>>) -> Counts {
     result.unwrap_or_else(|complaints| {
-        panic!("complaints of {} batches\n{}", complaints.len(), complaints.join("\n\n"))
+        let shortest = complaints.iter().min_by_key(|text| text.len()).cloned().unwrap_or_default();
+        let seeds: Vec<&str> = complaints.iter().filter_map(|text| text.split(':').next()).collect();
+        panic!("{} batches disagree ({}); the smallest:\n{shortest}", complaints.len(), seeds.join(", "))
     })
 }
 
@@ -141,13 +218,15 @@ pub fn run_over<S: Strategy>(
 ) -> Result<Counts, Vec<String>> {
     let next = AtomicU64::new(0);
     let totals = Mutex::new((Counts::default(), Vec::new()));
+    let progress = plan.progress.then(Progress::default);
     let work = || {
         loop {
             let batch = next.fetch_add(1, Ordering::Relaxed);
             if batch >= plan.n_batches() {
                 return;
             }
-            let (counts, result) = run_batch(plan, plan.first_seed + batch, strategy(), &of_program);
+            let (counts, result) =
+                run_batch(plan, plan.first_seed + batch, strategy(), &of_program, progress.as_ref());
             let mut totals = totals.lock().expect("workers do not panic");
             totals.0.add_all(&counts);
             totals.1.extend(result.err());
@@ -168,6 +247,7 @@ fn run_batch<S: Strategy>(
     seed: u64,
     strategy: S,
     of_program: &impl Fn(&S::Value, u64, &mut Counts) -> Result<(), String>,
+    progress: Option<&Progress>,
 ) -> (Counts, Result<(), String>) {
     let mut bytes = [plan.salt; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -176,9 +256,48 @@ fn run_batch<S: Strategy>(
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let counts = std::cell::RefCell::new(Counts::default());
     let result = runner.run(&(strategy, any::<u64>()), |(sketch, choice)| {
-        of_program(&sketch, choice, &mut counts.borrow_mut()).map_err(TestCaseError::fail)
+        let start = Instant::now();
+        let result = of_program(&sketch, choice, &mut counts.borrow_mut());
+        if let Some(progress) = progress {
+            progress.note(seed, start.elapsed());
+        }
+        result.map_err(TestCaseError::fail)
     });
     (counts.into_inner(), result.map_err(|error| format!("seed {seed}: {error}")))
+}
+
+/// Programs after which a line says how far a suite is.
+const PROGRESS_EVERY: usize = 500;
+
+/// How far a suite is, for whoever waits for it; nothing else depends on the clock.
+struct Progress {
+    start: Instant,
+    state: Mutex<(usize, Duration, u64)>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { start: Instant::now(), state: Mutex::default() }
+    }
+}
+
+impl Progress {
+    #[expect(clippy::print_stderr, reason = "it was asked for")]
+    fn note(&self, seed: u64, took: Duration) {
+        let mut state = self.state.lock().expect("workers do not panic");
+        state.0 += 1;
+        if took > state.1 {
+            (state.1, state.2) = (took, seed);
+        }
+        let (n_programs, slowest, of_seed) = *state;
+        if n_programs.is_multiple_of(PROGRESS_EVERY) {
+            let elapsed = self.start.elapsed().as_secs();
+            eprintln!(
+                "{n_programs} programs in {elapsed} s; the slowest took {} ms, of seed {of_seed}",
+                slowest.as_millis()
+            );
+        }
+    }
 }
 
 /// What programs are looked through for: a name, and the texts of which a program has one.

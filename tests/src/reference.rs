@@ -6,8 +6,8 @@
 //!
 //! Loops are gone round a few times, and what would go on longer is cut off, which it says ([`Reference::cut`]).
 //!
-//! What it cannot do: `wgmma`, copies of tensors of several dimensions, strong bulk copies,
-//! vectors, barriers for part of a CTA (`bar.arrive`, `bar.red` and thread counts), restricted fences of the generic proxy,
+//! What it cannot do: `wgmma`, copies of tensors of several dimensions, strong bulk copies, vectors, `bar.red`, thread counts
+//! of barriers unless each warp has one lane and the count decides who meets, restricted fences of the generic proxy,
 //! symbolic parameters and memory without initialiser. It panics on them. Of `barrier.cluster` and `tcgen05` it takes each
 //! thread for a warp of its own. Programs that are too large to enumerate are an error.
 
@@ -19,6 +19,7 @@ mod expression;
 mod interpreter;
 mod mbarrier;
 mod memory;
+mod meter;
 mod model;
 mod race;
 mod relation;
@@ -34,6 +35,7 @@ use fencepost_dsl::kernel::program::{Function, FunctionId, Kernel, Launch};
 use interpreter::{Control, Run, Thread};
 pub use memory::ANYTHING;
 use memory::Memory;
+use meter::Meter;
 use source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,11 +81,19 @@ pub struct Effort {
     pub candidates_max: usize,
     /// Rounds of a loop that each change something, without the one that leaves it.
     pub rounds_max: usize,
+    /// Steps of all of that: some programs have few candidates and very many ways to find none.
+    pub steps_max: u64,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { runs_max: 1_500, combinations_max: 2_000_000, candidates_max: 100_000, rounds_max: 3 }
+        Self {
+            runs_max: 1_500,
+            combinations_max: 2_000_000,
+            candidates_max: 100_000,
+            rounds_max: 3,
+            steps_max: u64::MAX,
+        }
     }
 }
 
@@ -130,8 +140,9 @@ pub fn decide_with(
     assert!(kernel.parameters.is_empty(), "symbolic parameters are unsupported by the twin");
     let threads = interpreter::threads(launch);
     let memory = Memory::new(kernel, launch);
-    let runs = all_runs(Source { kernel, functions }, &threads, &memory, effort)?;
-    execution::enumerate(kernel, &memory, &threads, &runs, (edition, effort))
+    let meter = Meter::new(effort.steps_max);
+    let runs = all_runs(Source { kernel, functions }, &threads, &memory, (effort, &meter))?;
+    execution::enumerate(kernel, &memory, &threads, &runs, (edition, effort, &meter))
 }
 
 /// Every thread's runs, for reads that return any value that some run may have written.
@@ -142,7 +153,7 @@ fn all_runs(
     source: Source<'_>,
     threads: &[Thread],
     memory: &Memory,
-    effort: Effort,
+    limits: (Effort, &Meter),
 ) -> Result<Vec<Vec<Run>>, TooLarge> {
     let mut depths: Vec<BTreeMap<u64, usize>> =
         memory.initial.iter().map(|&value| BTreeMap::from([(value, 0)])).collect();
@@ -157,7 +168,7 @@ fn all_runs(
     }
     loop {
         let of_all = |control| -> Result<Vec<Vec<Run>>, TooLarge> {
-            let of_one = |t| interpreter::runs(source, t, memory, &depths, control, effort);
+            let of_one = |t| interpreter::runs(source, t, memory, &depths, control, limits);
             threads.iter().map(of_one).collect()
         };
         let runs = of_all(if has_loops { Control::Obeyed } else { Control::Ignored })?;

@@ -109,29 +109,6 @@ pub fn codes_of(outcome: &Outcome, model: &MemoryModel) -> BTreeSet<&'static str
     outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code).collect()
 }
 
-/// What a row of a table is found to be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expect {
-    /// All is proved.
-    Fine,
-    /// This is among the findings.
-    Found(&'static str),
-}
-
-impl Expect {
-    /// Holds an outcome against what is expected of a row with this name and text.
-    ///
-    /// # Panics
-    /// If it is not so.
-    pub fn judge(self, name: &str, text: &str, outcome: &Outcome, model: &MemoryModel) {
-        let (verdict, codes) = (outcome.verdict, codes_of(outcome, model));
-        match self {
-            Self::Fine => assert_eq!(verdict, Verdict::Proved, "{name}: {codes:?}\n{text}"),
-            Self::Found(code) => assert!(codes.contains(code), "{name}: {verdict:?} with {codes:?}\n{text}"),
-        }
-    }
-}
-
 /// Whether the `reachable` conditions of an outcome are all reached.
 pub fn is_reached(outcome: &Outcome) -> bool {
     !outcome.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::Unreachable(_)))

@@ -1,6 +1,6 @@
 //! The passes between unrolling and solving: initial writes, bounds, and spin tries that cannot matter.
 
-use super::Config;
+use super::{Config, recursion_limit};
 use crate::encode::goal::is_asked;
 use crate::encode::{EncodeError, Problem, encode};
 use crate::event::cell::{Cells, add_initial_writes};
@@ -85,9 +85,8 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
     match encode(problem, config.treatment, clauses_max, &stop) {
         Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
         Err(EncodeError::Stopped) => Err(config.used_up(&allowance)),
-        Err(EncodeError::TooManyClauses { .. } | EncodeError::RecursionTooLarge { .. }) => {
-            Err(Limit::Clauses { limit: clauses_max as u64 })
-        }
+        Err(EncodeError::TooManyClauses { .. }) => Err(Limit::Clauses { limit: clauses_max as u64 }),
+        Err(EncodeError::RecursionTooLarge { term }) => Err(recursion_limit(model, term)),
     }
 }
 

@@ -26,13 +26,19 @@ const GRACE: Duration = Duration::from_secs(2);
 struct Run<'a> {
     options: &'a CheckOptions,
     output: &'a mut Output,
-    /// By name, as far as they were needed; `None` if it does not load, which has been said.
-    models: BTreeMap<String, Option<Arc<Model>>>,
+    /// By name, as far as they were needed.
+    models: BTreeMap<String, Result<Arc<Model>, Arc<Unusable>>>,
     status: Status,
     n_errors: usize,
     n_bad_files: usize,
     verdicts: Vec<Verdict>,
     named_launch_found: bool,
+}
+
+/// A model that does not load, which has been said on stderr, and why.
+struct Unusable {
+    sources: SourceMap,
+    errors: Vec<Diagnostic>,
 }
 
 /// Why a launch has no outcome.
@@ -47,12 +53,11 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     let mut run = Run::new(options, output);
     // A model that was asked for must be one, whatever the files are.
     if let Some(name) = &options.program.model
-        && run.model(name).is_none()
+        && let Err(unusable) = run.model(name)
     {
-        let message = format!("the memory model `{}` cannot be used", paths::shown(name));
         let all = files.iter().map(|file| &file.name).chain(bad.iter().map(|bad| &bad.path));
-        for name in all.cloned().collect::<Vec<_>>() {
-            run.refused_line(&name, "input::model", &message);
+        for file in all {
+            run.without_model(file, name, &unusable);
         }
         return run.status;
     }
@@ -152,6 +157,16 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The line of a file that was not checked for want of a model.
+    fn without_model(&mut self, file: &str, name: &str, unusable: &Unusable) {
+        if self.options.format == Format::Json {
+            let message = format!("the memory model `{}` cannot be used", paths::shown(name));
+            let reasons = (&unusable.sources, &unusable.errors[..]);
+            let line = json::refused_since(file, "input::model", &message, Some(reasons));
+            self.output.print(&format!("{line}\n"));
+        }
+    }
+
     /// A bug of ours leaves no verdict.
     fn failed(&mut self, file: &str, kernel: &str, launch: &str, message: &str) {
         if self.options.format == Format::Json {
@@ -185,8 +200,9 @@ impl<'a> Run<'a> {
             return;
         }
         let name = options.model.as_deref().unwrap_or(models::usual(&program)).to_owned();
-        let Some(model) = self.model(&name) else {
-            return self.refused_line(file, "input::model", "the memory model cannot be used");
+        let model = match self.model(&name) {
+            Ok(model) => model,
+            Err(unusable) => return self.without_model(file, &name, &unusable),
         };
         let mut has_launch = false;
         for (index, kernel) in program.kernels.iter().enumerate() {
@@ -210,25 +226,25 @@ impl<'a> Run<'a> {
     }
 
     /// The model of that name, loaded once.
-    fn model(&mut self, name: &str) -> Option<Arc<Model>> {
+    fn model(&mut self, name: &str) -> Result<Arc<Model>, Arc<Unusable>> {
         if let Some(known) = self.models.get(name) {
             return known.clone();
         }
         let mut sources = SourceMap::default();
         let variants = &self.options.program.variant;
         let model = match on_large_stack(|| load::model(&mut sources, name, variants)) {
-            Ok(Ok(model)) => Some(Arc::new(model)),
+            Ok(Ok(model)) => Ok(Arc::new(model)),
             Ok(Err(errors)) => {
                 complain_all(&sources, &errors, self.output);
                 self.n_errors += errors.len();
                 self.n_bad_files += 1;
                 self.status = self.status.max(Status::Rejected);
-                None
+                Err(Arc::new(Unusable { sources, errors }))
             }
             Err(panic) => {
                 let status = internal(self.output, &panic);
                 self.status = self.status.max(status);
-                None
+                Err(Arc::new(Unusable { sources: SourceMap::default(), errors: Vec::new() }))
             }
         };
         self.models.insert(name.to_owned(), model.clone());
@@ -426,9 +442,6 @@ fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
     let mut properties = options.property.clone();
     if properties.is_empty() {
         properties = usual_properties(kernel);
-    }
-    if kernel.condition.is_none() {
-        properties.retain(|&property| property != Property::Condition);
     }
     properties.sort_unstable();
     properties.dedup();

@@ -298,6 +298,7 @@ fn limit_report(limit: &Limit) -> LimitReport {
         Limit::Unroll { what: "events", .. } => "max-events",
         Limit::Unroll { what, .. } => what,
         Limit::Clauses { .. } => "max-clauses",
+        Limit::Recursion { .. } => "recursion",
         Limit::Cells { .. } => "cells",
     };
     LimitReport { name, message, help }
@@ -347,23 +348,36 @@ struct ErrorReport<'a> {
 
 /// The line of a file that was rejected.
 pub fn rejected(sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> String {
-    let errors = errors
-        .iter()
-        .map(|error| {
-            let Position { file, line, column } = position(sources, error.span());
-            let (line, column) = (Some(line), Some(column));
-            let (rule, help) = (error.rules.as_slice(), error.help.as_deref());
-            ErrorReport { code: error.code, message: &error.message, file, line, column, rule, help }
-        })
-        .collect();
-    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors })
+    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors: placed(sources, errors) })
+}
+
+fn placed<'a>(sources: &SourceMap, errors: &'a [Diagnostic]) -> Vec<ErrorReport<'a>> {
+    let report = |error: &'a Diagnostic| {
+        let Position { file, line, column } = position(sources, error.span());
+        let (line, column) = (Some(line), Some(column));
+        let (rule, help) = (error.rules.as_slice(), error.help.as_deref());
+        ErrorReport { code: error.code, message: &error.message, file, line, column, rule, help }
+    };
+    errors.iter().map(report).collect()
 }
 
 /// The line of a path that was rejected for what it is, or for the options.
 pub fn refused(file: &str, code: &'static str, message: &str) -> String {
+    refused_since(file, code, message, None)
+}
+
+/// The same, with the errors in another text that are the reason.
+pub fn refused_since(
+    file: &str,
+    code: &'static str,
+    message: &str,
+    reasons: Option<(&SourceMap, &[Diagnostic])>,
+) -> String {
     let error =
         ErrorReport { code, message, file: file.to_owned(), line: None, column: None, rule: &[], help: None };
-    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors: vec![error] })
+    let mut errors = vec![error];
+    errors.extend(reasons.into_iter().flat_map(|(sources, reasons)| placed(sources, reasons)));
+    line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors })
 }
 
 #[derive(Serialize)]

@@ -96,7 +96,14 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
             reading.rule, reading.what, reading.name
         )
     });
-    let unstated = Some(&case.outcome.unstated).filter(|unstated| !unstated.is_empty()).map(|unstated| {
+    let (conditions, unstated): (Vec<Property>, Vec<Property>) =
+        case.outcome.unstated.iter().partition(|&&property| property == Property::Condition);
+    let no_condition = conditions.first().map(|_| {
+        "`condition` was asked for, which is what a litmus test ends with: a kernel has none, so nothing is claimed \
+         of it"
+            .to_owned()
+    });
+    let unstated = Some(unstated).filter(|unstated| !unstated.is_empty()).map(|unstated| {
         let names: Vec<&str> = unstated.iter().map(|property| property.name()).collect();
         format!(
             "model `{}` says nothing about {}, so nothing is claimed of {}; a model says it with flags",
@@ -105,7 +112,12 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
             if names.len() == 1 { "it" } else { "them" }
         )
     });
-    assumptions.chain(unstated).chain(about_target(case)).chain(about_proxies(case)).collect()
+    assumptions
+        .chain(no_condition)
+        .chain(unstated)
+        .chain(about_target(case))
+        .chain(about_proxies(case))
+        .collect()
 }
 
 /// … about the architecture, if the file names none and something depends on it.
@@ -271,6 +283,12 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
         Limit::Clauses { limit } => (
             format!("the formula has more than {limit} clauses"),
             "raise --max-clauses, lower --unroll, or choose a smaller launch",
+        ),
+        Limit::Recursion { relation } => (
+            format!(
+                "the model takes pairs of its recursive relation `{relation}` away from another, or claims them"
+            ),
+            "define it without `let rec`: `r+` and `r*` are no recursion",
         ),
         Limit::Cells { location, limit } => (
             format!("a symbolic index can reach more than {limit} cells of `{location}`"),

@@ -23,13 +23,27 @@
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
 use super::loops::{Keeps, Shape};
-use super::spa::Invalidated;
+use super::spa::{CachedLoad, Freshness, Invalidated};
 use super::{State, UnrollError, Unroller};
 use crate::event::{
     Because, Blocked, EventId, FinalLook, Role, SiteId, TermPool, TermRef, UnknownKind, Wait,
 };
 use fencepost_dsl::kernel::program::RegisterId;
 use fencepost_dsl::vocabulary::{Replication, Sem};
+
+/// Rounds of a loop inside a round on final memory that never leave and never have a choice: so many, and it is taken to run
+/// past every bound.
+const ROUNDS_MAX: u32 = 256;
+
+/// How far a round on final memory has come.
+struct SoFar {
+    met_weak: bool,
+    n_looks: usize,
+    phase: Option<Wait>,
+    n_invalidated: [usize; 3],
+    n_cached: usize,
+    n_repeats: usize,
+}
 
 /// What is known of a round on final memory.
 #[derive(Clone, Default)]
@@ -43,6 +57,8 @@ pub struct LastTry {
     phase: Option<Wait>,
     /// What the round has invalidated in L1 caches so far.
     invalidated: Invalidated,
+    /// Its loads that may hit stale lines.
+    cached: Vec<(EventId, CachedLoad)>,
     /// What holds if it changes nothing and its strong reads are of last writes.
     repeats: Vec<TermRef>,
 }
@@ -55,6 +71,26 @@ impl LastTry {
     /// Remembers an mbarrier wait of the round.
     pub fn note_phase(&mut self, wait: Wait) {
         self.phase = Some(wait);
+    }
+    /// What it takes to forget what comes after. Lists only grow, so their lengths will do: a loop in the round asks for
+    /// this in each of its own rounds.
+    fn so_far(&self) -> SoFar {
+        SoFar {
+            met_weak: self.met_weak,
+            n_looks: self.looks.len(),
+            phase: self.phase.clone(),
+            n_invalidated: self.invalidated.lengths(),
+            n_cached: self.cached.len(),
+            n_repeats: self.repeats.len(),
+        }
+    }
+    fn go_back(&mut self, to: SoFar) {
+        self.met_weak = to.met_weak;
+        self.looks.truncate(to.n_looks);
+        self.phase = to.phase;
+        self.invalidated.truncate(to.n_invalidated);
+        self.cached.truncate(to.n_cached);
+        self.repeats.truncate(to.n_repeats);
     }
 }
 
@@ -148,6 +184,15 @@ impl Unroller<'_> {
         let again = round?.again;
         let mut parts = vec![again.live];
         parts.extend(&last.repeats);
+        // What a round invalidates behind a load, the round after it finds invalidated.
+        for (event, load) in &last.cached {
+            let path = self.graph.terms.or_all(last.invalidated.paths(load));
+            if path != TermPool::FALSE {
+                let (_, reads_last) = self.graph.terms.fresh(1, UnknownKind::ReadsLast(*event));
+                let happens = self.graph.terms.and(load.guard, path);
+                parts.push(self.graph.terms.implies(happens, reads_last));
+            }
+        }
         if keeps == Keeps::Everything {
             for register in head.changed(&again.env) {
                 parts.push(match (head.get(register), again.env.get(register)) {
@@ -170,6 +215,9 @@ impl Unroller<'_> {
         let endless = shape.is_endless();
         let mut left = Vec::new();
         let mut n_uncertain = 0;
+        // A loop may go round without having a choice any more, and change registers for ever: in a circle, which shows when
+        // they are again what they were after so many rounds, or on and on.
+        let (mut n_forced, mut earlier) = (0_u32, state.env.clone());
         while state.live != TermPool::FALSE {
             let n_exits = self.exits.len();
             let mut round = self.round(state.clone(), frame, shape, None)?;
@@ -184,7 +232,14 @@ impl Unroller<'_> {
             if changed.is_empty() || self.is_forgetful(state, &changed, frame, shape)? {
                 break;
             }
-            if n_uncertain == self.options.bound {
+            let is_forced = !round.uncertain && !may_have_left;
+            n_forced = if is_forced { n_forced + 1 } else { 0 };
+            let comes_back = is_forced && earlier.changed(&again.env).is_empty();
+            let never_leaves = comes_back || (shape.is_unconditional() && n_forced == ROUNDS_MAX);
+            if !is_forced || n_forced.is_power_of_two() {
+                earlier = again.env.clone();
+            }
+            if n_uncertain == self.options.bound || never_leaves {
                 self.cut(shape.id, again.live, &Because::TripCount);
                 break;
             }
@@ -206,7 +261,7 @@ impl Unroller<'_> {
         shape: &Shape<'_>,
     ) -> Result<bool, UnrollError> {
         let checkpoint = self.checkpoint();
-        let last = self.last_try.clone();
+        let last = self.last_try.as_ref().map(LastTry::so_far);
         let missing_before = self.missing_register.take();
         let mut env = state.env.clone();
         for &register in changed {
@@ -215,7 +270,9 @@ impl Unroller<'_> {
         let round = self.round(State { live: state.live, env }, frame, shape, None);
         let missing = std::mem::replace(&mut self.missing_register, missing_before);
         self.take_back(&checkpoint);
-        self.last_try = last;
+        if let (Some(now), Some(before)) = (&mut self.last_try, last) {
+            now.go_back(before);
+        }
         round?;
         Ok(missing.is_none())
     }
@@ -230,7 +287,11 @@ impl Unroller<'_> {
         part: Part,
         strength: Strength,
     ) -> Result<(Option<EventId>, TermRef), UnrollError> {
-        let is_weak = strength.sem == Sem::Weak && !self.is_fresh_at_last(element, part, strength);
+        let freshness = match strength.sem {
+            Sem::Weak => self.freshness(guard, element, part, strength),
+            _ => Freshness::Fresh,
+        };
+        let is_weak = !matches!(freshness, Freshness::Fresh);
         let is_multimem = self.kernel.objects[element.0.object].replication == Replication::Multimem;
         let instance = is_multimem.then(|| self.location(element.0));
         let (event, value) = if self.is_imagined() {
@@ -243,6 +304,9 @@ impl Unroller<'_> {
             self.repeats_only_if(guard, last);
         }
         if let Some(last) = &mut self.last_try {
+            if let (Some(event), Freshness::Cached(load)) = (event, freshness) {
+                last.cached.push((event, load));
+            }
             last.met_weak |= is_weak;
             last.looks.push(FinalLook { site, instance, guard, value, is_weak });
         }

@@ -7,14 +7,58 @@ use super::expression::Place;
 use super::{Step, UnrollError, Unroller};
 use crate::event::{AtomicClass, EventGraph, EventKind, LocationId, SpaEvent, TermRef, Wait};
 use fencepost_dsl::kernel::program::SpaOp;
-use fencepost_dsl::vocabulary::{Invalidation, Proxy, Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a round on final memory has invalidated.
+/// What a round on final memory has invalidated, each with the path on which it has.
 #[derive(Clone, Default)]
 pub struct Invalidated {
-    all: Invalidation,
-    lines: Vec<(LocationId, TermRef)>,
+    data: Vec<TermRef>,
+    texture: Vec<TermRef>,
+    /// Location, offset and path.
+    lines: Vec<(LocationId, TermRef, TermRef)>,
+}
+
+/// A load of such a round that goes through an L1 cache.
+#[derive(Clone)]
+pub struct CachedLoad {
+    /// When it happens.
+    pub guard: TermRef,
+    is_texture: bool,
+    location: LocationId,
+    offset: TermRef,
+}
+
+/// What is known of a load in such a round.
+pub enum Freshness {
+    /// It finds no stale line.
+    Fresh,
+    /// It may, unless the round invalidates the line.
+    Cached(CachedLoad),
+    /// The machine has no such caches.
+    NoCache,
+}
+
+impl Invalidated {
+    /// How much that is, for [`Invalidated::truncate`].
+    pub fn lengths(&self) -> [usize; 3] {
+        [self.data.len(), self.texture.len(), self.lines.len()]
+    }
+    /// Forgets what came after.
+    pub fn truncate(&mut self, [n_data, n_texture, n_lines]: [usize; 3]) {
+        self.data.truncate(n_data);
+        self.texture.truncate(n_texture);
+        self.lines.truncate(n_lines);
+    }
+    /// The paths on which what a load reads is invalidated.
+    pub fn paths(&self, load: &CachedLoad) -> impl Iterator<Item = TermRef> {
+        let whole = if load.is_texture { &self.texture } else { &self.data };
+        let place = (load.location, load.offset);
+        let is_it =
+            move |&&(location, offset, _): &&(LocationId, TermRef, TermRef)| (location, offset) == place;
+        let lines = if load.is_texture { &[][..] } else { &self.lines[..] };
+        whole.iter().copied().chain(lines.iter().filter(is_it).map(|&(.., path)| path))
+    }
 }
 
 /// The SMs whose threads write a location; `None` for clients.
@@ -63,11 +107,11 @@ impl Unroller<'_> {
             }
         };
         if let Some(last) = &mut self.last_try {
-            let invalidated = last.invalidated();
-            invalidated.all.data |= event.invalidation().data;
-            invalidated.all.texture |= event.invalidation().texture;
+            let (invalidated, path) = (last.invalidated(), step.state.live);
+            invalidated.data.extend(event.invalidation().data.then_some(path));
+            invalidated.texture.extend(event.invalidation().texture.then_some(path));
             if let SpaEvent::InvalidateLine(access) = &event {
-                invalidated.lines.push((access.location, access.offset));
+                invalidated.lines.push((access.location, access.offset, path));
             }
             if self.is_imagined() {
                 return Ok(());
@@ -77,28 +121,30 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Whether a load that could hit a stale line for ever does not, in a try on final memory: the try has invalidated
-    /// it, or only threads of its own SM write there (SPA-4).
-    pub(super) fn is_fresh_at_last(
+    /// What a load that could hit a stale line finds in a try on final memory.
+    ///
+    /// It is fresh if the try has invalidated the line on the way to it, or only threads of its own SM write there (SPA-4).
+    pub(super) fn freshness(
         &mut self,
+        guard: TermRef,
         element: (Place, usize),
         part: Part,
         strength: Strength,
-    ) -> bool {
+    ) -> Freshness {
         if self.graph.hierarchy.launch().spa.is_none() {
-            return false;
+            return Freshness::NoCache;
         }
         let nothing = self.graph.terms.constant(0, part.width);
         let access = self.scalar_access(element, part, nothing, strength);
+        let is_texture = access.proxy == Proxy::Texture;
         let own = self.graph.hierarchy.sm_of(self.agent);
         let is_local = self.writers.as_ref().is_some_and(|writers| {
             writers.get(&access.location).is_none_or(|sms| sms.iter().all(|&sm| sm == own))
         });
-        let Some(last) = &mut self.last_try else { return false };
-        let invalidated = last.invalidated();
-        if access.proxy == Proxy::Texture {
-            return invalidated.all.texture;
-        }
-        is_local || invalidated.all.data || invalidated.lines.contains(&(access.location, access.offset))
+        let load = CachedLoad { guard, is_texture, location: access.location, offset: access.offset };
+        let Some(last) = &mut self.last_try else { return Freshness::Cached(load) };
+        let terms = &self.graph.terms;
+        let is_fresh = last.invalidated().paths(&load).any(|path| terms.implies_syntactically(guard, path));
+        if is_fresh || (is_local && !is_texture) { Freshness::Fresh } else { Freshness::Cached(load) }
     }
 }

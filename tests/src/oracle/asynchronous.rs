@@ -1,17 +1,17 @@
 //! The checker against its dull twin on asynchronous operations: races by their statements, final states, deadlocks, broken
 //! rules. What is compared, and how, is as for [`synchronization`](super::synchronization).
 
-use super::synchronization::compare;
+use super::synchronization::{compare, compare_texts};
 use crate::generate::asynchronous::async_sketches;
-use crate::random::{self, Counts, Plan};
+use crate::random::{Counts, Plan, Suite};
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 6, n_memory_max: 5 };
+const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 6, n_memory_max: 5, progress: false };
 
 /// What programs are looked through for, and the text that shows it.
-pub const FEATURES: &[(&str, &str)] = &[
+const FEATURES: &[(&str, &str)] = &[
     ("cp.async", "cp.async.ca"),
     ("wait for cp.async", "cp.async.wait"),
     ("tracking arrival", "cp.async.mbarrier.arrive"),
@@ -54,19 +54,19 @@ pub const FEATURES: &[(&str, &str)] = &[
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
-    random::run_over(
-        plan,
-        || async_sketches(plan.n_memory_max),
-        |sketch, _, counts| {
-            let text = sketch.text();
-            compare(model, &text, Treatment::DEFAULT)?.count(&text, FEATURES, PROVED_WITH, counts);
-            Ok(())
-        },
-    )
+    let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
+    let sketches = || async_sketches(plan.n_memory_max);
+    compare_texts(plan, sketches, |sketch| sketch.text(), compare, (FEATURES, PROVED_WITH))
+}
+
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    let proved = PROVED_WITH.iter().map(|&(name, _)| name).collect();
+    Suite { some: proved, ..Suite::new("oracle_async", PLAN, FEATURES, RESULTS) }
 }
 
 /// What proved programs must have, too: all of some texts.
-pub const PROVED_WITH: &[(&str, &[&str])] = &[
+const PROVED_WITH: &[(&str, &[&str])] = &[
     ("proved with cp.async", &["cp.async.ca"]),
     ("proved with a tracking arrival", &["cp.async.mbarrier.arrive"]),
     ("proved with a bulk load", &["cp.async.bulk.shared::cta.global"]),
@@ -81,7 +81,7 @@ pub const PROVED_WITH: &[(&str, &[&str])] = &[
 ];
 
 /// What comparisons were of, besides features.
-pub const RESULTS: &[&str] = &[
+const RESULTS: &[&str] = &[
     "a race",
     "no race",
     "a deadlock",

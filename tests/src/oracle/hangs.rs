@@ -11,7 +11,7 @@
 use super::{REACHABLE_MAX, program};
 use crate::generate::loops::loop_sketches;
 use crate::outcomes::final_block;
-use crate::random::{self, Counts, Plan};
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, Misuse, Reference, TooLarge, decide_with};
 use fencepost::check::{CheckError, Config, Limits, check};
@@ -20,6 +20,7 @@ use fencepost::encode::goal::GoalKind;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -34,6 +35,8 @@ pub enum Comparison {
     Meaningless,
     /// The checker does not take it.
     Refused(&'static str),
+    /// The checker's budget is used up.
+    OverBudget,
 }
 
 /// What both say.
@@ -53,14 +56,24 @@ pub struct Agreed {
     pub is_endless: bool,
     /// The checker's verdict about deadlocks.
     pub deadlock: Verdict,
+    /// Something that only one side has stands, since the twin has too much to enumerate with more rounds.
+    pub is_open: bool,
 }
 
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 12, n_memory_max: 15 };
+const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 12, n_memory_max: 15, progress: false };
 
 /// What is enumerated: few enough combinations that a program takes a moment.
-pub const EFFORT: Effort =
-    Effort { runs_max: 3_000, combinations_max: 200_000, candidates_max: 15_000, rounds_max: 3 };
+pub const EFFORT: Effort = Effort {
+    runs_max: 3_000,
+    combinations_max: 200_000,
+    candidates_max: 15_000,
+    rounds_max: 3,
+    steps_max: 20_000_000,
+};
+
+/// What the checker may do, in its steps: programs of this size take a few millions.
+const BUDGET: u64 = 400_000_000;
 
 /// What the twin says of a text with closing brace.
 ///
@@ -110,7 +123,12 @@ fn compare_under(
         Err(CheckError::Unsupported(diagnostic)) => return Ok(Comparison::Refused(diagnostic.code)),
         Err(error) => return Err(format!("{error}\n{text}")),
     };
-    let sides = Sides { edition, bare: &bare, text: &text, outcome: &outcome, twin: &twin };
+    if outcome.limit.is_some() {
+        return Ok(Comparison::OverBudget);
+    }
+    let is_open = Cell::new(false);
+    let sides =
+        Sides { edition, bare: &bare, text: &text, outcome: &outcome, twin: &twin, is_open: &is_open };
     let complaints = sides.complaints();
     if !complaints.is_empty() {
         return Err(format!("{complaints}{bare}the twin has {} final states", twin.outcomes.len()));
@@ -123,6 +141,7 @@ fn compare_under(
         is_cut: twin.cut,
         is_endless: twin.endless,
         deadlock: crate::run::verdict(&outcome, Property::Deadlock),
+        is_open: is_open.get(),
     }))
 }
 
@@ -131,7 +150,8 @@ fn ask_checker(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<
     let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let properties = vec![Property::Race, Property::Assert, Property::Deadlock, Property::Reachable];
-    let config = Config { properties, unroll_max: 4, limits, ..Config::without_deadline(treatment) };
+    let usual = Config::without_deadline(treatment);
+    let config = Config { properties, unroll_max: 4, limits, budget: BUDGET, ..usual };
     check(&program, kernel, &kernel.launches[0], model, &config)
 }
 
@@ -143,6 +163,7 @@ struct Sides<'a> {
     text: &'a str,
     outcome: &'a Outcome,
     twin: &'a Reference,
+    is_open: &'a Cell<bool>,
 }
 
 impl Sides<'_> {
@@ -183,8 +204,13 @@ impl Sides<'_> {
             combinations_max: factor * EFFORT.combinations_max,
             candidates_max: factor * EFFORT.candidates_max,
             rounds_max,
+            steps_max: EFFORT.steps_max,
         };
-        ask_twin(self.edition, self.bare, effort).ok()
+        let twin = ask_twin(self.edition, self.bare, effort).ok();
+        if twin.is_none() {
+            self.is_open.set(true);
+        }
+        twin
     }
 
     fn compare(
@@ -300,10 +326,12 @@ fn count(comparison: Comparison, text: &str, counts: &mut Counts) {
             counts.add("loops that never stand still", agreed.is_endless);
             counts.add("proved", agreed.deadlock == Verdict::Proved);
             counts.add("bounded", agreed.deadlock == Verdict::ProvedUpToBound);
+            counts.add("open", agreed.is_open);
             counts.add_features(text, FEATURES);
         }
         Comparison::TooLarge => counts.add("too large", true),
-        Comparison::Meaningless => counts.add("meaningless", true),
+        Comparison::Meaningless => counts.add("without meaning", true),
+        Comparison::OverBudget => counts.add("over budget", true),
         Comparison::Refused(code) => {
             counts.add("refused", true);
             counts.add(code, true);
@@ -311,21 +339,13 @@ fn count(comparison: Comparison, text: &str, counts: &mut Counts) {
     }
 }
 
-/// What became of the programs, in a line.
-pub fn summary(counts: &Counts) -> String {
-    format!(
-        "{} programs compared ({} of them up to a bound), {} refused by the checker, {} too large to enumerate, {} without \
-         meaning",
-        counts.of("compared"),
-        counts.of("bounded"),
-        counts.of("refused"),
-        counts.of("too large"),
-        counts.of("meaningless")
-    )
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    Suite { set_aside_max: 10, ..Suite::new("oracle_hangs", PLAN, FEATURES, RESULTS) }
 }
 
 /// What programs are looked through for, and the text that shows it.
-pub const FEATURES: &[(&str, &str)] = &[
+const FEATURES: &[(&str, &str)] = &[
     ("await", "await ("),
     ("while", "while (ld"),
     ("loop", "loop {"),
@@ -354,7 +374,7 @@ pub const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// What comparisons were of, besides features.
-pub const RESULTS: &[&str] = &[
+const RESULTS: &[&str] = &[
     "a hang",
     "no hang",
     "a race",

@@ -3,15 +3,15 @@
 use super::{Comparison, Pair};
 use crate::generate::multimem::multimem_sketches;
 use crate::litmus::shipped_variant;
-use crate::random::{self, Counts, Plan};
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::edition::Edition;
 use fencepost::encode::Treatment;
 
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 1_000, first_seed: 0, salt: 7, n_memory_max: 12 };
+const PLAN: Plan = Plan { n_programs: 1_000, first_seed: 0, salt: 7, n_memory_max: 12, progress: false };
 
 /// What programs are looked through for, and the text that shows it.
-pub const FEATURES: &[(&str, &str)] = &[
+const FEATURES: &[(&str, &str)] = &[
     ("ld_reduce", "multimem.ld_reduce"),
     ("wait for ld_reduce", "await (multimem"),
     ("multimem.st", "multimem.st"),
@@ -65,4 +65,9 @@ pub fn compare_random(pairs: &[Pair; 2], plan: Plan) -> Result<Counts, Vec<Strin
 }
 
 /// What comparisons were of, besides features.
-pub const RESULTS: &[&str] = &["a race", "no race", "a race in one reading only"];
+const RESULTS: &[&str] = &["a race", "no race", "a race in one reading only"];
+
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    Suite { one_in: 50, ..Suite::new("oracle_multimem", PLAN, FEATURES, RESULTS) }
+}

@@ -11,7 +11,9 @@
 //! host is on no device and its warp is.
 
 use super::{Comparison, Pair};
+use crate::random::{self, Counts, Plan, Suite};
 use fencepost::encode::Treatment;
+use proptest::prelude::{Strategy, any};
 use std::fmt::Write;
 
 /// Named barriers of a CTA; 0 is left alone.
@@ -19,11 +21,11 @@ const EDGES_MAX: usize = 15;
 const WORDS: [&str; 2] = ["x", "y"];
 
 /// Numbers from a seed.
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
     /// A stream of its own for each seed.
-    pub fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
     }
     fn below(&mut self, n: usize) -> usize {
@@ -84,7 +86,7 @@ enum Point {
 
 impl Sketch {
     /// A random one: two streams, two to four grids.
-    pub fn random(random: &mut Random) -> Self {
+    fn random(random: &mut Random) -> Self {
         let mut sketch = Self { codes: Vec::new(), steps: Vec::new(), n_results: 0 };
         let n_tasks = 2 + random.below(3);
         let mut n_accesses = 0;
@@ -275,7 +277,7 @@ impl Sketch {
     }
 
     /// Whether some grid overlaps with another, and whether the host accesses memory.
-    pub fn features(&self) -> (bool, bool) {
+    fn features(&self) -> (bool, bool) {
         let overlaps = self.edges().iter().any(|edge| matches!(edge.to, Point::Wait(_)));
         (overlaps, self.steps.iter().any(|step| matches!(step, Step::Access(_))))
     }
@@ -284,9 +286,40 @@ impl Sketch {
     ///
     /// # Errors
     /// How they differ, with the texts.
-    pub fn compare(&self, pair: &Pair, treatment: Treatment) -> Result<Comparison, String> {
+    fn compare(&self, pair: &Pair, treatment: Treatment) -> Result<Comparison, String> {
         let Some(kernel) = self.kernel() else { return Ok(Comparison::TooLarge) };
         pair.compare_texts(&kernel, &self.program(), treatment)
             .map_err(|error| format!("{error}\n{kernel}}}"))
     }
+}
+
+/// The programs of the quick mode. How many accesses they have is said here.
+const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 9, n_memory_max: 6, progress: false };
+
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    let results = ["a race", "no race", "grids that overlap", "accesses by the host"];
+    Suite { one_in: 10, ..Suite::new("oracle_programs", PLAN, &[], &results) }
+}
+
+/// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
+///
+/// # Errors
+/// The disagreements.
+pub fn compare_random(pair: &Pair, plan: Plan) -> Result<Counts, Vec<String>> {
+    let sketches = || any::<u64>().no_shrink().prop_map(|seed| Sketch::random(&mut Random::new(seed)));
+    random::run_over(plan, sketches, |sketch, _, counts| {
+        match sketch.compare(pair, Treatment::DEFAULT)? {
+            Comparison::Agreed { races, .. } => {
+                let (overlaps, host) = sketch.features();
+                counts.add("compared", true);
+                counts.add("a race", races);
+                counts.add("no race", !races);
+                counts.add("grids that overlap", overlaps);
+                counts.add("accesses by the host", host);
+            }
+            Comparison::TooLarge => counts.add("too large", true),
+        }
+        Ok(())
+    })
 }

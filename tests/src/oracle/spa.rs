@@ -4,6 +4,7 @@
 //! channel or on the same, the host. Registers are stored at the end, so that outcomes are final states.
 
 use crate::outcomes::final_block;
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::spa::{Op, Outcome, Path, Reading, Seat, Sketch, Value, outcomes};
 use crate::run::{config, spa_model, verdict};
 use fencepost::check::check;
@@ -12,6 +13,7 @@ use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::{LoadOptions, load};
+use proptest::prelude::{Strategy, any};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -83,6 +85,7 @@ pub const STAGES: &[Stage] = &[
 ];
 
 /// A program on its stage.
+#[derive(Clone, Debug)]
 pub struct Play {
     /// The stage, by number.
     pub stage: usize,
@@ -287,6 +290,36 @@ const SHAPES: &[&[&str]] = &[
     &["Wx Wy", "Wy", "Ry Rx"],
     &["Wx", "Rx Ry", "Wy Rx"],
 ];
+
+/// The programs of the quick mode, per reading. How many accesses they have is said here.
+const PLAN: Plan = Plan { n_programs: 75, first_seed: 0, salt: 10, n_memory_max: 9, progress: false };
+
+/// Which programs are compared, and what they must show: every stage is played.
+pub fn suite() -> Suite {
+    let some = STAGES.iter().map(|stage| stage.name).collect();
+    Suite { some, set_aside_max: 20, ..Suite::new("oracle_spa", PLAN, &[], &[]) }
+}
+
+/// Compares random programs: how many have the same outcomes (`compared`, and `same`), or more for a listed reason.
+///
+/// # Errors
+/// What the machine can do and the model forbids, or the other way round without such a reason.
+pub fn compare_random(reading: Reading, plan: Plan) -> Result<Counts, Vec<String>> {
+    let model = model(reading);
+    let plays = || any::<u64>().no_shrink().prop_map(|seed| random_play(&mut Dice(seed)));
+    random::run_over(plan, plays, |play, _, counts| {
+        let comparison = compare(play, reading, &model)?;
+        counts.add("too large", comparison == Comparison::TooLarge);
+        counts.add("compared", comparison != Comparison::TooLarge);
+        counts.add("same", matches!(comparison, Comparison::Same(_)));
+        counts.add(STAGES[play.stage].name, true);
+        if let Comparison::More(_) = comparison {
+            let unexpected = || format!("only the model has more\n{}}}", play.text());
+            counts.add(expected_surplus(play, reading).ok_or_else(unexpected)?, true);
+        }
+        Ok(())
+    })
+}
 
 /// A random program: a shape, or two or three accesses per thread, with what may stand between them.
 pub fn random_play(dice: &mut Dice) -> Play {

@@ -10,7 +10,7 @@
 use super::{REACHABLE_MAX, program};
 use crate::generate::synchronization::sync_sketches;
 use crate::outcomes::final_block;
-use crate::random::{self, Counts, Plan};
+use crate::random::{self, Counts, Plan, Suite};
 use crate::reference::edition::Edition;
 use crate::reference::{Effort, Misuse, Reference, decide_under};
 use fencepost::check::{CheckError, Config, Limits, check};
@@ -20,6 +20,7 @@ use fencepost::explain::explain;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use proptest::strategy::Strategy;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -93,19 +94,8 @@ impl Comparison {
     }
 }
 
-/// What became of the programs, in a line.
-pub fn summary(counts: &Counts) -> String {
-    format!(
-        "{} programs compared ({} of them with two readings), {} refused by the checker, {} too large to enumerate",
-        counts.of("compared"),
-        counts.of("readings that differ"),
-        counts.of("refused"),
-        counts.of("too large")
-    )
-}
-
 /// The programs of the quick mode.
-pub const PLAN: Plan = Plan { n_programs: 3_000, first_seed: 0, salt: 4, n_memory_max: 6 };
+const PLAN: Plan = Plan { n_programs: 3_000, first_seed: 0, salt: 4, n_memory_max: 6, progress: false };
 
 /// The checker's code for what the twin found.
 fn code(misuse: Misuse) -> &'static str {
@@ -352,19 +342,38 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Outcome,
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan, treatment: Treatment) -> Result<Counts, Vec<String>> {
-    random::run_over(
-        plan,
-        || sync_sketches(plan.n_memory_max),
-        |sketch, _, counts| {
-            let text = sketch.text();
-            compare(model, &text, treatment)?.count(&text, FEATURES, &[], counts);
-            Ok(())
-        },
-    )
+    let compare = |text: &str| compare(model, text, treatment);
+    compare_texts(plan, || sync_sketches(plan.n_memory_max), |sketch| sketch.text(), compare, (FEATURES, &[]))
+}
+
+/// What programs are looked through for, and what proved ones must have, too: all of some texts.
+pub type Census<'a> = (&'a [(&'static str, &'static str)], &'a [(&'static str, &'static [&'static str])]);
+
+/// The same with programs of other kinds.
+///
+/// # Errors
+/// As [`compare_random`].
+pub fn compare_texts<S: Strategy>(
+    plan: Plan,
+    sketches: impl Fn() -> S + Sync,
+    text: impl Fn(&S::Value) -> String + Sync,
+    compare: impl Fn(&str) -> Result<Comparison, String> + Sync,
+    (features, proved_with): Census<'_>,
+) -> Result<Counts, Vec<String>> {
+    random::run_over(plan, sketches, |sketch, _, counts| {
+        let text = text(sketch);
+        compare(&text)?.count(&text, features, proved_with, counts);
+        Ok(())
+    })
+}
+
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    Suite { some: RULES.to_vec(), ..Suite::new("oracle_sync", PLAN, FEATURES, RESULTS) }
 }
 
 /// What programs are looked through for, and the text that shows it.
-pub const FEATURES: &[(&str, &str)] = &[
+const FEATURES: &[(&str, &str)] = &[
     ("mbarrier arrive", "mbarrier.arrive."),
     ("arrive on a peer's mbarrier", "_, [mapa(m"),
     ("arrive with expect_tx", "arrive.expect_tx"),
@@ -391,7 +400,7 @@ pub const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// What comparisons were of, besides features and broken rules.
-pub const RESULTS: &[&str] = &[
+const RESULTS: &[&str] = &[
     "no broken rule",
     "a race",
     "no race",
@@ -405,7 +414,7 @@ pub const RESULTS: &[&str] = &[
 ];
 
 /// The rules whose breaking the programs show.
-pub const RULES: &[&str] = &[
+const RULES: &[&str] = &[
     "barrier::second-arrival",
     "barrier::wait-without-arrival",
     "mbarrier::phase-not-waited-for",

@@ -4,17 +4,17 @@
 pub mod mutants;
 pub mod shapes;
 
-use super::synchronization::compare;
+use super::synchronization::{compare, compare_texts};
 use crate::generate::tensor_memory::tensor_sketches;
-use crate::random::{self, Counts, Plan};
+use crate::random::{Counts, Plan, Suite};
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode. The last number is of events here.
-pub const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 8, n_memory_max: 22 };
+const PLAN: Plan = Plan { n_programs: 1_500, first_seed: 0, salt: 8, n_memory_max: 22, progress: false };
 
 /// What programs are looked through for, and the text that shows it.
-pub const FEATURES: &[(&str, &str)] = &[
+const FEATURES: &[(&str, &str)] = &[
     ("product", "tcgen05.mma"),
     ("product of another kind", "kind::tf32"),
     ("operand in tensor memory", "[other], [b]"),
@@ -45,7 +45,7 @@ pub const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// What comparisons were of, besides features.
-pub const RESULTS: &[&str] = &[
+const RESULTS: &[&str] = &[
     "a race",
     "no race",
     "a deadlock",
@@ -63,19 +63,19 @@ pub const RESULTS: &[&str] = &[
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
-    random::run_over(
-        plan,
-        || tensor_sketches(plan.n_memory_max),
-        |sketch, _, counts| {
-            let text = sketch.text();
-            compare(model, &text, Treatment::DEFAULT)?.count(&text, FEATURES, PROVED_WITH, counts);
-            Ok(())
-        },
-    )
+    let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
+    let sketches = || tensor_sketches(plan.n_memory_max);
+    compare_texts(plan, sketches, |sketch| sketch.text(), compare, (FEATURES, PROVED_WITH))
+}
+
+/// Which programs are compared, and what they must show.
+pub fn suite() -> Suite {
+    let proved = PROVED_WITH.iter().map(|&(name, _)| name).collect();
+    Suite { some: proved, ..Suite::new("oracle_tensor", PLAN, FEATURES, RESULTS) }
 }
 
 /// What proved programs must have, too: all of some texts.
-pub const PROVED_WITH: &[(&str, &[&str])] = &[
+const PROVED_WITH: &[(&str, &[&str])] = &[
     ("proved with a product", &["tcgen05.mma"]),
     ("proved with a copy", &["tcgen05.cp"]),
     ("proved with a load", &["tcgen05.ld"]),

@@ -6,6 +6,7 @@ use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::interpreter::{End, Run, Thread};
 use super::mbarrier::{self, Phases};
 use super::memory::Memory;
+use super::meter::Meter;
 use super::model::{Causality, Model};
 use super::relation::Relation;
 use super::{Effort, Reference, TooLarge, race};
@@ -168,14 +169,15 @@ pub fn enumerate(
     memory: &Memory,
     threads: &[Thread],
     runs: &[Vec<Run>],
-    (edition, effort): (Edition, Effort),
+    (edition, effort, meter): (Edition, Effort, &Meter),
 ) -> Result<Reference, TooLarge> {
     let n_combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()));
     if n_combinations.is_none_or(|n| n > effort.combinations_max) {
         return Err(TooLarge);
     }
     let budget = effort.candidates_max;
-    let mut search = Search { kernel, memory, threads, edition, budget, reference: Reference::default() };
+    let reference = Reference::default();
+    let mut search = Search { kernel, memory, threads, edition, budget, meter, reference };
     let values = Values::new(memory, runs).ok_or(TooLarge)?;
     search.combine(runs, &values, &mut Vec::new())?;
     Ok(search.reference)
@@ -234,6 +236,7 @@ struct Search<'a> {
     memory: &'a Memory,
     threads: &'a [Thread],
     budget: usize,
+    meter: &'a Meter,
     reference: Reference,
 }
 
@@ -244,6 +247,7 @@ impl Search<'_> {
         values: &Values,
         chosen: &mut Vec<(usize, &'r Run)>,
     ) -> Result<(), TooLarge> {
+        self.meter.spend(1)?;
         if !values.may_all_be_written(chosen) {
             return Ok(());
         }
@@ -260,7 +264,10 @@ impl Search<'_> {
             return Err(TooLarge);
         }
         let Some(combination) = Combination::new(self.memory, self.threads, &chosen) else { return Ok(()) };
-        for phases in mbarrier::choices(&combination.events, &combination.happening().closure()) {
+        self.meter.spend(combination.events.len())?;
+        let happening = combination.happening().closure();
+        for phases in mbarrier::choices(&combination.events, &happening, self.meter)? {
+            self.meter.spend(combination.events.len())?;
             let combination = combination.with_phases(phases);
             let model = Model::new(&combination, self.threads, self.edition);
             self.choose_reads_from(&model, &mut ReadsFrom::new())?;
@@ -270,6 +277,7 @@ impl Search<'_> {
 
     fn choose_reads_from(&mut self, model: &Model<'_>, rf: &mut ReadsFrom) -> Result<(), TooLarge> {
         let events = &model.combination.events;
+        self.meter.spend(1)?;
         let open = |read: &usize| {
             events[*read].is_read() && rf.get(read).is_none_or(|s| s.len() < events[*read].granules.len())
         };
@@ -288,17 +296,20 @@ impl Search<'_> {
     }
 
     fn choose_fence_order(&mut self, model: &Model<'_>, rf: &ReadsFrom) -> Result<(), TooLarge> {
+        self.meter.spend(model.combination.events.len())?;
         let justified = model.justification(rf);
         if !model.no_thin_air(rf) || !justified.is_irreflexive() {
             return self.spend();
         }
-        for sc in choices(&model.fence_pairs(), &Relation::new(model.combination.events.len())) {
+        let no_order = Relation::new(model.combination.events.len());
+        for sc in choices(&model.fence_pairs(), &no_order, self.meter)? {
             self.spend()?;
             let Some(causality) = model.causality(rf, &sc) else { continue };
             if !model.phases_have_order(&justified, &causality) {
                 continue;
             }
-            for co in choices(&model.write_pairs(&causality), &model.forced_coherence(&causality)) {
+            let (pairs, forced) = (model.write_pairs(&causality), model.forced_coherence(&causality));
+            for co in choices(&pairs, &forced, self.meter)? {
                 self.spend()?;
                 if model.allows(rf, &causality, &co) {
                     self.record(model, rf, &justified, &causality, &co);
@@ -310,7 +321,7 @@ impl Search<'_> {
 
     fn spend(&mut self) -> Result<(), TooLarge> {
         self.budget = self.budget.checked_sub(1).ok_or(TooLarge)?;
-        Ok(())
+        self.meter.spend(1)
     }
 
     fn record(
@@ -412,17 +423,18 @@ impl Search<'_> {
 }
 
 /// All transitive orders around `forced` in which each of `pairs` is related one way or the other.
-fn choices(pairs: &[(usize, usize)], forced: &Relation) -> Vec<Relation> {
+fn choices(pairs: &[(usize, usize)], forced: &Relation, meter: &Meter) -> Result<Vec<Relation>, TooLarge> {
+    meter.spend(1)?;
     let closed = forced.closure();
     if !closed.is_irreflexive() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let Some((&(a, b), rest)) = pairs.split_first() else { return vec![closed] };
+    let Some((&(a, b), rest)) = pairs.split_first() else { return Ok(vec![closed]) };
     let mut result = Vec::new();
     for (from, to) in [(a, b), (b, a)] {
         let mut with = closed.clone();
         with.insert(from, to);
-        result.extend(choices(rest, &with));
+        result.extend(choices(rest, &with, meter)?);
     }
-    result
+    Ok(result)
 }

@@ -9,6 +9,7 @@ mod synchronization;
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::expression::{Datum, Registers, evaluate, is_known};
 use super::memory::Memory;
+use super::meter::Meter;
 use super::source::{self, Source};
 use super::{Effort, TooLarge};
 use access::updated;
@@ -142,7 +143,7 @@ pub fn runs(
     memory: &Memory,
     values: &[BTreeMap<u64, usize>],
     control: Control,
-    effort: Effort,
+    (effort, meter): (Effort, &Meter),
 ) -> Result<Vec<Run>, TooLarge> {
     let Effort { runs_max, rounds_max, .. } = effort;
     let read_in = source::registers_read(&source.kernel.body, None);
@@ -182,6 +183,7 @@ pub fn runs(
         };
         let result = interpreter.statements(&source.kernel.body);
         let failed = std::mem::take(&mut interpreter.failed);
+        meter.spend(interpreter.events.len() + 1)?;
         match result {
             Err(Stop::Need { n_options }) => {
                 for option in 0..n_options {

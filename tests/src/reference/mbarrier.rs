@@ -6,7 +6,9 @@
 //!
 //! Not decided: states of another object (UB-M11), counts out of range (UB-M5, UB-M7, UB-M8).
 
+use super::TooLarge;
 use super::event::{Event, Kind, Misuse};
+use super::meter::Meter;
 use super::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -365,7 +367,10 @@ impl<'a> Orders<'a> {
 }
 
 /// All ways in which the operations of a combination find their objects.
-pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
+///
+/// # Errors
+/// If they are too many.
+pub fn choices(events: &[Event], po: &Relation, meter: &Meter) -> Result<Vec<Phases>, TooLarge> {
     let mut objects = BTreeSet::new();
     for event in events {
         if let Kind::Mbarrier(operation) = event.kind {
@@ -376,6 +381,7 @@ pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
     for object in objects {
         let mut orders = Orders::new(events, object, po);
         orders.walk(0, None, &mut (BTreeMap::new(), BTreeSet::new()));
+        meter.spend(orders.seen.len())?;
         let mut longer = Vec::new();
         for phases in &result {
             for more in &orders.found {
@@ -388,7 +394,7 @@ pub fn choices(events: &[Event], po: &Relation) -> Vec<Phases> {
         }
         result = longer;
     }
-    result
+    Ok(result)
 }
 
 /// Operations that the initialisation of their life is not ordered before, or that are not ordered before its end.

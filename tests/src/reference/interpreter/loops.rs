@@ -42,14 +42,14 @@ impl Interpreter<'_> {
         assert!(self.control == Control::Obeyed, "values next to loops are found from the text");
         let outside: BTreeSet<usize> = self.registers.keys().copied().collect();
         let around = std::mem::replace(&mut self.may_block_later, true);
-        let n_branches = self.branches.len();
+        let (n_branches, first) = (self.branches.len(), self.events.len());
         // The heads since the last trace, with the position of what came next.
         let mut heads: Vec<(Values, usize)> = Vec::new();
         let mut n_rounds = 0;
         loop {
             let (before, start) = (self.values(&outside), self.events.len());
             heads.push((before.clone(), start));
-            let result = self.round(shape);
+            let result = self.round(shape, first);
             if matches!(result, Ok(false) | Err(Stop::Break | Stop::Exit)) {
                 for event in &mut self.events[start..] {
                     event.leaves |= event.is_read();
@@ -101,12 +101,16 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// One round, and whether another one follows.
-    fn round(&mut self, shape: &Shape<'_>) -> Result<bool, Stop> {
+    /// One round of a loop that began with event `first`, and whether another one follows.
+    fn round(&mut self, shape: &Shape<'_>, first: usize) -> Result<bool, Stop> {
         self.statements(shape.prelude)?;
         let condition = evaluate(shape.condition, &self.registers, self.thread);
         self.deciding.extend(&condition.reads);
         if (condition.value == 1) != shape.stays_if {
+            // The round before may have read what this test looks at.
+            for &read in condition.reads.iter().filter(|&&read| read >= first) {
+                self.events[read].leaves = true;
+            }
             return Ok(false);
         }
         if !condition.reads.is_empty() {
