@@ -398,6 +398,7 @@ pub static FAMILIES: &[&Family] = &[
     &fence::MEMBAR,
     &fence::MEMBAR_PROXY,
     &fence::PROXY,
+    &hint::EVENT,
     &hint::POLICY,
     &hint::PREFETCH,
     &hint::PREFETCH_UNIFORM,

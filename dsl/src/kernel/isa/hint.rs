@@ -1,4 +1,4 @@
-//! Instructions that have no meaning to the memory model: `nanosleep`, `prefetch`, `createpolicy`, `applypriority`.
+//! Instructions that have no meaning to the memory model: `nanosleep`, `pmevent`, `prefetch`, `createpolicy`, `applypriority`.
 //!
 //! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, of which nothing
 //! is known. `discard` is not among them: it destroys data.
@@ -28,6 +28,17 @@ pub(super) static SLEEP: Family = Family {
         Ok((InstructionKind::Hint { destination: None, address: None }, Vec::new()))
     })
     .operands("t")],
+};
+
+pub(super) static EVENT: Family = Family {
+    name: "pmevent",
+    code: "validate::hint-form",
+    help: "write `pmevent 7`, or `pmevent.mask 0x81`",
+    rule: "",
+    others: &[],
+    forms: &[form("pmevent", &[may(Key::Operation, &["mask"])], since(1, 4, 0), build_event)
+        .floors(&[("mask", since(3, 0, 20))])
+        .operands("a")],
 };
 
 pub(super) static PREFETCH: Family = Family {
@@ -134,6 +145,19 @@ fn global(body: &mut Body<'_>, site: &Site<'_>) -> Resolved<Address> {
 fn policy(body: &mut Body<'_>, site: &Site<'_>, address: Option<Address>) -> Resolved<Built> {
     let destination = body.one_result(site, false, 64)?;
     Ok((InstructionKind::Hint { destination, address }, vec![destination]))
+}
+
+fn build_event(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
+    body.expect_no_result(site)?;
+    body.expect_operands(site, 1, 1, "the number of an event, or their mask")?;
+    let event = body.value_operand(site, &site.operands[0], 32)?;
+    let last = if words.has("mask") { 0xffff } else { 15 };
+    if constant_value(&event).is_none_or(|event| event > last) {
+        let message = format!("`{}` takes a constant of 0 to {last}", site.opcode.text);
+        let error = Diagnostic::new("validate::hint-form", message, event.span, "not one");
+        return Err(body.report(error.with_help("events have the numbers 0 to 15, and a bit each in a mask")));
+    }
+    Ok((InstructionKind::Hint { destination: None, address: None }, Vec::new()))
 }
 
 fn build_prefetch(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {
