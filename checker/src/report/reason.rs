@@ -241,6 +241,12 @@ impl Words<'_> {
                 self.proxy(*earlier),
                 self.proxy(*later)
             ),
+            Reason::NonCoherent { read, write } => format!(
+                "{} is non-coherent: it reads through a cache that is not kept up to date with {}, whatever orders the two, \
+                 and PTX has no fence for that cache",
+                self.end(*read, explanation),
+                self.end(*write, explanation)
+            ),
             Reason::StrongAliases { earlier, later } => format!(
                 "both are strong, but {}: such accesses never synchronize with or exclude each other, and \
                  `fence.proxy.alias` only helps where something else orders them",
