@@ -90,11 +90,15 @@ pub(super) static POLICY: Family = Family {
             ],
             since(7, 4, 80),
             |body, site, _| {
-                body.expect_operands(site, 0, 0, "no operands here: the fraction is 1")?;
+                body.expect_operands(site, 0, 1, "the fraction, 32 bits, or none, which is 1")?;
+                if let Some(fraction) = site.operands.first() {
+                    check_fraction(body, site, fraction)?;
+                }
                 policy(body, site, None)
             },
         )
-        .operands("p = …"),
+        .result(&[("", 64)])
+        .operands("p = …{ fraction}"),
         form(
             "createpolicy.range",
             &[
@@ -112,6 +116,7 @@ pub(super) static POLICY: Family = Family {
                 policy(body, site, Some(address))
             },
         )
+        .result(&[("", 64)])
         .operands("p = … [x], primary, total"),
     ],
 };
@@ -130,6 +135,21 @@ pub(super) static PRIORITY: Family = Family {
     )
     .operands("[x], 128")],
 };
+
+/// A part of the accesses, as a floating-point number: above 0, and at most 1.
+fn check_fraction(body: &mut Body<'_>, site: &Site<'_>, operand: &Operand) -> Resolved<()> {
+    const ONE: u128 = 0x3f80_0000;
+    let fraction = body.value_operand(site, operand, 32)?;
+    match constant_value(&fraction) {
+        Some(bits) if !(1..=ONE).contains(&bits) => {
+            let message = "the fraction of `createpolicy` is above 0 and at most 1";
+            let error = Diagnostic::new("validate::hint-form", message, fraction.span, "another number");
+            let help = "write the bits of a `.f32`: `0x3f000000` is 0.5, `0x3f800000` is 1";
+            Err(body.report(error.with_help(help)))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// An address in global memory.
 fn global(body: &mut Body<'_>, site: &Site<'_>) -> Resolved<Address> {
