@@ -1,6 +1,7 @@
 //! Shared by the suites: how to run the checker, a dull second opinion on small programs, and a source of them.
 
 pub mod agreement;
+pub mod forms;
 pub mod generate;
 pub mod laws;
 pub mod litmus;
