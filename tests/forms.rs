@@ -12,8 +12,48 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What one side takes and the other does not, by how it begins and a word that it has: the reason.
-const KNOWN: &[(&str, &str, &str)] = &[];
+/// What one side takes and the other does not, by how it begins and a word that it has, and why.
+const KNOWN: &[(Agreement, &str, &str, &str)] = &[
+    (Agreement::OnlyOurs, "tex", "", "one element without `.v4`: sugar"),
+    (Agreement::OnlyOurs, "suld", "", "without `.trap`: sugar"),
+    (Agreement::OnlyOurs, "sust", "", "without `.trap`: sugar"),
+    (Agreement::OnlyOurs, "sured", "", "without `.trap`: sugar"),
+    (Agreement::OnlyAssembler, "atom", "f32", "`.noftz.f32` is in no text"),
+    (Agreement::OnlyAssembler, "red", "f32", "`.noftz.f32` is in no text"),
+    (Agreement::OnlyAssembler, "red.async", "s64", "`.add.s64` is in no text"),
+    (Agreement::OnlyOurs, "atom.cas", "L2::cache_hint", "taken of some types only, and none is written"),
+    (
+        Agreement::OnlyAssembler,
+        "fence.proxy.async::generic",
+        "",
+        "other scopes and `.acq_rel` are in no text",
+    ),
+    (
+        Agreement::OnlyAssembler,
+        "fence.proxy.tensormap::generic",
+        "",
+        "`.acq_rel` and no operands are in no text",
+    ),
+    (
+        Agreement::OnlyAssembler,
+        "st.async",
+        "",
+        "types of 16 bits in shared memory, and other sems, are in no text",
+    ),
+    (
+        Agreement::OnlyAssembler,
+        "ld",
+        "v8",
+        "vectors of 16-bit types: the assembler dies of them where it optimises",
+    ),
+    (
+        Agreement::OnlyAssembler,
+        "st",
+        "v8",
+        "vectors of 16-bit types: the assembler dies of them where it optimises",
+    ),
+    (Agreement::OnlyAssembler, "tcgen05.cp", "b8x16", "no operands of these sizes are tried"),
+];
 
 #[test]
 fn every_form_is_taken_in_some_spelling() {
@@ -27,10 +67,14 @@ fn every_form_is_taken_in_some_spelling() {
 #[test]
 fn an_assembler_takes_the_same_forms() {
     let Some(assembler) = assembler() else { return };
-    let compared: Vec<Compared> = rows().into_iter().flat_map(|form| compare(&assembler, spellings(form))).collect();
+    let compared: Vec<Compared> =
+        rows().into_iter().flat_map(|form| compare(&assembler, spellings(form))).collect();
     let is_known = |one: &Compared| {
         let words: Vec<&str> = one.spelling.text.split('.').collect();
-        KNOWN.iter().any(|(start, word, _)| one.spelling.text.starts_with(start) && (word.is_empty() || words.contains(word)))
+        KNOWN.iter().any(|(agreement, start, word, _)| {
+            let has_word = word.is_empty() || words.contains(word);
+            one.agreement == *agreement && one.spelling.text.starts_with(start) && has_word
+        })
     };
     let disagrees = |one: &&Compared| {
         matches!(one.agreement, Agreement::OnlyOurs | Agreement::OnlyAssembler) && !is_known(one)
@@ -38,7 +82,9 @@ fn an_assembler_takes_the_same_forms() {
     let found: Vec<String> = compared
         .iter()
         .filter(disagrees)
-        .map(|one| format!("{:?}: {} {:?} {}", one.agreement, one.spelling.text, one.spelling.ours, one.complaint))
+        .map(|one| {
+            format!("{:?}: {} {:?} {}", one.agreement, one.spelling.text, one.spelling.ours, one.complaint)
+        })
         .collect();
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), compared.len(), found.join("\n"));
     assert!(compared.iter().any(|one| one.agreement == Agreement::Taken));

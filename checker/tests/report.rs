@@ -136,7 +136,12 @@ fn what_rests_on_a_value_that_nobody_computes_says_so() {
              red.relaxed.gpu.add.f32 [x], 1; bar.sync 0; let v = ld.relaxed.gpu [x]; {then} }}"
         ))
     };
-    for then in ["assert v == 1;", "if v == 1 { st [y], 1; }", "final { assert [x] == 1; }", "await ld.relaxed.gpu [x] == 1;"] {
+    for then in [
+        "assert v == 1;",
+        "if v == 1 { st [y], 1; }",
+        "final { assert [x] == 1; }",
+        "await ld.relaxed.gpu [x] == 1;",
+    ] {
         let found = of(then);
         assert!(found.flat().contains(rests), "{}", found.pretty);
         assert!(found.json.contains("\"uncomputed\":[{\"file\":\"k.fence\",\"line\":2,"), "{}", found.json);

@@ -198,12 +198,14 @@ fn completed(form: &Form, choice: &Choice, full: &str) -> Choice {
     let mut words = rest.split('.').skip(1).peekable();
     let slots = form.slots.iter().zip(choice);
     slots
-        .map(|(slot, &written)| match words.peek().and_then(|next| slot.words.iter().find(|word| *word == next)) {
-            Some(word) if !matches!(slot.need, Need::Hint) => {
-                words.next();
-                Some(*word)
+        .map(|(slot, &written)| {
+            match words.peek().and_then(|next| slot.words.iter().find(|word| *word == next)) {
+                Some(word) if !matches!(slot.need, Need::Hint) => {
+                    words.next();
+                    Some(*word)
+                }
+                _ => written,
             }
-            _ => written,
         })
         .collect()
 }

@@ -8,7 +8,9 @@
 //! even if the finding is about others.
 
 use crate::encode::goal::GoalKind;
-use crate::event::{Access, EventGraph, EventId, EventKind, SiteId, TermKind, TermRef, UnknownId, UnknownKind};
+use crate::event::{
+    Access, EventGraph, EventId, EventKind, SiteId, TermKind, TermRef, UnknownId, UnknownKind,
+};
 use crate::witness::Witness;
 use fencepost_dsl::index::Id;
 use rustc_hash::FxHashMap;
@@ -43,7 +45,9 @@ pub fn rests_on(graph: &EventGraph, witness: &Witness) -> Vec<SiteId> {
 fn looked_at(graph: &EventGraph, witness: &Witness) -> Vec<TermRef> {
     let executed = &witness.execution.executed;
     let mut terms: Vec<TermRef> = graph.events.iter().map(|event| event.guard).collect();
-    terms.extend(executed.iter().filter_map(|event| graph.events[event].kind.access()).map(|access| access.offset));
+    terms.extend(
+        executed.iter().filter_map(|event| graph.events[event].kind.access()).map(|access| access.offset),
+    );
     terms.extend(graph.constraints.iter().map(|constraint| constraint.term));
     terms.extend(graph.edges.all().flat_map(|(_, edges)| edges).map(|edge| edge.condition));
     match witness.claim {

@@ -221,7 +221,8 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
 fn result_of(case: &Case<'_>, site: SiteId) -> Place {
     let site = &case.outcome.graph.sites[site];
     let Position { file, line, column } = position(case.sources, site.span);
-    let text = if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
+    let text =
+        if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
     Place { file, line, column, thread: None, text }
 }
 

@@ -106,7 +106,12 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
             if names.len() == 1 { "it" } else { "them" }
         )
     });
-    assumptions.chain(unstated).chain(about_target(case)).chain(about_proxies(case)).chain(about_uncomputed(case)).collect()
+    assumptions
+        .chain(unstated)
+        .chain(about_target(case))
+        .chain(about_proxies(case))
+        .chain(about_uncomputed(case))
+        .collect()
 }
 
 /// … about the architecture, if the file names none and something depends on it.
@@ -124,7 +129,8 @@ fn about_target(case: &Case<'_>) -> Option<String> {
 /// … about values that nobody computes: what is shown to be possible may need a certain one.
 fn about_uncomputed(case: &Case<'_>) -> Option<String> {
     let graph = &case.outcome.graph;
-    let asks = !graph.reachables.is_empty() || graph.finals.iter().any(|goal| goal.kind == FinalKind::Reachable);
+    let asks =
+        !graph.reachables.is_empty() || graph.finals.iter().any(|goal| goal.kind == FinalKind::Reachable);
     let unknowns = graph.terms.unknowns().iter();
     let sites = unknowns.filter_map(|unknown| match unknown.kind {
         UnknownKind::Uncomputed(site) => Some(&graph.sites[site].text),

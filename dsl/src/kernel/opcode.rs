@@ -86,7 +86,9 @@ impl PtxType {
     /// Reads the type of an access, which may be one of floating-point numbers.
     pub fn of_access(text: &str) -> Option<Self> {
         let format = FORMATS.iter().find(|(format, _)| *format == text);
-        format.map(|&(format, width)| Self { kind: 'f', width, format: Some(format) }).or_else(|| Self::parse(text))
+        format
+            .map(|&(format, width)| Self { kind: 'f', width, format: Some(format) })
+            .or_else(|| Self::parse(text))
     }
 
     /// Whether it is one of two numbers, or of one that is shorter than 32 bits.

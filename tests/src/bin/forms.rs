@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let names: Vec<String> = std::env::args().skip(1).collect();
-    let is_meant = |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start.as_str()));
+    let is_meant =
+        |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start.as_str()));
     let assembler = Assembler::from_environment();
     match &assembler {
         Some(assembler) => match assembler.version() {
@@ -67,7 +68,9 @@ fn counts(compared: &[Compared]) -> String {
 
 fn disagreements(all: &[Compared]) {
     println!("\nall {}{}", all.len(), counts(all));
-    for (wanted, name) in [(Agreement::OnlyOurs, "only Fencepost"), (Agreement::OnlyAssembler, "only the assembler")] {
+    for (wanted, name) in
+        [(Agreement::OnlyOurs, "only Fencepost"), (Agreement::OnlyAssembler, "only the assembler")]
+    {
         for one in all.iter().filter(|one| one.agreement == wanted) {
             let why = match &one.spelling.ours {
                 Ours::Refused(code) => code,

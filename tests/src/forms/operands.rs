@@ -7,15 +7,18 @@ use fencepost_dsl::kernel::isa::Form;
 pub const OBJECTS: &str = "\
     global g8[64]: u8; global g16[32]: u16; global g[16]: u32; global h[16]: u64; global c[8]: b128; \
     shared s8[64]: u8; shared s16[32]: u16; shared s[16]: u32; shared d[16]: u64; shared e[16]: b128; \
-    global gg: u32; constant cg: u32 alias gg; texture tx: u32 alias gg; \
+    global gg: u32; constant k8[64]: u8 alias g8; \
+    constant k16[32]: u16 alias g16; constant k32[16]: u32 alias g; constant k64[16]: u64 alias h; constant k128[8]: b128 alias c; texture tx: u32 alias gg; \
     surface sf: u32 alias gg; global gh: u64; surface sh: u64 alias gh; \
     global gb: u8; surface sb: u8 alias gb; global gs: u16; surface ss: u16 alias gs; \
-    symmetric y: u32; multimem mc: u32 alias y; symmetric yh: u64; multimem mh: u64 alias yh; \
+    symmetric y8: u8; multimem m8: u8 alias y8; symmetric y16: u16; multimem m16: u16 alias y16; symmetric y: u32; multimem mc: u32 alias y; symmetric yh: u64; multimem mh: u64 alias yh; \
     shared bar: mbarrier; shared slot: u32; \
     param map: tensormap of g[4]; global g2[4][4]: u32; param map2: tensormap of g2[1, 4]; \
     global maps: tensormap of g[4]; global mapw: tensormap of h[4]; shared stage: tensormap of g[4]; \
     register acc: u32; register acc16: u16; register acc64: u64; register acc128: b128; register ah: u16; \
     tmem tm[4]: u32; tmem tc[2]: b128; \
+    global g3[1][1][4]: u32; param map3: tensormap of g3[1, 1, 4]; global g4[1][1][1][4]: u32; \
+    param map4: tensormap of g4[1, 1, 1, 4]; global g5[1][1][1][1][4]: u32; param map5: tensormap of g5[1, 1, 1, 1, 4]; \
     let v8 = ld [g8[0]]; let v16 = ld [g16[0]]; let v32 = ld [g[0]]; let v64 = ld [h[0]]; let v128 = ld [c[0]];";
 
 /// A state of an mbarrier, for those who want one.
@@ -35,7 +38,12 @@ impl<'a> Said<'a> {
     fn new(text: &'a str) -> Self {
         let words: Vec<&str> = text.split('.').collect();
         let vector = words.iter().find_map(|word| word.strip_prefix('v').and_then(|n| n.parse().ok()));
-        Self { text, n: vector.unwrap_or(1), bits: words.iter().rev().find_map(|word| bits(word)).unwrap_or(0), words }
+        Self {
+            text,
+            n: vector.unwrap_or(1),
+            bits: words.iter().rev().find_map(|word| bits(word)).unwrap_or(0),
+            words,
+        }
     }
     fn has(&self, word: &str) -> bool {
         self.words.contains(&word)
@@ -74,25 +82,26 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
     let with = |operands: &str| format!("{text} {operands};");
     let bound = |operands: &str| format!("let z = {text} {operands};");
     let policy = if said.has("L2::cache_hint") { ", v64" } else { "" };
-    let each = |operands: &[&str]| -> Vec<String> { operands.iter().map(|operands| with(operands)).collect() };
-    let all = |operands: &[&str]| -> Vec<String> { operands.iter().map(|operands| bound(operands)).collect() };
+    let each =
+        |operands: &[&str]| -> Vec<String> { operands.iter().map(|operands| with(operands)).collect() };
+    let all =
+        |operands: &[&str]| -> Vec<String> { operands.iter().map(|operands| bound(operands)).collect() };
     let objects = |of: &[&'static str]| -> Vec<(&'static str, &'static str)> {
         let values = ["v8", "v16", "v32", "v64", "v128"];
         let widths = [8, 16, 32, 64, 128];
         let fits = |(_, bits): &(usize, &usize)| said.bits == 0 || said.bits == **bits;
         let found = widths.iter().enumerate().filter(fits).map(|(at, _)| at);
-        let found = found.flat_map(|at| of.iter().skip(at).step_by(5).map(move |object| (*object, values[at])));
+        let found =
+            found.flat_map(|at| of.iter().skip(at).step_by(5).map(move |object| (*object, values[at])));
         found.filter(|(object, _)| !object.is_empty()).collect()
     };
     const MEMORY: &[&str] = &["g8", "g16", "g", "h", "c", "s8", "s16", "s", "d", "e"];
+    const CONSTANTS: &[&str] = &["k8", "k16", "k32", "k64", "k128"];
     if said.begins("ld") {
         let results = listed(said.n, |at| format!("z{at}"));
-        let mut found: Vec<String> = objects(MEMORY)
-            .into_iter()
-            .map(|(object, _)| format!("let {results} = {text} [{object}[0]]{policy};"))
-            .collect();
-        found.push(format!("let {results} = {text} [cg]{policy};"));
-        return found;
+        let memory = if said.has("const") { CONSTANTS } else { MEMORY };
+        let found = objects(memory).into_iter();
+        return found.map(|(object, _)| format!("let {results} = {text} [{object}[0]]{policy};")).collect();
     }
     if said.begins("st.async") || said.begins("red.async") || said.begins("multimem") {
         return of_kernel_stores(&said, &objects(MEMORY));
@@ -150,7 +159,12 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
     if said.begins("tensormap") {
         let mut found = Vec::new();
         for map in ["maps", "mapw", "stage"] {
-            for operands in ["g", "h"].map(|object| format!("[{object}]")).iter().map(String::as_str).chain(["0", "0, 4", "0, 16", "0, 1", "0, v64", "1"]) {
+            for operands in ["g", "h"]
+                .map(|object| format!("[{object}]"))
+                .iter()
+                .map(String::as_str)
+                .chain(["0", "0, 4", "0, 16", "0, 1", "0, v64", "1"])
+            {
                 found.push(with(&format!("[{map}], {operands}")));
             }
         }
@@ -164,8 +178,19 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
     }
     if said.begins("tcgen05") {
         return each(&[
-            "", "[tm], [tm], [e]", "[tm], [e], [e]", "[tc], [e[0]]", "[tm], [e[0]]", "acc, [tm[0]]", "acc, [tm[0]], 1", "[tm[0]], 1",
-            "[tm[0]], 1, 1", "[slot], 32", "[tm], 32", "[bar]", "[bar], 3",
+            "",
+            "[tm], [tm], [e]",
+            "[tm], [e], [e]",
+            "[tc], [e[0]]",
+            "[tm], [e[0]]",
+            "acc, [tm[0]]",
+            "acc, [tm[0]], 1",
+            "[tm[0]], 1",
+            "[tm[0]], 1, 1",
+            "[slot], 32",
+            "[tm], 32",
+            "[bar]",
+            "[bar], 3",
         ]);
     }
     if said.begins("tex") || said.begins("suld") {
@@ -189,7 +214,7 @@ fn of_kernel_stores(said: &Said<'_>, memory: &[(&'static str, &'static str)]) ->
     let text = said.text;
     if said.begins("multimem") {
         let mut found = Vec::new();
-        for (object, value) in [("mc", "v32"), ("mh", "v64")] {
+        for (object, value) in [("m8", "v8"), ("m16", "v16"), ("mc", "v32"), ("mh", "v64")] {
             found.push(format!("{text} [{object}], {value};"));
             found.push(format!("let z = {text} [{object}];"));
         }
@@ -216,7 +241,13 @@ fn of_kernel_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
     }
     let mut found = Vec::new();
     if said.has("tensor") {
-        let map = if said.rank() == 1 { "[map, {0}]" } else { "[map2, {0, 0}]" };
+        let map = match said.rank() {
+            1 => "[map, {0}]",
+            2 => "[map2, {0, 0}]",
+            3 => "[map3, {0, 0, 0}]",
+            4 => "[map4, {0, 0, 0, 0}]",
+            _ => "[map5, {0, 0, 0, 0, 0}]",
+        };
         found.push(format!("[s[0]], {map}, [bar]{mask}{policy}"));
         found.push(format!("{map}, [s[0]]{policy}"));
         found.push(format!("{map}{policy}"));
@@ -240,7 +271,8 @@ fn of_kernel_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
 pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
     let said = Said::new(text);
     let with = |operands: &str| format!("{text} {operands};");
-    let each = |operands: &[String]| -> Vec<String> { operands.iter().map(|operands| with(operands)).collect() };
+    let each =
+        |operands: &[String]| -> Vec<String> { operands.iter().map(|operands| with(operands)).collect() };
     let policy = if said.has("L2::cache_hint") { ", pol" } else { "" };
     let register = |at: usize| match said.bits {
         8 | 16 => format!("h{at}"),
@@ -276,7 +308,15 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
         () if said.begins("clusterlaunchcontrol.try_cancel") => vec!["[s], [mb]".to_owned()],
         () if said.begins("clusterlaunchcontrol") => vec!["p, q0".to_owned(), "r0, q0".to_owned()],
         () if said.begins("mbarrier") => [
-            "[mb], 16", "[mb]", "rd0, [mb]", "rd0, [mb], 1", "rd0, [mb], 16", "_, [mb]", "_, [mb], 16", "p, [mb], rd0", "p, [mb], r0",
+            "[mb], 16",
+            "[mb]",
+            "rd0, [mb]",
+            "rd0, [mb], 1",
+            "rd0, [mb], 16",
+            "_, [mb]",
+            "_, [mb], 16",
+            "p, [mb], rd0",
+            "p, [mb], r0",
             "r0, rd0",
         ]
         .map(str::to_owned)
@@ -294,7 +334,9 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
         () if said.begins("wgmma.mma_async") => of_assembler_product(&said),
         () if said.begins("wgmma.wait_group") => vec!["0".to_owned()],
         () if said.begins("tcgen05") => of_assembler_tensor_memory(&said),
-        () if said.begins("tex") => vec!["{r0, r1, r2, r3}, [rd0, {r4}]".to_owned(), format!("{value}, [rd0, {{r4}}]")],
+        () if said.begins("tex") => {
+            vec!["{r0, r1, r2, r3}, [rd0, {r4}]".to_owned(), format!("{value}, [rd0, {{r4}}]")]
+        }
         () if said.begins("suld") => vec![format!("{value}, [rd0, {{r4}}]")],
         () if said.begins("sust") || said.begins("sured") => vec![format!("[rd0, {{r4}}], {value}")],
         () if said.begins("applypriority") => vec!["[g], 128".to_owned()],
@@ -342,7 +384,8 @@ fn of_assembler_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
 fn of_assembler_product(said: &Said<'_>) -> Vec<String> {
     let shape = said.words.iter().find_map(|word| word.strip_prefix("m64n"));
     let n: usize = shape.and_then(|rest| rest.split('k').next()?.parse().ok()).unwrap_or(8);
-    let types: Vec<&str> = said.words.iter().copied().filter(|word| !word.starts_with("m64n")).skip(4).collect();
+    let types: Vec<&str> =
+        said.words.iter().copied().filter(|word| !word.starts_with("m64n")).skip(4).collect();
     let n_registers = if types.first() == Some(&"f16") { n / 4 } else { n / 2 };
     let d = format!("{{{}}}", (0..n_registers).map(|at| format!("r{at}")).collect::<Vec<_>>().join(", "));
     ["", ", 1, 1", ", 1, 1, 0, 0"].iter().map(|scales| format!("{d}, rd0, rd1, p{scales}")).collect()
@@ -359,7 +402,8 @@ fn of_assembler_tensor_memory(said: &Said<'_>) -> Vec<String> {
     if said.begins("tcgen05.ld") || said.begins("tcgen05.st") {
         let shapes = [("16x64b", 1), ("16x128b", 2), ("16x256b", 4), ("32x32b", 1), ("16x32bx2", 1)];
         let of_shape = shapes.iter().find(|(shape, _)| said.has(shape)).map_or(1, |(_, n)| *n);
-        let times = said.words.iter().find_map(|word| word.strip_prefix('x')?.parse::<usize>().ok()).unwrap_or(1);
+        let times =
+            said.words.iter().find_map(|word| word.strip_prefix('x')?.parse::<usize>().ok()).unwrap_or(1);
         let registers = (0..of_shape * times).map(|at| format!("r{at}")).collect::<Vec<_>>().join(", ");
         let half = if said.has("16x32bx2") { ", 16" } else { "" };
         return if said.begins("tcgen05.ld") {

@@ -83,8 +83,8 @@ const TYPES: &[&str] =
 const NUMBER: Slot = may(
     Key::Type,
     &[
-        "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16",
-        "f16x2", "bf16x2", "f32", "f64",
+        "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16",
+        "bf16", "f16x2", "bf16x2", "f32", "f64",
     ],
 );
 pub(super) const NO_FLUSH: Slot = may(Key::Plain, &["noftz"]);
@@ -135,8 +135,7 @@ const HINT_FLOORS: &[(&str, Floor)] = &[
     ("nc", since(3, 1, 32)),
 ];
 const OTHER_SPACES: Slot = unsupported(&["param", "local", "proxy::", "unified", "bulk"]);
-const OTHER_ATOMICS: Slot =
-    unsupported(&["param", "local", "v2", "v4", "v8", "async"]);
+const OTHER_ATOMICS: Slot = unsupported(&["param", "local", "v2", "v4", "v8", "async"]);
 
 /// What stands on atomics alone, or on no access.
 const fn sem_refusal(message: &'static str, help: &'static str) -> Refusal {
@@ -467,6 +466,7 @@ fn check_scope(words: &Words<'_>) -> Result<(), Diagnostic> {
 /// `.nc` reads global memory weakly, through the texture proxy (MM-2).
 fn check_non_coherent(words: &Words<'_>, span: Span) -> Result<(), Diagnostic> {
     let message = match (words.sem(), words.space()) {
+        (Some(Sem::Weak), _) if words.written(Key::Sem).is_some() => "`ld.nc` is weak, and does not say so",
         (Some(Sem::Weak), Some((Space::Global, _))) => return Ok(()),
         (Some(Sem::Weak), _) => "`ld.nc` reads `.global` memory, and says so",
         _ => "`ld.nc` is weak",
@@ -492,6 +492,14 @@ fn check_hints(words: &Words<'_>) -> Result<(), Diagnostic> {
     let is_prefetch = |hint: &str| matches!(hint, "L2::64B" | "L2::128B" | "L2::256B");
     let help = "leave it out: hints have no meaning to the memory model";
     let code = "validate::cache-hint";
+    if let (true, Some((operator, _))) = (hint.starts_with("L1::"), words.written(Key::Cache)) {
+        let message = format!("`.{hint}` cannot stand beside `.{operator}`");
+        return error(code, message, span, "a cache hint", help, "MM-14");
+    }
+    if words.has("const") {
+        let message = format!("`.{hint}` cannot stand on constant memory");
+        return error(code, message, span, "a cache hint", help, "MM-14");
+    }
     let sem = access(words).sem;
     if sem == Sem::Mmio || (sem == Sem::Volatile && hints.iter().any(|(hint, _)| !is_prefetch(hint))) {
         let message = format!("`.{hint}` cannot stand on a {sem} access");
@@ -544,7 +552,8 @@ pub(super) fn check_flush(words: &Words<'_>) -> Result<(), Diagnostic> {
         (Some((_, span)), ty) if !is_of_halves => {
             let ty = ty.map_or_else(String::new, |(ty, _)| format!(".{ty}"));
             let message = format!("`.noftz` cannot stand on `.{}{ty}`", words.of(Key::Operation));
-            let help = "leave it out: it is for `.add` of `.f16`, `.bf16`, `.f16x2` and `.bf16x2`, which have it";
+            let help =
+                "leave it out: it is for `.add` of `.f16`, `.bf16`, `.f16x2` and `.bf16x2`, which have it";
             error(code, message, span, "not an `.add` of halves", help, "MM-24")
         }
         _ => Ok(()),
@@ -624,7 +633,9 @@ pub(super) fn check_atomic_type(op: Rmw, ty: PtxType, span: Span) -> Result<(), 
 
 /// Which types of integers and bits an operation has.
 pub fn check_operation_type(op: Rmw, ty: PtxType, span: Span) -> Result<(), Diagnostic> {
-    use AtomicOp::{Add, And, CompareAndSwap, Dec, Exchange, Float, Inc, Max, Min, Or, SignedMax, SignedMin, Xor};
+    use AtomicOp::{
+        Add, And, CompareAndSwap, Dec, Exchange, Float, Inc, Max, Min, Or, SignedMax, SignedMin, Xor,
+    };
     let (legal, allowed) = match op.op {
         Inc | Dec => (matches!((ty.kind, ty.width), ('u', 32)), "`.u32`"),
         And | Or | Xor => (matches!((ty.kind, ty.width), ('b', 32 | 64)), "`.b32` and `.b64`"),

@@ -69,7 +69,9 @@ pub(super) static BAR: Family = Family {
         bar("bar.cta.sync", "bar.sync", NONE, since(7, 8, 30), build_sync).operands("id, n"),
         bar("bar.arrive", "bar.arrive", NONE, since(2, 0, 0), build_arrive).operands("id, n"),
         bar("bar.cta.arrive", "bar.arrive", NONE, since(7, 8, 30), build_arrive).operands("id, n"),
-        bar("bar.red", "bar.red", &[REDUCTION, TYPE], since(2, 0, 0), build_red).result(PREDICATE_OR_COUNT).operands("r = … id, n, c"),
+        bar("bar.red", "bar.red", &[REDUCTION, TYPE], since(2, 0, 0), build_red)
+            .result(PREDICATE_OR_COUNT)
+            .operands("r = … id, n, c"),
         bar("bar.cta.red", "bar.red", &[REDUCTION, TYPE], since(7, 8, 30), build_red)
             .result(PREDICATE_OR_COUNT)
             .operands("r = … id, n, c"),

@@ -17,8 +17,8 @@ pub(super) const TYPES: &[&str] =
 
 /// … and those of floating-point numbers.
 pub(super) const NUMBERS: &[&str] = &[
-    "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32",
-    "f64",
+    "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16",
+    "f32", "f64",
 ];
 
 pub(super) const OPERATIONS: &[&str] = &["add", "inc", "dec", "min", "max", "and", "or", "xor"];

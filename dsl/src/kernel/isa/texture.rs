@@ -35,11 +35,11 @@ const BITS: Slot = must_or(
 const TEXEL: Slot = may(Key::Type, &["u32", "s32", "f32"]);
 /// Surfaces move bits as they are.
 const RAW: Slot = may(Key::Type, &["b8", "b16", "b32", "b64"]);
-const NUMBER: Slot = may(Key::Type, &["b32", "b64", "u32", "u64", "s32", "s64"]);
+const NUMBER: Slot = may(Key::Type, &["b32", "u32", "u64", "s32", "s64"]);
 const MODE: Slot = Slot { key: Key::Plain, words: &["trap", "clamp", "zero"], need: Need::Hint };
 const OTHERS: Slot = unsupported(&[
-    "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms", "v2", "v4", "p", "f16x2", "base",
-    "level", "grad", "cg", "cs",
+    "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms", "v2", "v4", "p", "f16x2", "base", "level",
+    "grad", "cg", "cs",
 ]);
 
 /// A form that accesses a surface.

@@ -163,6 +163,8 @@ impl<'a> Words<'a> {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,
                 (_, Some((word, _))) => Some(*word),
+                // A load that is not coherent has no sem.
+                (Need::Default(_), None) if slot.key == Key::Sem && self.has("nc") => None,
                 (Need::Default(word), None) => Some(*word),
                 (Need::Must(_) | Need::May, None) => None,
             };
