@@ -1,6 +1,8 @@
 //! The forms of the table of instructions: that there are operands to try each of them with, and, where `FENCEPOST_PTXAS` names
 //! an assembler, that it takes what Fencepost takes and nothing that Fencepost calls wrong.
 
+#![expect(clippy::print_stderr, reason = "says when it has nothing to compare with")]
+
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::isa::Form;
 use fencepost_dsl::kernel::program::Program;

@@ -44,11 +44,11 @@ fn main() -> ExitCode {
 
 /// Some of the full spellings.
 fn examples(tried: &[Spelling]) -> String {
-    let full = tried.iter().filter_map(|spelling| match &spelling.ours {
+    let mut full = tried.iter().filter_map(|spelling| match &spelling.ours {
         Ours::Taken(full) => Some(full.as_str()),
         Ours::Unsupported | Ours::Refused(_) => None,
     });
-    full.last().map_or_else(String::new, |full| format!("; `{full}`"))
+    full.next_back().map_or_else(String::new, |full| format!("; `{full}`"))
 }
 
 const NAMES: &[(Agreement, &str)] = &[
