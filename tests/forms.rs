@@ -54,7 +54,6 @@ const KNOWN: &[(Agreement, &str, &str, &str)] = &[
         "v8",
         "vectors of 16-bit types: the assembler dies of them where it optimises",
     ),
-    (Agreement::OnlyAssembler, "tcgen05.cp", "b8x16", "no operands of these sizes are tried"),
 ];
 
 #[test]

@@ -9,7 +9,7 @@ pub mod operands;
 
 use assembler::Assembler;
 use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::isa::{FAMILIES, Form, Key, Need, Only, Slot};
+use fencepost_dsl::kernel::isa::{FAMILIES, Form, Key, Need, Only, Slot, form_of};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,6 +18,21 @@ use std::collections::BTreeSet;
 const PRODUCT_MAX: usize = 1500;
 /// Words of a slot that are tried together with those of another one; the rest alone.
 const WORDS_MAX: usize = 20;
+
+/// Spellings of rows of which nothing can be left out, one for each kind of operands.
+const SEEDS: &[&str] = &[
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+    "cp.async.bulk.global.shared::cta.bulk_group",
+    "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128",
+    "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes",
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+    "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32",
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32",
+    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
+];
 
 /// The version of PTX that spellings are compared in.
 pub const VERSION: &str = "9.4";
@@ -154,6 +169,9 @@ fn bases(form: &'static Form) -> Vec<Choice> {
             }
         }
     }
+    let nothing: Choice = vec![None; form.slots.len()];
+    let seeds = SEEDS.iter().filter(|seed| form_of(seed).is_some_and(|of| of.name == form.name));
+    bases.extend(seeds.map(|seed| completed(form, &nothing, seed)));
     bases.into_iter().collect()
 }
 

@@ -181,7 +181,7 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
             "",
             "[tm], [tm], [e]",
             "[tm], [e], [e]",
-            "[tc], [e[0]]",
+            "[tc[0]], [e[0]]",
             "[tm], [e[0]]",
             "acc, [tm[0]]",
             "acc, [tm[0]], 1",
