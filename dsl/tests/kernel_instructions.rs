@@ -91,7 +91,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("setmaxnreg.sync.inc.aligned.u32 40, 1;", "validate::operand-count"),
     ("nanosleep.u64 20;", "validate::unknown-modifier"),
     ("pmevent 16;", "validate::hint-form"),
-    ("pmevent p;", "validate::hint-form"),
+    ("let v = ld [x]; pmevent v;", "validate::hint-form"),
     ("pmevent.mask 0x10000;", "validate::hint-form"),
     ("pmevent.mask;", "validate::operand-count"),
     ("prefetch.global.L3 [x];", "validate::unknown-modifier"),
