@@ -26,6 +26,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("addresses", &["MM-8"]),
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     ("non-coherent-loads", &["MM-2"]),
+    ("floating-point", &["MM-24"]),
     (
         "asynchronous-operations",
         &[

@@ -135,7 +135,7 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::missing-sem", "a scope without the sem that it goes with"),
     ("validate::non-coherent", "`.nc` on what is no weak load of global memory"),
     ("validate::cache-hint", "a cache hint where none may stand, or without its policy"),
-    ("validate::hint-form", "not a form of `prefetch`, `nanosleep`, `createpolicy` or `applypriority`"),
+    ("validate::hint-form", "not a form of an instruction that only hints, like `prefetch` or `nanosleep`"),
     ("validate::mmio-space", "`.mmio` accesses global memory only"),
     ("validate::membar-level", "a `membar` with the level that its machine has"),
     ("validate::spa-instruction", "an instruction of another machine than the file is for"),

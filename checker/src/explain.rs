@@ -14,11 +14,13 @@ pub(crate) mod reason;
 pub mod repair;
 pub(crate) mod spa;
 pub(crate) mod tensor_memory;
+pub(crate) mod uncomputed;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    AgentId, CtaId, EventGraph, EventId, EventKind, Misuse, ObligationKind, TermKind, TermRef, UnknownKind,
+    AgentId, CtaId, EventGraph, EventId, EventKind, Misuse, ObligationKind, SiteId, TermKind, TermRef,
+    UnknownKind,
 };
 use crate::findings::{self, FindingKind, FlagKind, Story};
 use crate::verdict::Finding;
@@ -56,6 +58,8 @@ pub struct Explanation {
     pub parameters: Vec<(String, u128)>,
     /// The reads that a violated condition depends on.
     pub reads: Vec<ReadFact>,
+    /// Instructions on whose results the execution rests although nobody computes them.
+    pub uncomputed: Vec<SiteId>,
 }
 
 /// What a finding is about.
@@ -185,6 +189,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
         }
     };
     explanation.parameters = parameters(graph, witness);
+    explanation.uncomputed = uncomputed::rests_on(graph, witness);
     explanation
 }
 
@@ -208,6 +213,7 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
         repair: None,
         parameters: Vec::new(),
         reads: Vec::new(),
+        uncomputed: Vec::new(),
     }
 }
 

@@ -127,6 +127,35 @@ fn the_summary_says_the_shape() {
 }
 
 #[test]
+fn what_rests_on_a_value_that_nobody_computes_says_so() {
+    let rests = "this execution rests on a value that Fencepost does not compute: the result of \
+                 `red.relaxed.gpu.global.add.f32 [x]` (line 2)";
+    let of = |then: &str| {
+        reports(&format!(
+            "kernel k {{ launch {{ warps: 2, lanes: 1 }} global x: u32 = 0; global y: u32 = 0;\n\
+             red.relaxed.gpu.add.f32 [x], 1; bar.sync 0; let v = ld.relaxed.gpu [x]; {then} }}"
+        ))
+    };
+    for then in [
+        "assert v == 1;",
+        "if v == 1 { st [y], 1; }",
+        "final { assert [x] == 1; }",
+        "await ld.relaxed.gpu [x] == 1;",
+    ] {
+        let found = of(then);
+        assert!(found.flat().contains(rests), "{}", found.pretty);
+        assert!(found.json.contains("\"uncomputed\":[{\"file\":\"k.fence\",\"line\":2,"), "{}", found.json);
+    }
+    for then in ["st [y], 1;", "assert tid == 0;", "if tid == 0 && v == 1 || tid < 2 { st [y], 1; }"] {
+        let found = of(then);
+        assert!(found.pretty.contains("violated") && !found.flat().contains("rests on"), "{}", found.pretty);
+        assert!(!found.json.contains("uncomputed"), "{}", found.json);
+    }
+    let possible = of("reachable v == 1;");
+    assert!(possible.flat().contains("is not computed: what is `reachable`"), "{}", possible.pretty);
+}
+
+#[test]
 fn help_for_grids_of_one_launch_speaks_of_no_stream() {
     let kernel = "kernel meet { launch { gpus: 2 } global n: u32 = 0;
         red.release.sys.add [n], 1; await ld.acquire.sys [n] == 2; }";

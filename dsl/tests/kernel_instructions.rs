@@ -8,7 +8,8 @@ use std::path::Path;
 fn codes(target: &str, statement: &str) -> Vec<&'static str> {
     let text = format!(
         "//! target {target}\nkernel k {{ launch {{ ctas: 2, cluster: 2 }} global x: u32 = 0; global w[4]: u64; \
-         global f[8]: u32; shared s[8]: u32; param map: tensormap of f[4]; let p = ld [w[0]];\n {statement}\n}}"
+         global f[8]: u32; shared s[8]: u32; global h: u16; global hs[8]: u16; shared ss[8]: u16; \
+         texture tx: u32 alias x; surface sf: u32 alias x; param map: tensormap of f[4]; let p = ld [w[0]];\n {statement}\n}}"
     );
     let mut sources = SourceMap::default();
     match load(&mut sources, "test.fence", &mut |_| Ok(text.clone()), &LoadOptions::default()) {
@@ -27,15 +28,28 @@ const ACCEPTED: &[&str] = &[
     "let v = ld.relaxed.gpu.global.L2::128B.u32 [x];",
     "let {a, b, c, d} = ld.L2::evict_last.v4.b64 [w[0]];",
     "nanosleep.u32 20;",
+    "pmevent 15;",
+    "pmevent.mask 0xffff;",
     "prefetch.global.L2 [x];",
     "prefetch.global.L2::evict_last [x];",
     "prefetch.tensormap [map];",
     "prefetchu.L1 [x];",
     "applypriority.global.L2::evict_normal [f], 128;",
     "let q = createpolicy.fractional.L2::evict_last.b64;",
+    "let q = createpolicy.fractional.L2::evict_last.b64 0x3f000000;",
     "let q = createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64;",
     "let q = createpolicy.range.global.L2::evict_last.b64 [f], 128, 256;",
     "let v = atom.exch.b32 [x], 1;",
+    "let v = atom.relaxed.gpu.global.add.f32 [x], 1;",
+    "let v = atom.add.noftz.bf16x2 [x], 1;",
+    "let v = atom.add.noftz.f16 [h], 1;",
+    "red.shared.add.f32 [s[0]], 1;",
+    "red.add.f64 [w[0]], 1;",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [f], [s], 16;",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [hs], [ss], 16;",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [hs], [ss], 16;",
+    "let v = suld.b.1d.b32.trap [sf];",
+    "let v = tex.1d.f32.s32 [tx];",
 ];
 
 /// What is wrong is refused by name.
@@ -43,6 +57,16 @@ const REFUSED: &[(&str, &str)] = &[
     ("let {a, b} = ld.mmio.relaxed.sys.global.v2.u32 [f[0]];", "validate::mmio-vector"),
     ("let v = ld.mmio.sys.global.u32 [x];", "validate::mmio-sem"),
     ("let v = ld.mmio.relaxed.gpu.global.u32 [x];", "validate::mmio-scope"),
+    ("let v = suld.b.1d.u32 [sf];", "validate::unknown-modifier"),
+    ("let v = tex.1d.b64 [tx];", "validate::unknown-modifier"),
+    ("let q = createpolicy.fractional.L2::evict_last.b64 0;", "validate::hint-form"),
+    ("let q = createpolicy.fractional.L2::evict_last.b64 0x40000000;", "validate::hint-form"),
+    ("red.min.f32 [x], 1;", "validate::illegal-operation-type"),
+    ("red.add.bf16 [h], 1;", "validate::illegal-operation-type"),
+    (
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.noftz.f16 [hs], [ss], 16;",
+        "validate::illegal-operation-type",
+    ),
     ("let v = atom.global.exch.u32 [x], 1;", "validate::illegal-operation-type"),
     ("let v = atom.global.cas.u64 [w[0]], 1, 2;", "validate::illegal-operation-type"),
     ("let v = ld.global.L2::banana.u32 [x];", "validate::unknown-modifier"),
@@ -54,6 +78,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("let v = ld.L2::evict_last.u32 [x];", "validate::cache-hint"),
     ("red.L1::no_allocate.add.u32 [x], 1;", "validate::unknown-modifier"),
     ("let v = ld.global.L2::cache_hint.u32 [x];", "validate::cache-hint"),
+    ("let v = ld.ca.L1::evict_last.u32 [x];", "validate::cache-hint"),
+    ("let v = ld.weak.global.nc.u32 [x];", "validate::non-coherent"),
     ("let v = ld.shared.nc [s[0]];", "validate::non-coherent"),
     ("let v = ld.relaxed.gpu.global.nc [x];", "validate::non-coherent"),
     ("bar.cta.cta.sync 0;", "validate::barrier-form"),
@@ -64,6 +90,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("membar.proxy.async.global;", "validate::proxy-fence"),
     ("setmaxnreg.sync.inc.aligned.u32 40, 1;", "validate::operand-count"),
     ("nanosleep.u64 20;", "validate::unknown-modifier"),
+    ("pmevent 16;", "validate::hint-form"),
+    ("let v = ld [x]; pmevent v;", "validate::hint-form"),
+    ("pmevent.mask 0x10000;", "validate::hint-form"),
+    ("pmevent.mask;", "validate::operand-count"),
     ("prefetch.global.L3 [x];", "validate::unknown-modifier"),
     ("prefetch.global [x];", "validate::hint-form"),
     ("applypriority.global.L2::evict_normal [f], 64;", "validate::hint-form"),

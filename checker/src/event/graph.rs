@@ -236,6 +236,13 @@ pub struct Site {
     pub operand: String,
 }
 
+impl Site {
+    /// Whether the opcode has this word.
+    pub fn has_word(&self, word: &str) -> bool {
+        self.text.split('.').any(|written| written == word)
+    }
+}
+
 /// One dynamic instance of (a part of) an instruction.
 #[derive(Clone, Debug)]
 pub struct Event {

@@ -8,7 +8,7 @@ mod connective;
 mod rename;
 mod value;
 
-use super::{AgentId, EventId, LocationId, UnknownId};
+use super::{AgentId, EventId, LocationId, SiteId, UnknownId};
 use crate::work;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
@@ -142,7 +142,7 @@ pub enum UnknownKind {
     /// The combined predicate of a `bar.red`.
     BarrierResult,
     /// What nothing is known of, such as a cache policy.
-    Opaque,
+    Uncomputed(SiteId),
 }
 
 /// All terms of one event graph.

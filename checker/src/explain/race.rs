@@ -33,6 +33,13 @@ pub fn explain(
     {
         return explanation;
     }
+    if is_so(&kinds::OF_NON_COHERENT) && is_so(&kinds::OF_TWO_PROXIES) {
+        let (earlier, later, _) = proxy::explain(graph, model, witness, pair);
+        let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
+        explanation.add_rules(&["MM-19"]);
+        explanation.reasons = vec![non_coherent(graph, pair)];
+        return explanation;
+    }
     let links = Links::new(graph, model, witness);
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
@@ -56,11 +63,21 @@ pub fn explain(
             reasons.push(reason);
         }
     }
+    if is_so(&kinds::OF_NON_COHERENT) {
+        reasons.insert(0, non_coherent(graph, pair));
+    }
     let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
+}
+
+/// A read through `.nc` of what is written.
+fn non_coherent(graph: &EventGraph, (a, b): (EventId, EventId)) -> Reason {
+    let is_read = matches!(graph.events[a].kind, EventKind::Read(_));
+    let (read, write) = if is_read { (a, b) } else { (b, a) };
+    Reason::NonCoherent { read, write }
 }
 
 /// Registers that a thread accesses between its last `wgmma.fence` and the start of an operation that uses them.

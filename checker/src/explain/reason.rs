@@ -227,6 +227,13 @@ pub enum Reason {
         /// A grid in between that overlaps with that of the first and does not wait for it.
         through: Option<GridId>,
     },
+    /// `ld.global.nc`, and somebody writes what it reads.
+    NonCoherent {
+        /// The load.
+        read: EventId,
+        /// The other access.
+        write: EventId,
+    },
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
@@ -253,6 +260,7 @@ impl Reason {
             Self::StrongAliases { .. } => &["MM-18", "MM-6"],
             Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
             Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
+            Self::NonCoherent { .. } => &["MM-2"],
             Self::Overlapping { .. } => &["AS-40", "MM-39"],
             Self::TensorOrder { .. } => &["AS-31", "AS-32"],
             Self::Spa(reason) => reason.rules(),
@@ -269,9 +277,9 @@ impl Reason {
             Self::WeakLink { event, other }
             | Self::OutOfScope { event, other, .. }
             | Self::WeakEnd { event, other } => vec![event, other],
-            Self::PartialLink { write, read } | Self::TensormapNotPublished { write, read, .. } => {
-                vec![write, read]
-            }
+            Self::PartialLink { write, read }
+            | Self::TensormapNotPublished { write, read, .. }
+            | Self::NonCoherent { write, read } => vec![write, read],
             Self::NoRelease { write, after, nearby } => {
                 [write, after].into_iter().chain(nearby.map(Nearby::event)).collect()
             }

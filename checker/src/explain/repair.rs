@@ -1,8 +1,8 @@
 //! Changes that might take a race (or a failed assertion) away, each tried by a check of the changed graph; the first that
 //! holds is kept.
 //!
-//! Changes are to whole instructions of the source (all events of a site), and only to `.sem` and `.scope`; what is added
-//! is a proxy fence where only that is missing (`insert`). Moving instructions is beyond this pass.
+//! Changes are to whole instructions of the source (all events of a site), and only to `.sem`, `.scope` and `.nc`; what is
+//! added is a proxy fence where only that is missing (`insert`). Moving instructions is beyond this pass.
 
 pub(crate) mod insert;
 mod spa;
@@ -72,6 +72,8 @@ enum Goal {
     Release,
     /// A read that acquires.
     Acquire,
+    /// A read that is kept coherent: without `.nc`.
+    Coherent,
 }
 
 /// The first change that makes the finding, and every other race, go away; `None` if none of those tried does.
@@ -167,6 +169,13 @@ fn candidates(
     ends: Option<(EventId, EventId)>,
 ) -> Vec<Vec<Edit>> {
     let mut candidates = Vec::new();
+    let read = explanation.reasons.iter().find_map(|reason| match *reason {
+        Reason::NonCoherent { read, .. } => Some(read),
+        _ => None,
+    });
+    if let Some(event) = read {
+        candidates.push(vec![Edit { event, goal: Goal::Coherent, scope: Scope::Cta }]);
+    }
     if let Some(chain) = &explanation.chain {
         candidates.extend(link_candidates(graph, chain));
     }
@@ -247,6 +256,9 @@ fn apply(graph: &mut EventGraph, edits: &[Edit]) -> Vec<Change> {
 
 /// The opcode after an edit; `None` if it cannot be made.
 fn edited_text(graph: &EventGraph, text: &str, edit: &Edit) -> Option<String> {
+    if edit.goal == Goal::Coherent {
+        return Some(text.replace(".nc", ""));
+    }
     if let Some(access) = graph.events[edit.event].kind.access() {
         if access.proxy != Proxy::Generic {
             return None;
@@ -274,7 +286,7 @@ fn edited_text(graph: &EventGraph, text: &str, edit: &Edit) -> Option<String> {
                 Goal::Widen => operation.sem != Sem::Weak,
                 Goal::Release => operation.role == MbarrierRole::Arrive,
                 Goal::Acquire => operation.role == MbarrierRole::Wait,
-                Goal::Strong => false,
+                Goal::Strong | Goal::Coherent => false,
             };
             if !fits {
                 return None;
@@ -310,6 +322,7 @@ fn edit_event(kind: &mut EventKind, edit: &Edit) {
     let is_read = matches!(kind, EventKind::Read(_));
     match kind {
         EventKind::Fence { scope, .. } => *scope = (*scope).max(edit.scope),
+        EventKind::Read(access) if edit.goal == Goal::Coherent => access.proxy = Proxy::Generic,
         EventKind::Read(access) | EventKind::Write(access) => {
             let was_weak = access.sem == Sem::Weak;
             access.scope = if was_weak { edit.scope } else { access.scope.max(edit.scope) };

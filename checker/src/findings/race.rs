@@ -59,6 +59,14 @@ kinds! {
         property: Some(Property::Race),
         rules: [],
     }
+    NON_COHERENT {
+        code: "race::non-coherent",
+        page: "race-non-coherent",
+        summary: "`ld.global.nc` reads memory that is written while the kernel runs",
+        property: Some(Property::Race),
+        rules: ["MM-2"],
+        advice: "leave out `.nc`: it is for memory that nobody writes while the kernel runs",
+    }
     ASYNC_SOURCE {
         code: "race::async-source",
         page: "race-async-source",
@@ -148,6 +156,10 @@ const fn refinement(name: &'static str, kind: &'static FindingKind, story: Story
 
 /// … that have different sizes.
 pub static OF_MIXED_SIZE: FlagKind = refinement("race.mixed-size", &MIXED_SIZE, Story::Chain);
+/// … that would be ordered if both accesses went through one proxy.
+pub static OF_TWO_PROXIES: FlagKind = refinement("race.cross-proxy", &CROSS_PROXY, Story::Proxies);
+/// … of which one is a read that is not kept coherent.
+pub static OF_NON_COHERENT: FlagKind = refinement("race.non-coherent", &NON_COHERENT, Story::Chain);
 /// … that completion would order if it carried what came before it.
 pub static OF_NOT_CARRIED: FlagKind = refinement("race.not-carried", &NOT_CARRIED, Story::Chain);
 /// … of registers of a matrix operation.
@@ -158,7 +170,8 @@ pub static REFINEMENTS: &[&FlagKind] = &[
     &refinement("race.tensor-memory", &TENSOR_MEMORY, Story::TensorMemory),
     &refinement("race.tensormap", &TENSORMAP, Story::Tensormap),
     &refinement("race.grid-dependency", &GRID_DEPENDENCY, Story::Grids),
-    &refinement("race.cross-proxy", &CROSS_PROXY, Story::Proxies),
+    &OF_NON_COHERENT,
+    &OF_TWO_PROXIES,
     &OF_MIXED_SIZE,
     &refinement("race.alias", &ALIAS, Story::Chain),
     // Synchronization that is right but too narrow is the likely cause of what else there is.

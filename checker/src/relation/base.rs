@@ -302,6 +302,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         | BaseSet::TensormapAcquire => restricted.is_some_and(|fence| fence.set() == base),
         BaseSet::Generic => proxy == Some(Proxy::Generic),
         BaseSet::Texture => proxy == Some(Proxy::Texture),
+        BaseSet::NonCoherent => event.site.is_some_and(|site| graph.sites[site].has_word("nc")),
         BaseSet::Surface => proxy == Some(Proxy::Surface),
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),

@@ -5,7 +5,7 @@
 use super::Case;
 use super::summary::{notes, stopped};
 use super::wording::Words;
-use crate::event::AgentId;
+use crate::event::{AgentId, SiteId};
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
@@ -76,6 +76,9 @@ struct FindingReport {
     parameters: BTreeMap<String, String>,
     why: Vec<String>,
     help: Option<String>,
+    /// On what the execution rests although nobody computes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    uncomputed: Vec<Place>,
 }
 
 #[derive(Serialize)]
@@ -210,7 +213,17 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
             Some(repair) => Some(words.repair(repair)),
             None => words.advice(explanation).map(str::to_owned),
         },
+        uncomputed: explanation.uncomputed.iter().map(|&site| result_of(case, site)).collect(),
     }
+}
+
+/// An instruction whose result nobody computes.
+fn result_of(case: &Case<'_>, site: SiteId) -> Place {
+    let site = &case.outcome.graph.sites[site];
+    let Position { file, line, column } = position(case.sources, site.span);
+    let text =
+        if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
+    Place { file, line, column, thread: None, text }
 }
 
 /// (2) is primary, as in the drawn report.

@@ -1,7 +1,7 @@
 //! Sentences that say why: one for each reason, value read and open question of a finding.
 
 use super::wording::{Words, number};
-use crate::event::{EventId, GridId, UnknownKind};
+use crate::event::{EventId, GridId, SiteId, UnknownKind};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 
@@ -27,11 +27,25 @@ impl Words<'_> {
                 reading.rule, reading.what, reading.name
             )
         }));
+        let of_uncomputed = explanation.uncomputed.iter().map(|&site| self.rests_on(site));
         let is_unexplained = matches!(explanation.subject, Subject::Race { .. }) && sentences.is_empty();
         if is_unexplained {
             sentences.push(self.unordered(explanation).to_owned());
         }
+        sentences.extend(of_uncomputed);
         sentences
+    }
+
+    /// That the execution rests on the result of an instruction that nobody computes.
+    fn rests_on(&self, site: SiteId) -> String {
+        let site = &self.graph().sites[site];
+        let operand = if site.operand.is_empty() { String::new() } else { format!(" {}", site.operand) };
+        format!(
+            "this execution rests on a value that Fencepost does not compute: the result of `{}{operand}` ({}), which is \
+             taken to be able to be any",
+            site.text,
+            self.line(site.span)
+        )
     }
 
     /// When nothing more particular can be said.
@@ -240,6 +254,12 @@ impl Words<'_> {
                  other only within one proxy",
                 self.proxy(*earlier),
                 self.proxy(*later)
+            ),
+            Reason::NonCoherent { read, write } => format!(
+                "{} is non-coherent: it reads through a cache that is not kept up to date with {}, whatever orders the two, \
+                 and PTX has no fence for that cache",
+                self.end(*read, explanation),
+                self.end(*write, explanation)
             ),
             Reason::StrongAliases { earlier, later } => format!(
                 "both are strong, but {}: such accesses never synchronize with or exclude each other, and \

@@ -1,13 +1,14 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
 use super::{Case, Style, wording, wrap};
-use crate::event::Because;
+use crate::event::{Because, UnknownKind};
 use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
-use fencepost_dsl::kernel::program::Instruction;
+use fencepost_dsl::kernel::program::{FinalKind, Instruction};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
+use std::collections::BTreeSet;
 
 /// The paragraph; its first line names kernel, launch and verdict.
 pub fn summary(case: &Case<'_>, style: Style) -> String {
@@ -117,6 +118,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         .chain(unstated)
         .chain(about_target(case))
         .chain(about_proxies(case))
+        .chain(about_uncomputed(case))
         .collect()
 }
 
@@ -128,6 +130,26 @@ fn about_target(case: &Case<'_>) -> Option<String> {
         format!(
             "the file names no target, and has instructions that not all later architectures have; `{target}` was \
              taken: write `//! target {target}` at its top to say so"
+        )
+    })
+}
+
+/// … about values that nobody computes: what is shown to be possible may need a certain one.
+fn about_uncomputed(case: &Case<'_>) -> Option<String> {
+    let graph = &case.outcome.graph;
+    let asks =
+        !graph.reachables.is_empty() || graph.finals.iter().any(|goal| goal.kind == FinalKind::Reachable);
+    let unknowns = graph.terms.unknowns().iter();
+    let sites = unknowns.filter_map(|unknown| match unknown.kind {
+        UnknownKind::Uncomputed(site) => Some(&graph.sites[site].text),
+        _ => None,
+    });
+    let texts: BTreeSet<String> = sites.map(|text| format!("`{text}`")).collect();
+    (asks && !texts.is_empty()).then(|| {
+        format!(
+            "the result of {} is not computed: what is `reachable` was looked for with any value, which the hardware may \
+             never give",
+            texts.into_iter().collect::<Vec<_>>().join(", ")
         )
     })
 }

@@ -179,7 +179,7 @@ impl Unroller<'_> {
         let read_sem = strength(if acquires { Sem::Acquire } else { Sem::Relaxed });
         let position = self.next_position();
         let (read, old) = self.read(step.state.live, step.site, position, (place, 0), whole, read_sem)?;
-        let (changes, new) = self.atomic_result(update.op, old, &operands);
+        let (changes, new) = self.atomic_result((update.op, step.site), old, &operands);
         let guard = self.graph.terms.and(step.state.live, changes);
         if self.last_try.is_some() {
             let same = self.graph.terms.equal(old, new);
@@ -200,7 +200,7 @@ impl Unroller<'_> {
     /// Whether an atomic writes (a failed compare-and-swap does not: A-4), and what.
     pub(super) fn atomic_result(
         &mut self,
-        op: AtomicOp,
+        (op, site): (AtomicOp, SiteId),
         old: TermRef,
         operands: &[TermRef],
     ) -> (TermRef, TermRef) {
@@ -238,6 +238,12 @@ impl Unroller<'_> {
                     _ => (operand, old),
                 };
                 terms.if_then_else(old_is_less, if_less, if_not)
+            }
+            AtomicOp::Float => {
+                // Any value, and yet one that is made of these two: dependencies through it are as with numbers.
+                let (_, any) = terms.fresh(width, UnknownKind::Uncomputed(site));
+                let both = terms.binary(BinaryOp::Xor, old, operand);
+                terms.binary(BinaryOp::Xor, any, both)
             }
             AtomicOp::CompareAndSwap => {
                 let swap = operands.get(1).copied().unwrap_or(zero);

@@ -34,7 +34,7 @@ impl Unroller<'_> {
                         self.read(step.state.live, step.site, position, instance, whole, strength)?;
                     combined = Some(match combined {
                         None => value,
-                        Some(others) => self.atomic_result(*op, others, &[value]).1,
+                        Some(others) => self.atomic_result((*op, step.site), others, &[value]).1,
                     });
                 }
                 if let (Some(register), Some(value)) = (*destination, combined) {
@@ -68,7 +68,7 @@ impl Unroller<'_> {
                 }
                 let position = self.next_position();
                 for (instance, (read, old)) in reads {
-                    let (_, new) = self.atomic_result(*op, old, &[operand]);
+                    let (_, new) = self.atomic_result((*op, step.site), old, &[operand]);
                     if self.last_try.is_some() {
                         let same = self.graph.terms.equal(old, new);
                         self.repeats_only_if(step.state.live, same);

@@ -227,7 +227,10 @@ impl Unroller<'_> {
             }
             InstructionKind::Hint { destination, .. } => {
                 if let Some(register) = *destination {
-                    let (_, value) = self.graph.terms.fresh(step.frame.width(register), UnknownKind::Opaque);
+                    let (_, value) = self
+                        .graph
+                        .terms
+                        .fresh(step.frame.width(register), UnknownKind::Uncomputed(step.site));
                     step.state.env.set(register, value);
                 }
                 Ok(())

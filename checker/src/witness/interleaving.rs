@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::Triggers(_)
             | UnknownKind::Response
             | UnknownKind::BarrierResult
-            | UnknownKind::Opaque => Some(min),
+            | UnknownKind::Uncomputed(_) => Some(min),
         };
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);

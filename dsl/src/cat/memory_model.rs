@@ -221,6 +221,8 @@ base_names! {
         Generic = "GEN",
         /// Accesses through the texture proxy, and `fence.proxy.texture`.
         Texture = "TEX",
+        /// `ld.global.nc`: those that are not kept coherent; in `TEX`, too.
+        NonCoherent = "NC",
         /// Accesses through the surface proxy, and `fence.proxy.surface`.
         Surface = "SUR",
         /// Accesses through the constant proxy, and `fence.proxy.constant`.

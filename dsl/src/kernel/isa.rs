@@ -5,7 +5,7 @@
 //! reads an opcode by its row and spells it out in full; nothing else looks at an instruction's words.
 
 use super::opcode::Opcode;
-use super::program::{InstructionKind, RegisterId};
+use super::program::{InstructionKind, RegisterId, Width};
 use super::resolve::instruction::Site;
 use super::resolve::{Body, Resolved};
 use super::target::Target;
@@ -56,6 +56,8 @@ pub struct Form {
     pub rule: &'static str,
     /// What kind of instruction it is.
     pub traits: Traits,
+    /// How wide its result is with which word, the empty one being none; without a row, as wide as the memory that it names.
+    pub result: &'static [(&'static str, Width)],
     /// What no slot can say of the words.
     pub(super) check: fn(&Words<'_>) -> Result<(), Diagnostic>,
     /// Takes the operands.
@@ -283,6 +285,7 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
         exclusive: &[],
         rule: "",
         traits: Traits::PLAIN,
+        result: &[],
         check: |_| Ok(()),
         build,
     }
@@ -306,6 +309,9 @@ impl Form {
     }
     const fn rule(self, rule: &'static str) -> Self {
         Self { rule, ..self }
+    }
+    const fn result(self, result: &'static [(&'static str, Width)]) -> Self {
+        Self { result, ..self }
     }
     const fn traits(self, traits: Traits) -> Self {
         Self { traits, ..self }
@@ -398,6 +404,7 @@ pub static FAMILIES: &[&Family] = &[
     &fence::MEMBAR,
     &fence::MEMBAR_PROXY,
     &fence::PROXY,
+    &hint::EVENT,
     &hint::POLICY,
     &hint::PREFETCH,
     &hint::PREFETCH_UNIFORM,
@@ -423,11 +430,22 @@ pub static FAMILIES: &[&Family] = &[
     &wgmma::WGMMA,
 ];
 
+/// The family that an opcode begins like.
+fn family(opcode: &Opcode<'_>, target: Target) -> Option<&'static Family> {
+    let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
+    let leading = families.iter().copied().filter(|family| words::leads(family.name, opcode));
+    leading.max_by_key(|family| family.name.len())
+}
+
+/// How wide its row says that the result of an instruction is.
+pub(super) fn result_width(opcode: &Opcode<'_>, target: Target) -> Option<Width> {
+    let widths = words::form(family(opcode, target)?, opcode)?.result;
+    widths.iter().find(|(word, _)| word.is_empty() || opcode.has(word)).map(|(_, width)| *width)
+}
+
 /// Reads an opcode by its row.
 pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Result<Words<'a>, Diagnostic> {
-    let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
-    let leading = families.iter().filter(|family| words::leads(family.name, opcode));
-    match leading.max_by_key(|family| family.name.len()) {
+    match family(opcode, target) {
         Some(family) => words::read(family, opcode, target),
         None if target.spa => Err(foreign::unknown(opcode)),
         None if foreign::is_known(opcode.mnemonic) => Err(foreign::foreign(opcode)),

@@ -48,16 +48,27 @@ impl<'a> Opcode<'a> {
     }
 }
 
-/// An integer type suffix.
+/// A type suffix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PtxType {
-    /// `b`, `u` or `s`.
+    /// `b`, `u` or `s`; `f` for floating-point numbers of any format, which to the model are bits.
     pub kind: char,
     /// In bits.
     pub width: u8,
+    /// How it is written, of formats that kind and width do not tell.
+    format: Option<&'static str>,
 }
 
+/// Formats of floating-point numbers, and their width.
+const FORMATS: &[(&str, u8)] =
+    &[("f16", 16), ("bf16", 16), ("f16x2", 32), ("bf16x2", 32), ("f32", 32), ("f64", 64)];
+
 impl PtxType {
+    /// The type of this kind and width.
+    pub fn new(kind: char, width: u8) -> Self {
+        Self { kind, width, format: None }
+    }
+
     /// Reads `u32` and the like.
     pub fn parse(text: &str) -> Option<Self> {
         let kind = text.chars().next().filter(|kind| matches!(kind, 'b' | 'u' | 's'))?;
@@ -69,22 +80,29 @@ impl PtxType {
             "128" if kind == 'b' => 128,
             _ => return None,
         };
-        Some(Self { kind, width })
+        Some(Self::new(kind, width))
     }
 
-    /// Reads the type of an access, which may be one of floating-point numbers: to the model they are bits.
+    /// Reads the type of an access, which may be one of floating-point numbers.
     pub fn of_access(text: &str) -> Option<Self> {
-        match text {
-            "f32" => Some(Self { kind: 'f', width: 32 }),
-            "f64" => Some(Self { kind: 'f', width: 64 }),
-            _ => Self::parse(text),
-        }
+        let format = FORMATS.iter().find(|(format, _)| *format == text);
+        format
+            .map(|&(format, width)| Self { kind: 'f', width, format: Some(format) })
+            .or_else(|| Self::parse(text))
+    }
+
+    /// Whether it is one of two numbers, or of one that is shorter than 32 bits.
+    pub fn is_half(self) -> bool {
+        self.format.is_some_and(|format| !matches!(format, "f32" | "f64"))
     }
 }
 
 impl std::fmt::Display for PtxType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", self.kind, self.width)
+        match self.format {
+            Some(format) => f.write_str(format),
+            None => write!(f, "{}{}", self.kind, self.width),
+        }
     }
 }
 

@@ -68,12 +68,16 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
                 }
                 tokens.push((range.start, token, range.end));
             }
-            Token::Identifier(_) => {
-                // Two names in a row mean nothing else, so `client` is free as a name.
-                if let Some((_, last, _)) = tokens.last_mut()
-                    && *last == Token::Identifier("client")
-                {
-                    *last = Token::Client;
+            Token::Identifier(_) | Token::Number(_) => {
+                // Two names in a row mean nothing else, so `client` is free as a name, and `pmevent`.
+                if let Some((_, last, _)) = tokens.last_mut() {
+                    match *last {
+                        Token::Identifier("client") if token != Token::Number(&text[range.clone()]) => {
+                            *last = Token::Client;
+                        }
+                        Token::Identifier(word @ "pmevent") => *last = Token::Opcode(word),
+                        _ => {}
+                    }
                 }
                 tokens.push((range.start, token, range.end));
             }
@@ -96,8 +100,8 @@ pub enum Token<'t> {
     Identifier(&'t str),
     /// `client` before a name.
     Client,
-    /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, or `fence` or `membar` before a
-    /// `;`, and the words of SPA machines like them.
+    /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, `fence` or `membar` before a `;`,
+    /// or `pmevent` before a value, and the words of SPA machines like them.
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+")]
     Opcode(&'t str),
     #[regex(r"[0-9][A-Za-z0-9_]*")]

@@ -141,7 +141,7 @@ impl Unroller<'_> {
         let guard = operation.guard;
         let reading = strength.with_sem(Sem::Relaxed);
         let (read, old) = self.read_in(operation, guard, WRITES, to, (proxy, reading))?;
-        let (changes, new) = self.atomic_result(op, old, &[operand]);
+        let (changes, new) = self.atomic_result((op, operation.site), old, &[operand]);
         let guard = self.graph.terms.and(guard, changes);
         let write = self.write_in(operation, guard, WRITES + 1, to, new, (proxy, strength))?;
         self.graph.rmw.push((read, write));

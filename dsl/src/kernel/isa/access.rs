@@ -79,7 +79,16 @@ const SPACE: Slot = may(Key::Space, &["global", "shared", "shared::cta", "shared
 const TYPE: Slot = may(Key::Type, TYPES);
 const TYPES: &[&str] =
     &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"];
-/// Types of atomics.
+/// Types of atomics; what an operation makes of floating-point numbers is not computed.
+const NUMBER: Slot = may(
+    Key::Type,
+    &[
+        "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16",
+        "bf16", "f16x2", "bf16x2", "f32", "f64",
+    ],
+);
+pub(super) const NO_FLUSH: Slot = may(Key::Plain, &["noftz"]);
+/// Types of atomics through the surface proxy.
 pub(super) const INTEGER: Slot = may(
     Key::Type,
     &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"],
@@ -126,8 +135,7 @@ const HINT_FLOORS: &[(&str, Floor)] = &[
     ("nc", since(3, 1, 32)),
 ];
 const OTHER_SPACES: Slot = unsupported(&["param", "local", "proxy::", "unified", "bulk"]);
-const OTHER_ATOMICS: Slot =
-    unsupported(&["param", "local", "noftz", "v2", "v4", "v8", "f16", "bf16", "f32", "f64", "async"]);
+const OTHER_ATOMICS: Slot = unsupported(&["param", "local", "v2", "v4", "v8", "async"]);
 
 /// What stands on atomics alone, or on no access.
 const fn sem_refusal(message: &'static str, help: &'static str) -> Refusal {
@@ -268,8 +276,9 @@ pub(super) static ATOM: Family = Family {
             default(Key::Scope, &["gpu", "cta", "cluster", "sys"]),
             SPACE,
             OPERATION,
+            NO_FLUSH,
             POLICY,
-            INTEGER,
+            NUMBER,
             NO_ATOM_SEM,
             CONSTANT_WRITE,
             OTHER_ATOMICS,
@@ -298,8 +307,9 @@ pub(super) static REDUCTION: Family = Family {
             default(Key::Scope, &["gpu", "cta", "cluster", "sys"]),
             SPACE,
             must_or(Key::Operation, &["add", "inc", "dec", "min", "max", "and", "or", "xor"], &NO_OPERATION),
+            NO_FLUSH,
             POLICY,
-            INTEGER,
+            NUMBER,
             NO_RED_ACQUIRE,
             NO_RED_SEM,
             refused(
@@ -341,6 +351,12 @@ const ATOMIC_FLOORS: &[(&str, Floor)] = &[
     ("gpu", since(5, 0, 60)),
     ("sys", since(5, 0, 60)),
     ("L2::cache_hint", since(7, 4, 80)),
+    ("f32", since(2, 0, 20)),
+    ("f64", since(5, 0, 60)),
+    ("f16x2", since(6, 2, 60)),
+    ("f16", since(6, 3, 70)),
+    ("bf16", since(7, 8, 90)),
+    ("bf16x2", since(7, 8, 90)),
 ];
 
 fn error(
@@ -450,6 +466,7 @@ fn check_scope(words: &Words<'_>) -> Result<(), Diagnostic> {
 /// `.nc` reads global memory weakly, through the texture proxy (MM-2).
 fn check_non_coherent(words: &Words<'_>, span: Span) -> Result<(), Diagnostic> {
     let message = match (words.sem(), words.space()) {
+        (Some(Sem::Weak), _) if words.written(Key::Sem).is_some() => "`ld.nc` is weak, and does not say so",
         (Some(Sem::Weak), Some((Space::Global, _))) => return Ok(()),
         (Some(Sem::Weak), _) => "`ld.nc` reads `.global` memory, and says so",
         _ => "`ld.nc` is weak",
@@ -475,6 +492,14 @@ fn check_hints(words: &Words<'_>) -> Result<(), Diagnostic> {
     let is_prefetch = |hint: &str| matches!(hint, "L2::64B" | "L2::128B" | "L2::256B");
     let help = "leave it out: hints have no meaning to the memory model";
     let code = "validate::cache-hint";
+    if let (true, Some((operator, _))) = (hint.starts_with("L1::"), words.written(Key::Cache)) {
+        let message = format!("`.{hint}` cannot stand beside `.{operator}`");
+        return error(code, message, span, "a cache hint", help, "MM-14");
+    }
+    if words.has("const") {
+        let message = format!("`.{hint}` cannot stand on constant memory");
+        return error(code, message, span, "a cache hint", help, "MM-14");
+    }
     let sem = access(words).sem;
     if sem == Sem::Mmio || (sem == Sem::Volatile && hints.iter().any(|(hint, _)| !is_prefetch(hint))) {
         let message = format!("`.{hint}` cannot stand on a {sem} access");
@@ -499,13 +524,37 @@ fn check_hints(words: &Words<'_>) -> Result<(), Diagnostic> {
 }
 
 fn check_atomic(words: &Words<'_>) -> Result<(), Diagnostic> {
-    if let (Some(rmw), Some((ty, span))) = (rmw(words), access(words).ty) {
-        check_operation_type(rmw, ty, span)?;
+    let ty = access(words).ty;
+    if let (Some(rmw), Some((ty, span))) = (rmw(words), ty) {
+        check_atomic_type(rmw, ty, span)?;
     }
+    check_flush(words)?;
     match (words.written(Key::Policy), words.space()) {
         (Some((hint, span)), Some((Space::Shared, _))) => {
             let message = format!("`.{hint}` steers caches, and shared memory has none");
             error("validate::cache-hint", message, span, "a cache hint", "leave it out", "MM-14")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `.noftz` stands on every `.add` of halves, and nowhere else.
+pub(super) fn check_flush(words: &Words<'_>) -> Result<(), Diagnostic> {
+    let ty = access(words).ty;
+    let is_of_halves = words.get(Key::Operation) == Some("add") && ty.is_some_and(|(ty, _)| ty.is_half());
+    let code = "validate::illegal-operation-type";
+    let flush = words.all(Key::Plain).into_iter().find(|(word, _)| *word == "noftz");
+    match (flush, ty) {
+        (None, Some((ty, span))) if is_of_halves => {
+            let message = format!("`.add.{ty}` needs `.noftz`");
+            error(code, message, span, "of halves", format!("write `.add.noftz.{ty}`"), "MM-24")
+        }
+        (Some((_, span)), ty) if !is_of_halves => {
+            let ty = ty.map_or_else(String::new, |(ty, _)| format!(".{ty}"));
+            let message = format!("`.noftz` cannot stand on `.{}{ty}`", words.of(Key::Operation));
+            let help =
+                "leave it out: it is for `.add` of `.f16`, `.bf16`, `.f16x2` and `.bf16x2`, which have it";
+            error(code, message, span, "not an `.add` of halves", help, "MM-24")
         }
         _ => Ok(()),
     }
@@ -569,9 +618,24 @@ pub(super) fn rmw(words: &Words<'_>) -> Option<Rmw> {
     Some(Rmw { op, name, span: words.span(Key::Operation) })
 }
 
-/// Which types an operation of `atom` or `red` has.
+/// Which types an operation of `atom` or `red` has, floating-point numbers among them.
+pub(super) fn check_atomic_type(op: Rmw, ty: PtxType, span: Span) -> Result<(), Diagnostic> {
+    match op.op {
+        AtomicOp::Add if ty.kind == 'f' => Ok(()),
+        AtomicOp::Add => check_operation_type(op, ty, span).map_err(|error| {
+            error.with_help(
+                "`.add` takes `.u32`, `.s32`, `.u64`, `.f32`, `.f64`, and with `.noftz` `.f16`, `.bf16`, `.f16x2` and `.bf16x2`",
+            )
+        }),
+        _ => check_operation_type(op, ty, span),
+    }
+}
+
+/// Which types of integers and bits an operation has.
 pub fn check_operation_type(op: Rmw, ty: PtxType, span: Span) -> Result<(), Diagnostic> {
-    use AtomicOp::{Add, And, CompareAndSwap, Dec, Exchange, Inc, Max, Min, Or, SignedMax, SignedMin, Xor};
+    use AtomicOp::{
+        Add, And, CompareAndSwap, Dec, Exchange, Float, Inc, Max, Min, Or, SignedMax, SignedMin, Xor,
+    };
     let (legal, allowed) = match op.op {
         Inc | Dec => (matches!((ty.kind, ty.width), ('u', 32)), "`.u32`"),
         And | Or | Xor => (matches!((ty.kind, ty.width), ('b', 32 | 64)), "`.b32` and `.b64`"),
@@ -579,6 +643,7 @@ pub fn check_operation_type(op: Rmw, ty: PtxType, span: Span) -> Result<(), Diag
         Min | Max | SignedMin | SignedMax => {
             (matches!((ty.kind, ty.width), ('u' | 's', 32 | 64)), "`.u32`, `.s32`, `.u64` and `.s64`")
         }
+        Float => (ty.kind == 'f', "floating-point types"),
         Exchange => (matches!((ty.kind, ty.width), ('b', 32 | 64 | 128)), "`.b32`, `.b64` and `.b128`"),
         CompareAndSwap => {
             (matches!((ty.kind, ty.width), ('b', 16 | 32 | 64 | 128)), "`.b16`, `.b32`, `.b64` and `.b128`")

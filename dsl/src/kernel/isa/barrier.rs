@@ -6,7 +6,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
-use crate::kernel::program::{BarrierKind, BarrierReduction, Expression, InstructionKind};
+use crate::kernel::program::{BarrierKind, BarrierReduction, Expression, InstructionKind, Width};
 use crate::kernel::resolve::expression::constant_value;
 use crate::kernel::resolve::instruction::{Results, Site};
 use crate::kernel::resolve::{Body, Resolved};
@@ -17,6 +17,7 @@ const HELP: &str = "forms are `bar.sync`, `bar.arrive`, `bar.red.popc.u32`, `bar
                     `bar.warp.sync` and `barrier.cluster.arrive`/`.wait`";
 
 const NONE: &[Slot] = &[];
+const PREDICATE_OR_COUNT: &[(&str, Width)] = &[("popc", 32), ("", 1)];
 const REDUCTION: Slot = must(Key::Operation, &["popc", "and", "or"]);
 /// Of what a reduction gives; it follows from the operation.
 const TYPE: Slot = may(Key::Type, &["u32", "pred"]);
@@ -68,8 +69,11 @@ pub(super) static BAR: Family = Family {
         bar("bar.cta.sync", "bar.sync", NONE, since(7, 8, 30), build_sync).operands("id, n"),
         bar("bar.arrive", "bar.arrive", NONE, since(2, 0, 0), build_arrive).operands("id, n"),
         bar("bar.cta.arrive", "bar.arrive", NONE, since(7, 8, 30), build_arrive).operands("id, n"),
-        bar("bar.red", "bar.red", &[REDUCTION, TYPE], since(2, 0, 0), build_red).operands("r = … id, n, c"),
+        bar("bar.red", "bar.red", &[REDUCTION, TYPE], since(2, 0, 0), build_red)
+            .result(PREDICATE_OR_COUNT)
+            .operands("r = … id, n, c"),
         bar("bar.cta.red", "bar.red", &[REDUCTION, TYPE], since(7, 8, 30), build_red)
+            .result(PREDICATE_OR_COUNT)
             .operands("r = … id, n, c"),
         form("bar.warp.sync", NONE, since(6, 0, 30), build_warp)
             .operands("mask")
@@ -93,8 +97,10 @@ pub(super) static BARRIER: Family = Family {
         barrier("barrier.cta.arrive", "barrier.arrive", &[ALIGNED], since(7, 8, 30), build_arrive)
             .operands("id, n"),
         barrier("barrier.red", "barrier.red", &[REDUCTION, ALIGNED, TYPE], since(6, 0, 30), build_red)
+            .result(PREDICATE_OR_COUNT)
             .operands("r = … id, n, c"),
         barrier("barrier.cta.red", "barrier.red", &[REDUCTION, ALIGNED, TYPE], since(7, 8, 30), build_red)
+            .result(PREDICATE_OR_COUNT)
             .operands("r = … id, n, c"),
     ],
 };

@@ -2,6 +2,7 @@
 //!
 //! What changes which bytes are copied, and is not modelled (`im2col`, `gather4`, `.cp_mask`, …), is refused.
 
+use super::access;
 use super::copy::{NO_NOINC, NO_READ, POLICY};
 use super::launch::SPECIFIC;
 use super::reduction::{self, FLOATS, OPERATIONS, TYPES};
@@ -276,14 +277,15 @@ pub(super) static BULK_REDUCE: Family = Family {
                 MULTICAST,
                 POLICY,
                 OPERATION,
-                may(Key::Type, TYPES),
+                access::NO_FLUSH,
+                may(Key::Type, reduction::NUMBERS),
                 NO_SEM,
                 NO_SPACE,
                 NO_LEVEL,
                 NO_TENSOR,
                 NO_NOINC,
                 UNSUPPORTED,
-                FLOATS,
+                super::unsupported(&["f16x2", "bf16x2"]),
             ],
             FLOOR,
             operands::build_copy,
@@ -389,6 +391,7 @@ fn check_reduction(words: &Words<'_>) -> Result<(), Diagnostic> {
     if let (Some(ty), Some(rmw)) = (words.ty(), reduction::operation(words)) {
         reduction::check_type(rmw, ty, direction(words).0 == "global", words.span(Key::Type))?;
     }
+    access::check_flush(words)?;
     check_sem(words)
 }
 

@@ -79,6 +79,7 @@ pub(super) static ELECT: Family = Family {
     rule: "AS-42",
     others: &[],
     forms: &[form("elect.sync", &[], since(8, 0, 90), build_elect)
+        .result(&[("", 1)])
         .operands("p = … mask")
         .traits(Traits::ACTS)
         .rule("AS-42")],
@@ -96,6 +97,7 @@ pub(super) static RANK: Family = Family {
         since(7, 8, 90),
         build_rank,
     )
+    .result(&[("", 32)])
     .operands("r = … [x]")
     .traits(Traits::QUIET)
     .rule("AS-43")],

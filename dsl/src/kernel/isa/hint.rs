@@ -1,4 +1,4 @@
-//! Instructions that have no meaning to the memory model: `nanosleep`, `prefetch`, `createpolicy`, `applypriority`.
+//! Instructions that have no meaning to the memory model: `nanosleep`, `pmevent`, `prefetch`, `createpolicy`, `applypriority`.
 //!
 //! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, of which nothing
 //! is known. `discard` is not among them: it destroys data.
@@ -28,6 +28,17 @@ pub(super) static SLEEP: Family = Family {
         Ok((InstructionKind::Hint { destination: None, address: None }, Vec::new()))
     })
     .operands("t")],
+};
+
+pub(super) static EVENT: Family = Family {
+    name: "pmevent",
+    code: "validate::hint-form",
+    help: "write `pmevent 7`, or `pmevent.mask 0x81`",
+    rule: "",
+    others: &[],
+    forms: &[form("pmevent", &[may(Key::Operation, &["mask"])], since(1, 4, 0), build_event)
+        .floors(&[("mask", since(3, 0, 20))])
+        .operands("a")],
 };
 
 pub(super) static PREFETCH: Family = Family {
@@ -79,11 +90,15 @@ pub(super) static POLICY: Family = Family {
             ],
             since(7, 4, 80),
             |body, site, _| {
-                body.expect_operands(site, 0, 0, "no operands here: the fraction is 1")?;
+                body.expect_operands(site, 0, 1, "the fraction, 32 bits, or none, which is 1")?;
+                if let Some(fraction) = site.operands.first() {
+                    check_fraction(body, site, fraction)?;
+                }
                 policy(body, site, None)
             },
         )
-        .operands("p = …"),
+        .result(&[("", 64)])
+        .operands("p = …{ fraction}"),
         form(
             "createpolicy.range",
             &[
@@ -101,6 +116,7 @@ pub(super) static POLICY: Family = Family {
                 policy(body, site, Some(address))
             },
         )
+        .result(&[("", 64)])
         .operands("p = … [x], primary, total"),
     ],
 };
@@ -120,6 +136,21 @@ pub(super) static PRIORITY: Family = Family {
     .operands("[x], 128")],
 };
 
+/// A part of the accesses, as a floating-point number: above 0, and at most 1.
+fn check_fraction(body: &mut Body<'_>, site: &Site<'_>, operand: &Operand) -> Resolved<()> {
+    const ONE: u128 = 0x3f80_0000;
+    let fraction = body.value_operand(site, operand, 32)?;
+    match constant_value(&fraction) {
+        Some(bits) if !(1..=ONE).contains(&bits) => {
+            let message = "the fraction of `createpolicy` is above 0 and at most 1";
+            let error = Diagnostic::new("validate::hint-form", message, fraction.span, "another number");
+            let help = "write the bits of a `.f32`: `0x3f000000` is 0.5, `0x3f800000` is 1";
+            Err(body.report(error.with_help(help)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// An address in global memory.
 fn global(body: &mut Body<'_>, site: &Site<'_>) -> Resolved<Address> {
     let Operand::Memory(memory) = &site.operands[0] else {
@@ -134,6 +165,19 @@ fn global(body: &mut Body<'_>, site: &Site<'_>) -> Resolved<Address> {
 fn policy(body: &mut Body<'_>, site: &Site<'_>, address: Option<Address>) -> Resolved<Built> {
     let destination = body.one_result(site, false, 64)?;
     Ok((InstructionKind::Hint { destination, address }, vec![destination]))
+}
+
+fn build_event(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
+    body.expect_no_result(site)?;
+    body.expect_operands(site, 1, 1, "the number of an event, or their mask")?;
+    let event = body.value_operand(site, &site.operands[0], 32)?;
+    let last = if words.has("mask") { 0xffff } else { 15 };
+    if constant_value(&event).is_none_or(|event| event > last) {
+        let message = format!("`{}` takes a constant of 0 to {last}", site.opcode.text);
+        let error = Diagnostic::new("validate::hint-form", message, event.span, "not one");
+        return Err(body.report(error.with_help("events have the numbers 0 to 15, and a bit each in a mask")));
+    }
+    Ok((InstructionKind::Hint { destination: None, address: None }, Vec::new()))
 }
 
 fn build_prefetch(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {

@@ -66,6 +66,7 @@ pub(super) static CONTROL: Family = Family {
             since(8, 6, 100),
             |body, site, _| build_query(body, site, CancelQuery::IsCanceled, 1),
         )
+        .result(&[("", 1)])
         .operands("p = … response")
         .traits(QUERY)
         .rule("AS-39"),
@@ -75,6 +76,7 @@ pub(super) static CONTROL: Family = Family {
             since(8, 6, 100),
             |body, site, _| build_query(body, site, CancelQuery::FirstCtaid, 32),
         )
+        .result(&[("", 32)])
         .operands("x = … response")
         .traits(QUERY)
         .rule("AS-39"),

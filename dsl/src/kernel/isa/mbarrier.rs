@@ -192,14 +192,17 @@ pub(super) static MBARRIER: Family = Family {
         tx("mbarrier.complete_tx", |body, site, words| build_tx(body, site, words, false)),
         arrive("mbarrier.arrive", |body, site, words| build_arrive(body, site, words, false)),
         arrive("mbarrier.arrive_drop", |body, site, words| build_arrive(body, site, words, true)),
-        wait("mbarrier.test_wait", since(7, 0, 80), |body, site, words| build_wait(body, site, words, false)),
-        wait("mbarrier.try_wait", since(7, 8, 90), |body, site, words| build_wait(body, site, words, true)),
+        wait("mbarrier.test_wait", since(7, 0, 80), |body, site, words| build_wait(body, site, words, false))
+            .result(&[("", 1)]),
+        wait("mbarrier.try_wait", since(7, 8, 90), |body, site, words| build_wait(body, site, words, true))
+            .result(&[("", 1)]),
         form(
             "mbarrier.pending_count",
             &[TYPE, NO_SPACE, NOT_SHARED, OTHER_TYPE, NO_SEM],
             since(7, 0, 80),
             build_pending,
         )
+        .result(&[("", 32)])
         .operands("n = … state")
         .traits(Traits { quiet: true, ..Traits::ACTS })
         .rule("MB-15"),

@@ -15,6 +15,12 @@ pub(super) const FLOATS: Slot = super::unsupported(&["f16", "bf16", "f32", "f64"
 pub(super) const TYPES: &[&str] =
     &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"];
 
+/// … and those of floating-point numbers.
+pub(super) const NUMBERS: &[&str] = &[
+    "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16",
+    "f32", "f64",
+];
+
 pub(super) const OPERATIONS: &[&str] = &["add", "inc", "dec", "min", "max", "and", "or", "xor"];
 
 /// The operation that is written.
@@ -40,6 +46,9 @@ pub(super) fn default_kind(op: AtomicOp) -> char {
 
 /// Checks the type of an operation; shared memory has fewer.
 pub(super) fn check_type(rmw: Rmw, ty: PtxType, is_global: bool, span: Span) -> Result<(), Diagnostic> {
+    if ty.kind == 'f' {
+        return check_float(rmw, ty, is_global, span);
+    }
     check_operation_type(rmw, ty, span)?;
     if !is_global && ty.width == 64 && rmw.op != AtomicOp::Add {
         let message = format!("`.{}` in shared memory has no type `.{ty}`", rmw.name);
@@ -49,9 +58,29 @@ pub(super) fn check_type(rmw: Rmw, ty: PtxType, is_global: bool, span: Span) -> 
     Ok(())
 }
 
+/// Floating-point numbers are reduced in global memory.
+fn check_float(rmw: Rmw, ty: PtxType, is_global: bool, span: Span) -> Result<(), Diagnostic> {
+    let is_half = ty.is_half() && ty.width == 16;
+    let is_legal = is_global
+        && match rmw.op {
+            AtomicOp::Add => is_half || !ty.is_half(),
+            AtomicOp::Min | AtomicOp::Max => is_half,
+            _ => false,
+        };
+    if is_legal {
+        return Ok(());
+    }
+    let space = if is_global { "" } else { " in shared memory" };
+    let message = format!("`.{}`{space} has no type `.{ty}`", rmw.name);
+    Err(Diagnostic::new("validate::illegal-operation-type", message, span, "not a type of this operation").with_help(
+        "in global memory there are `.add.f32`, `.add.f64`, and of `.f16` and `.bf16` `.add.noftz`, `.min` and `.max`",
+    ))
+}
+
 /// The operation at a type: min and max of numbers with sign are others.
 pub(super) fn at_type(op: AtomicOp, ty: PtxType) -> AtomicOp {
     match (op, ty.kind) {
+        (_, 'f') => AtomicOp::Float,
         (AtomicOp::Min, 's') => AtomicOp::SignedMin,
         (AtomicOp::Max, 's') => AtomicOp::SignedMax,
         _ => op,

@@ -187,7 +187,7 @@ fn ty(words: &Words<'_>) -> Option<PtxType> {
         _ => 32,
     };
     let is_signed = word.starts_with('S') && width >= 32;
-    Some(PtxType { kind: if is_signed { 's' } else { 'u' }, width })
+    Some(PtxType::new(if is_signed { 's' } else { 'u' }, width))
 }
 
 /// How the full spelling says a width.
@@ -203,7 +203,7 @@ pub(super) fn width_word(ty: Option<PtxType>, width: Width) -> &'static str {
 }
 
 fn access(words: &Words<'_>, sem: Sem, proxy: Proxy) -> Access {
-    let ty = ty(words).unwrap_or(PtxType { kind: 'u', width: 32 });
+    let ty = ty(words).unwrap_or(PtxType::new('u', 32));
     let opcode = words.opcode();
     let span = opcode.modifiers.last().map_or(opcode.span, |modifier| modifier.span);
     Access {

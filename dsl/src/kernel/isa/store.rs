@@ -30,6 +30,9 @@ const NO_GROUP: Slot = refused(
         rule: "AS-3",
     },
 );
+/// Types of stores; floating-point numbers are bits.
+const STORED: &[&str] =
+    &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"];
 const NOT_CHECKED: Slot = unsupported(&["v8", "report_mechanism"]);
 
 pub(super) static STORE: Family = Family {
@@ -47,9 +50,8 @@ pub(super) static STORE: Family = Family {
             may(Key::Space, &["shared::cluster", "shared::cta", "global", "shared"]),
             COMPLETION,
             may(Key::Vector, &["v2", "v4"]),
-            may(Key::Type, TYPES),
+            may(Key::Type, STORED),
             NO_GROUP,
-            FLOATS,
             NOT_CHECKED,
         ],
         since(8, 1, 90),
@@ -332,7 +334,7 @@ fn store_type(
     let kind = rmw.map_or('b', |rmw| reduction::default_kind(rmw.op));
     let (ty, span) = match words.ty() {
         Some(ty) => (ty, words.span(Key::Type)),
-        None => (PtxType { kind, width }, address.span),
+        None => (PtxType::new(kind, width), address.span),
     };
     if ty.width != width {
         let message = format!("`.{ty}` writes {} bits; these elements have {width}", ty.width);

@@ -31,12 +31,15 @@ const BITS: Slot = must_or(
         rule: "MM-2",
     },
 );
-const TYPE: Slot =
-    may(Key::Type, &["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"]);
+/// What a texture gives.
+const TEXEL: Slot = may(Key::Type, &["u32", "s32", "f32"]);
+/// Surfaces move bits as they are.
+const RAW: Slot = may(Key::Type, &["b8", "b16", "b32", "b64"]);
+const NUMBER: Slot = may(Key::Type, &["b32", "u32", "u64", "s32", "s64"]);
 const MODE: Slot = Slot { key: Key::Plain, words: &["trap", "clamp", "zero"], need: Need::Hint };
 const OTHERS: Slot = unsupported(&[
-    "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms", "v2", "v4", "p", "f16x2", "f32", "base",
-    "level", "grad", "cg", "cs",
+    "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms", "v2", "v4", "p", "f16x2", "base", "level",
+    "grad", "cg", "cs",
 ]);
 
 /// A form that accesses a surface.
@@ -61,7 +64,7 @@ pub(super) static TEX: Family = family(
     "tex",
     &[form(
         "tex",
-        &[GEOMETRY, TYPE, default(Key::Plain, &["s32"]), OTHERS],
+        &[GEOMETRY, TEXEL, default(Key::Plain, &["s32"]), OTHERS],
         since(1, 0, 20),
         |body, site, words| body.load(site, words, &access(words, Proxy::Texture)),
     )
@@ -71,7 +74,7 @@ pub(super) static TEX: Family = family(
 );
 pub(super) static SULD: Family = family(
     "suld",
-    &[surface("suld", &[BITS, GEOMETRY, TYPE, MODE, OTHERS], |body, site, words| {
+    &[surface("suld", &[BITS, GEOMETRY, RAW, MODE, OTHERS], |body, site, words| {
         body.load(site, words, &access(words, Proxy::Surface))
     })
     .operands("r = … [s]")
@@ -79,7 +82,7 @@ pub(super) static SULD: Family = family(
 );
 pub(super) static SUST: Family = family(
     "sust",
-    &[surface("sust", &[BITS, GEOMETRY, TYPE, MODE, OTHERS], |body, site, words| {
+    &[surface("sust", &[BITS, GEOMETRY, RAW, MODE, OTHERS], |body, site, words| {
         body.store(site, words, &access(words, Proxy::Surface))
     })
     .operands("[s], v")],
@@ -101,7 +104,7 @@ pub(super) static SURED: Family = family(
                 },
             ),
             GEOMETRY,
-            TYPE,
+            NUMBER,
             MODE,
             OTHERS,
         ],

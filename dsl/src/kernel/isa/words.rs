@@ -35,14 +35,18 @@ pub fn leads(name: &str, opcode: &Opcode<'_>) -> bool {
         && words.all(|word| modifiers.next().is_some_and(|modifier| modifier.text == word))
 }
 
+/// The row of a family that an opcode begins like.
+pub fn form(family: &'static Family, opcode: &Opcode<'_>) -> Option<&'static Form> {
+    family.forms.iter().filter(|form| leads(form.name, opcode)).max_by_key(|form| form.name.len())
+}
+
 /// Reads an opcode that begins like a family.
 pub fn read<'a>(
     family: &'static Family,
     opcode: &Opcode<'a>,
     target: Target,
 ) -> Result<Words<'a>, Diagnostic> {
-    let leading = family.forms.iter().filter(|form| leads(form.name, opcode));
-    let Some(form) = leading.max_by_key(|form| form.name.len()) else {
+    let Some(form) = form(family, opcode) else {
         let others = family.others.iter().filter(|(name, _)| leads(name, opcode));
         let Some((name, need)) = others.max_by_key(|(name, _)| name.len()) else {
             return Err(no_form(family, opcode));
@@ -159,6 +163,8 @@ impl<'a> Words<'a> {
             let word = match (&slot.need, found) {
                 (Need::Hint | Need::Unsupported(_) | Need::Refused(_), _) => None,
                 (_, Some((word, _))) => Some(*word),
+                // A load that is not coherent has no sem.
+                (Need::Default(_), None) if slot.key == Key::Sem && self.has("nc") => None,
                 (Need::Default(word), None) => Some(*word),
                 (Need::Must(_) | Need::May, None) => None,
             };

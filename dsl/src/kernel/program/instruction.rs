@@ -243,4 +243,6 @@ pub enum AtomicOp {
     Xor,
     Exchange,
     CompareAndSwap,
+    /// Any operation on floating-point numbers: what it makes of them is not computed.
+    Float,
 }

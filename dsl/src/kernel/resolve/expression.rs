@@ -4,6 +4,7 @@
 //! side of `&&`, `||` and both branches of `?:` then become conditional.
 
 use super::super::ast::{self, BinaryOp as AstBinary, Expr, ExprKind, Operand};
+use super::super::isa;
 use super::super::opcode::{Opcode, PtxType};
 use super::super::program::{
     BinaryOp, Expression, ExpressionKind, RegisterId, StatementKind, UnaryOp, Width,
@@ -243,21 +244,11 @@ impl Body<'_> {
     }
 
     fn instruction_width(&self, opcode: &ast::Name, operands: &[Operand]) -> Option<Width> {
-        let parts = Opcode::new(opcode);
-        if matches!(parts.mnemonic, "bar" | "barrier") {
-            return Some(if parts.has("popc") { 32 } else { 1 });
-        }
-        match parts.mnemonic {
-            "elect" => return Some(1),
-            "getctarank" => return Some(32),
-            "clusterlaunchcontrol" => return Some(if parts.has("is_canceled") { 1 } else { 32 }),
-            "mbarrier" if parts.has("pending_count") => return Some(32),
-            "mbarrier" if parts.has("test_wait") || parts.has("try_wait") => return Some(1),
-            _ => {}
-        }
-        operands.iter().find_map(|operand| match operand {
-            Operand::Memory(memory) => self.memory_width(memory),
-            _ => None,
+        isa::result_width(&Opcode::new(opcode), self.target()).or_else(|| {
+            operands.iter().find_map(|operand| match operand {
+                Operand::Memory(memory) => self.memory_width(memory),
+                _ => None,
+            })
         })
     }
 

@@ -183,5 +183,6 @@ pub(super) fn updated(op: AtomicOp, a: u64, b: u64, width: u8) -> u64 {
         AtomicOp::Xor => a ^ b,
         AtomicOp::Exchange => b,
         AtomicOp::CompareAndSwap => unreachable!("a compare-and-swap has two operands"),
+        AtomicOp::Float => unreachable!("floating-point numbers are unsupported by the twin"),
     }
 }

@@ -1,6 +1,6 @@
 //! The operands of loads, stores and atomics: addresses, values, results, vectors, and what an object tells of the spelling.
 
-use super::{Access, Rmw, access, check_operation_type, rmw};
+use super::{Access, Rmw, access, check_atomic_type, rmw};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
 use crate::kernel::isa::words::Words;
@@ -227,8 +227,8 @@ impl Body<'_> {
             }
             _ => 'u',
         };
-        let (ty, span) = access.ty.unwrap_or((PtxType { kind: default, width }, rmw.span));
-        if let Err(error) = check_operation_type(rmw, ty, span) {
+        let (ty, span) = access.ty.unwrap_or((PtxType::new(default, width), rmw.span));
+        if let Err(error) = check_atomic_type(rmw, ty, span) {
             return Err(self.report(error));
         }
         if width == 128
@@ -237,6 +237,7 @@ impl Body<'_> {
             return Err(self.report(error));
         }
         let op = match (rmw.op, ty.kind) {
+            (_, 'f') => AtomicOp::Float,
             (AtomicOp::Min, 's') => AtomicOp::SignedMin,
             (AtomicOp::Max, 's') => AtomicOp::SignedMax,
             (op, _) => op,

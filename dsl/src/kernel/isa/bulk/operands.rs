@@ -278,7 +278,7 @@ fn reduction_at(
     let kind = if width == 128 { 'b' } else { reduction::default_kind(rmw.op) };
     let (ty, span) = match words.ty() {
         Some(ty) => (ty, words.span(Key::Type)),
-        None => (PtxType { kind, width }, rmw.span),
+        None => (PtxType::new(kind, width), rmw.span),
     };
     for (address, width) in ends {
         if width != ty.width {
