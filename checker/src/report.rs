@@ -13,6 +13,7 @@ mod misuse;
 mod multimem;
 mod operation;
 mod reason;
+mod repair;
 mod spa;
 pub mod summary;
 mod tensor_memory;
