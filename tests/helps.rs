@@ -4,6 +4,8 @@
 //! with which that finding is gone. Each hang has a repair or a sentence that says why there is none. The table is
 //! printed: `cargo test -p fencepost-tests --test helps -- --nocapture`.
 
+#![expect(clippy::print_stdout, reason = "the suite says how much it counted")]
+
 use fencepost::check::Config;
 use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::Texts;

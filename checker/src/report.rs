@@ -7,6 +7,7 @@ pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;
 mod excerpt;
+mod handover;
 pub mod json;
 mod lifetime;
 mod misuse;

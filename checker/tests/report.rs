@@ -211,9 +211,7 @@ fn counter_without_acquire() {
 }
 ";
     let reports = reports(text);
-    for sentence in
-        ["but nothing acquires between it and (2)", "into `atom.acquire.gpu.global.add.u32` (checked:"]
-    {
+    for sentence in ["but nothing acquires between it and (2)", "into `atom.acquire.gpu.add.u32` (checked:"] {
         assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
     }
 }
@@ -536,6 +534,14 @@ fn strong_accesses_are_no_help_where_their_order_is_missing() {
 ";
     let found = reports(text);
     assert!(!found.pretty.contains("relaxed") && helps(text).is_empty(), "{}", found.pretty);
+    let counter = "kernel count {
+    launch { ctas: 2, cooperative: true }
+    global n: u32 = 0;
+    let old = ld.weak [n];
+    st.weak [n], old + 1;
+}
+";
+    assert!(helps(counter).is_empty(), "{}", reports(counter).pretty);
 }
 
 #[test]

@@ -63,7 +63,16 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
         Property::Assert => 3,
         _ => 4,
     };
-    let has_link = link(graph, explanation).is_some();
+    let tells = |reason: &Reason| {
+        matches!(
+            reason,
+            Reason::NoWayBack { .. }
+                | Reason::CompletedByOthers { .. }
+                | Reason::SamePhaseAgain { .. }
+                | Reason::LostUpdate { .. }
+        )
+    };
+    let has_link = link(graph, explanation).is_some() || explanation.reasons.iter().any(tells);
     (u8::from(!touches(graph, explanation) && !has_link), by_property)
 }
 

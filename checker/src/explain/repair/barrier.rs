@@ -119,13 +119,7 @@ pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
     let (syntax, graph) = (ground.syntax, ground.graph());
     let node = |event: EventId| Some(ground.instruction(ground.started_by(event))?.node);
     let (Some(first), Some(second)) = (node(a), node(b)) else { return Vec::new() };
-    let (spans, rounds) = (
-        (syntax.nodes[first].span, syntax.nodes[second].span),
-        (&graph.events[a].iterations, &graph.events[b].iterations),
-    );
-    let is_carried =
-        spans.0.file == spans.1.file && (spans.0 > spans.1) == (rounds.0 <= rounds.1) && rounds.0 != rounds.1
-            || rounds.0 != rounds.1;
+    let is_carried = graph.events[a].iterations != graph.events[b].iterations;
     let mut found: Vec<(u32, Gap)> = Vec::new();
     let mut push = |rank: u32, gap: Option<Gap>| {
         if let Some(gap) = gap.map(|gap| normal(syntax, gap))

@@ -140,6 +140,7 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     };
     if let Some(chain) = &ground.explanation.chain
         && let Some((write, read)) = chain.broken
+        && !is_racing_data(ground, write, read)
         && let Some(scope) = scope_of(write, read)
     {
         let edit = |event: EventId, goal: Goal| SemEdit { event, goal, scope };
@@ -217,6 +218,13 @@ fn is_signal(ground: &Ground<'_>, earlier: EventId, later: EventId) -> bool {
         let is_strong = of.kind.access().is_some_and(|access| access.sem != Sem::Weak);
         is_strong || matches!(of.role, Role::Spin(_) | Role::Await)
     })
+}
+
+/// Whether the link is made of the racing data itself, which was passed on by accident.
+fn is_racing_data(ground: &Ground<'_>, write: EventId, read: EventId) -> bool {
+    let Subject::Race { earlier, .. } = ground.explanation.subject else { return false };
+    let location = |event: EventId| ground.graph().events[event].kind.access().map(|access| access.location);
+    location(write) == location(earlier) && !is_signal(ground, write, read)
 }
 
 /// The changes of opcodes that several edits of sems come to.
