@@ -63,6 +63,10 @@ fn completed_by_others(
         }
         by.sort_unstable();
         by.dedup();
+        // A thread's next arrival comes later in any case.
+        if graph.events[arrival].agent.is_some_and(|agent| by.contains(&graph.hierarchy.issuer(agent))) {
+            continue;
+        }
         return Some(Reason::CompletedByOthers { object, wait, arrival, passed, went, by });
     }
     None
