@@ -72,7 +72,7 @@ fn lifetimes(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let gap = if at_start {
         statements.next().map(|node| (node, false))
     } else {
-        statements.last().map(|node| (node, true))
+        statements.next_back().map(|node| (node, true))
     };
     let near = access.map(|node| (node, !at_start));
     for (rank, gap) in [(20, near), (21, gap)] {

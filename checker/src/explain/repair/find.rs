@@ -42,6 +42,9 @@ pub struct Job<'a> {
 /// What makes a finding the same one in a changed program: its property and the operands it is about.
 type Key = (Property, BTreeSet<String>);
 
+/// A change, and the findings that are left with it and those before it.
+type Part = (Vec<Edit>, Vec<Key>);
+
 /// A repair for each finding, where one was found, and how many changes were tried.
 ///
 /// # Errors
@@ -139,7 +142,7 @@ impl Search<'_> {
         promising: &[(usize, &Proposal)],
         by_finding: &[Vec<Proposal>],
     ) -> Result<Vec<Option<Repair>>, CheckError> {
-        let mut best: Option<(Vec<Edit>, Vec<Key>)> = None;
+        let mut best: Option<Part> = None;
         for (_, proposal) in promising {
             let Some(left) = self.left(&proposal.edits)? else { continue };
             if best.as_ref().is_none_or(|(_, fewest)| left.len() < fewest.len()) {
@@ -161,9 +164,9 @@ impl Search<'_> {
     /// One more change beside those there are, after which fewer findings are left; only itself is returned.
     fn next_part(
         &mut self,
-        parts: &[(Vec<Edit>, Vec<Key>)],
+        parts: &[Part],
         by_finding: &[Vec<Proposal>],
-    ) -> Result<Option<(Vec<Edit>, Vec<Key>)>, CheckError> {
+    ) -> Result<Option<Part>, CheckError> {
         let Some((_, left)) = parts.last() else { return Ok(None) };
         let so_far: Vec<Edit> = parts.iter().flat_map(|(edits, _)| edits.iter().cloned()).collect();
         for (i, own) in by_finding.iter().enumerate() {
@@ -207,7 +210,7 @@ impl Search<'_> {
     }
 
     /// Each finding with the change after which it was gone.
-    fn assigned(&self, parts: &[(Vec<Edit>, Vec<Key>)]) -> Vec<Option<Repair>> {
+    fn assigned(&self, parts: &[Part]) -> Vec<Option<Repair>> {
         let Some((_, left)) = parts.last() else { return vec![None; self.keys.len()] };
         let mut stays: Vec<Property> = left.iter().map(|(property, _)| *property).collect();
         stays.sort_unstable();

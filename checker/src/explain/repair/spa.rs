@@ -8,6 +8,9 @@ use crate::explain::spa::through_l1;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeMap;
 
+/// What makes a stale load fresh: another load, or an invalidation with a `MEMBAR` that is there.
+type Freshness = (Option<Edit>, Option<(EventId, Invalidation)>);
+
 /// The links that are missing, all of them together.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let graph = ground.graph();
@@ -17,7 +20,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         _ => (MembarLevel::Cta, Invalidation::default()),
     };
     let mut edits = Vec::new();
-    let mut fresh: Vec<(Option<Edit>, Option<(EventId, Invalidation)>)> = Vec::new();
+    let mut fresh: Vec<Freshness> = Vec::new();
     for reason in &ground.explanation.reasons {
         let Reason::Spa(reason) = reason else { continue };
         match *reason {
