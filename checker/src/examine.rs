@@ -2,16 +2,17 @@
 //! each violation why it is one, what would mend it, and which other reading of the model would not have it.
 
 use crate::check::{CheckError, Config, Limits, check};
-use crate::explain::{self, Explanation, reading, repair};
+use crate::explain::repair::{self, Texts};
+use crate::explain::{self, Explanation, cause, reading};
 use crate::models::Model;
 use crate::verdict::{Outcome, Verdict};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 
-/// Findings per launch for which repairs are tried.
-const REPAIRS_MAX: usize = 3;
-/// Steps that looking for repairs may take however short the check was.
-const REPAIR_STEPS: u64 = 60_000_000;
+/// Steps that looking for repairs may take: as a multiple of those of the check, and however short that was.
+const REPAIR_TIMES: u64 = 8;
+/// See above.
+const REPAIR_STEPS: u64 = 2_000_000;
 
 /// What an examination has found out.
 #[derive(Clone, Debug)]
@@ -24,12 +25,14 @@ pub struct Examination {
 
 /// Checks one kernel for one launch, and explains what comes of it.
 ///
-/// The budget of `config` is for all of it. A model with variants turned on is taken at its word: neither assumptions nor
+/// `texts` are those of the program, from which changed ones are made to be tried; without any, no repair is found. The
+/// budget of `config` is for all of it. A model with variants turned on is taken at its word: neither assumptions nor
 /// other readings are looked for.
 ///
 /// # Errors
 /// See [`CheckError`]. Limits are no errors but outcomes.
 pub fn examine(
+    texts: &Texts,
     program: &Program,
     kernel: &Kernel,
     launch: &Launch,
@@ -40,7 +43,7 @@ pub fn examine(
     let mut outcome = check(program, kernel, launch, &model.resolved, config)?;
     let rest = || Config { budget: allowance.left(), ..config.clone() };
     outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest())?;
-    let explanations = explanations(&outcome, model, &rest())?;
+    let explanations = explanations(texts, program, kernel, &mut outcome, model, &rest())?;
     Ok(Examination { outcome, explanations })
 }
 
@@ -75,30 +78,49 @@ fn assumptions(
     Ok(found)
 }
 
-/// The facts of all findings. Looking for repairs may take some times what the check itself took, not all that is left.
-/// `config` has what the check left of its budget.
-fn explanations(outcome: &Outcome, model: &Model, config: &Config) -> Result<Vec<Explanation>, CheckError> {
-    let worth = outcome.statistics.steps.saturating_mul(8).saturating_add(REPAIR_STEPS);
+/// The facts of all findings, the root of what one change mends first. Looking for repairs may take some times what the
+/// check itself took, not all that is left. `config` has what the check left of its budget.
+fn explanations(
+    texts: &Texts,
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &mut Outcome,
+    model: &Model,
+    config: &Config,
+) -> Result<Vec<Explanation>, CheckError> {
+    let worth = outcome.statistics.steps.saturating_mul(REPAIR_TIMES).saturating_add(REPAIR_STEPS);
     let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
-    let allowance = config.allowance();
-    let mut explanations = Vec::new();
+    let mut explanations: Vec<Explanation> = outcome
+        .findings
+        .iter()
+        .map(|finding| explain::explain(&outcome.graph, &model.resolved, finding))
+        .collect();
+    let job = repair::Job { texts, program, kernel, model: &model.resolved, config };
+    let (repairs, n_tried) = repair::find(&job, outcome, &explanations)?;
+    for (explanation, repair) in explanations.iter_mut().zip(repairs) {
+        explanation.n_tried = n_tried;
+        explanation.repair = repair;
+    }
+    readings(outcome, model, &mut explanations);
+    let order = cause::order(&outcome.graph, &outcome.findings, &mut explanations);
+    let mut findings: Vec<Option<_>> = std::mem::take(&mut outcome.findings).into_iter().map(Some).collect();
+    let mut facts: Vec<Option<Explanation>> = explanations.into_iter().map(Some).collect();
+    outcome.findings = order.iter().filter_map(|&i| findings[i].take()).collect();
+    Ok(order.iter().filter_map(|&i| facts[i].take()).collect())
+}
+
+/// Questions that PTX leaves open, whose other answer would order a racing pair.
+fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) {
     let mut wider = None;
-    for (i, finding) in outcome.findings.iter().enumerate() {
-        let mut explanation = explain::explain(&outcome.graph, &model.resolved, finding);
-        if i < REPAIRS_MAX {
-            let config = Config { budget: allowance.left(), ..config.clone() };
-            explanation.repair = repair::find(&outcome.graph, &model.resolved, &explanation, &config)?;
-        }
-        if reading::may_matter(&outcome.graph, &explanation) {
+    for (finding, explanation) in outcome.findings.iter().zip(explanations) {
+        if reading::may_matter(&outcome.graph, explanation) {
             let wider: &Vec<(&Variant, MemoryModel)> = wider.get_or_insert_with(|| {
                 let wider = variants(model, Effect::OrdersMore);
                 wider.filter_map(|variant| Some((variant, model.with(variant)?))).collect()
             });
             let orders =
-                wider.iter().filter(|(_, with)| reading::orders(with, &finding.witness, &explanation));
+                wider.iter().filter(|(_, with)| reading::orders(with, &finding.witness, explanation));
             explanation.readings = orders.map(|&(variant, _)| variant.clone()).collect();
         }
-        explanations.push(explanation);
     }
-    Ok(explanations)
 }

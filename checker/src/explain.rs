@@ -1,11 +1,12 @@
 //! From a witness to facts about it: which rule family is broken, by which events, and what almost ordered them.
 //!
 //! Facts only, in ids of the event graph; words are the business of [`crate::report`].
-//! Cannot: say which of several independent repairs the author had in mind; chains through Fence-SC order are followed,
-//! but a missing `fence.sc` is not suggested.
+//! Cannot: say which of several repairs the author had in mind.
 
+pub(crate) mod cause;
 pub(crate) mod chain;
 pub(crate) mod deadlock;
+pub(crate) mod handover;
 pub(crate) mod lifetime;
 pub(crate) mod proxy;
 pub(crate) mod race;
@@ -15,6 +16,7 @@ pub mod repair;
 pub(crate) mod spa;
 pub(crate) mod tensor_memory;
 pub(crate) mod uncomputed;
+pub(crate) mod value;
 
 use crate::bits::EventSet;
 use crate::encode::goal::GoalKind;
@@ -32,7 +34,7 @@ use std::collections::BTreeSet;
 
 pub use chain::{Chain, Step, StepKind};
 pub use reason::{Nearby, Reason};
-pub use repair::{Change, Repair};
+pub use repair::Repair;
 pub use spa::{SpaReason, Useless};
 
 /// Everything a report says about one finding.
@@ -54,6 +56,10 @@ pub struct Explanation {
     pub readings: Vec<Variant>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
+    /// How many changes of the launch's program were tried to find one.
+    pub n_tried: usize,
+    /// The finding before it, by its place in the list, whose cause it has in common.
+    pub cause: Option<usize>,
     /// The parameters of the execution.
     pub parameters: Vec<(String, u128)>,
     /// The reads that a violated condition depends on.
@@ -159,7 +165,7 @@ pub struct ReadFact {
 /// Reads shown that only say how a thread got to a failed condition.
 const CONTEXT_MAX: usize = 3;
 
-/// The facts of a finding, without a repair (see [`repair::find`]).
+/// The facts of a finding, without a repair (see [`repair::find()`]).
 pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Explanation {
     let witness = &*finding.witness;
     let mut explanation = match &witness.claim {
@@ -185,6 +191,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let subject = Subject::Final { span: goal.span };
             let mut explanation = bare(&findings::assertion::FINAL_VIOLATED, subject);
             explanation.reads = final_reads(graph, witness, goal.condition);
+            value::explain(graph, model, witness, &mut explanation);
             explanation
         }
     };
@@ -211,6 +218,8 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
         chain: None,
         readings: Vec::new(),
         repair: None,
+        n_tried: 0,
+        cause: None,
         parameters: Vec::new(),
         reads: Vec::new(),
         uncomputed: Vec::new(),
@@ -242,7 +251,7 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
         }
     };
     explanation.reads = reads_of(graph, witness, obligation.condition);
-    missing_order(graph, model, witness, &mut explanation);
+    value::explain(graph, model, witness, &mut explanation);
     // What let the thread get here, as context.
     let own = |fact: &ReadFact| graph.events[fact.read].agent == Some(agent);
     let mut context: Vec<ReadFact> =
@@ -254,57 +263,6 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
         .extend(context.into_iter().skip(n_dropped).map(|fact| ReadFact { missed: None, ..fact }));
     explanation.reads.sort_by_key(|fact| fact.read);
     explanation
-}
-
-/// For the first read that misses a write: what almost ordered that write before it.
-fn missing_order(graph: &EventGraph, model: &MemoryModel, witness: &Witness, explanation: &mut Explanation) {
-    let missed = explanation.reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
-    let missed: Vec<(EventId, EventId)> = missed.collect();
-    if let Some(reason) =
-        missed.iter().find_map(|&(write, read)| unordered_elements(graph, witness, write, read))
-    {
-        explanation.rules.extend(reason.rules());
-        explanation.reasons.push(reason);
-        return;
-    }
-    let Some(links) = chain::Links::new(graph, model, witness) else { return };
-    for (write, read) in missed {
-        let Some(mut chain) = links.chain(write, read) else { continue };
-        if let Some(reason) = links.broken_link(&mut chain) {
-            explanation.rules.extend(reason.rules());
-            explanation.reasons.push(reason);
-            explanation.chain = Some(chain);
-            return;
-        }
-    }
-}
-
-/// Whether a read misses an element of a vector access of which its thread has seen another element.
-fn unordered_elements(
-    graph: &EventGraph,
-    witness: &Witness,
-    missed: EventId,
-    read: EventId,
-) -> Option<Reason> {
-    let of = &graph.events[missed];
-    let is_element = |event: &EventId| {
-        let other = &graph.events[*event];
-        matches!(other.kind, EventKind::Write(_))
-            && (other.agent, other.site, other.position) == (of.agent, of.site, of.position)
-    };
-    let mut elements: Vec<EventId> = witness.execution.executed.iter().filter(is_element).collect();
-    elements
-        .sort_by_key(|&event| graph.events[event].kind.access().map(|access| witness.values[access.offset]));
-    let reader = graph.events[read].agent;
-    let is_seen = |element: &EventId| {
-        let sources = &witness.execution.sources;
-        let mut own = sources.iter().filter(|(read, _)| graph.events[**read].agent == reader);
-        own.any(|(_, pieces)| pieces.iter().any(|(write, _)| write == element))
-    };
-    let place = |event: EventId| elements.iter().position(|&element| element == event);
-    let seen = elements.iter().copied().find(|element| *element != missed && is_seen(element))?;
-    let (elements, n_elements) = ((place(seen)?, place(missed)?), elements.len());
-    Some(Reason::UnorderedElements { missed, read, seen, elements, n_elements })
 }
 
 /// The parameters' values in an execution.

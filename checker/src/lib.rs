@@ -19,6 +19,7 @@
 //! ```
 //! use fencepost::check::Config;
 //! use fencepost::examine::examine;
+//! use fencepost::explain::repair::Texts;
 //! use fencepost::models::{self, Model};
 //! use fencepost::verdict::Verdict;
 //! use fencepost_dsl::SourceMap;
@@ -42,11 +43,13 @@
 //! let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
 //!
 //! let kernel = &program.kernels[0];
-//! let found = examine(&program, kernel, &kernel.launches[0], &model, &Config::usual(kernel)).expect("no limit is hit");
+//! let texts = Texts::new(&sources, LoadOptions::default());
+//! let launch = &kernel.launches[0];
+//! let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel)).expect("no limit is hit");
 //! assert_eq!(found.outcome.verdict, Verdict::Violated);
 //! let why = &found.explanations[0];
 //! let repair = why.repair.as_ref().expect("one is found");
-//! assert_eq!((why.code, repair.changes[0].after.as_str()), ("race::uniform", "st.release.gpu.global.u32"));
+//! assert_eq!((why.code, repair.edits[0].pieces[0].text.as_str()), ("race::uniform", "st.release.gpu"));
 //! ```
 //!
 //! Modules, in the order of the pipeline:

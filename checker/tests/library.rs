@@ -2,6 +2,7 @@
 
 use fencepost::check::Config;
 use fencepost::examine::examine;
+use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
 use fencepost::report::{Case, json};
 use fencepost_dsl::kernel::{LoadOptions, load};
@@ -12,7 +13,7 @@ use std::process::Command;
 
 /// Files of the repository, and a word of what is said of each that takes more than a check.
 const FILES: &[(&str, &str)] = &[
-    ("examples/message-passing/relaxed.fence", "checked: with this change"),
+    ("examples/message-passing/relaxed.fence", "checked: with these changes nothing is violated"),
     ("examples/lsa-barrier/multimem-own-copy.fence", "with `--variant multimem-is-no-alias`"),
     ("examples/proxy-fence-halves/fence-of-the-filler.fence", "with `--variant proxy-fence-anywhere`"),
     ("examples/spa-handshake/no-membar.fence", "with `--variant control-orders-reads`"),
@@ -31,10 +32,11 @@ fn by_library(root: &Path, file: &str) -> Vec<Value> {
     };
     let program = program.unwrap_or_else(|errors| panic!("{file}: {errors:?}"));
     let model = Model::shipped(models::usual(&program), &[]).expect("the model comes along");
+    let texts = Texts::new(&sources, LoadOptions::default());
     let mut lines = Vec::new();
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let found = examine(&program, kernel, launch, &model, &Config::usual(kernel))
+            let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel))
                 .unwrap_or_else(|error| panic!("{file}: {error}"));
             let case = Case {
                 sources: &sources,
@@ -80,12 +82,15 @@ fn a_model_with_a_variant_is_taken_at_its_word() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = "examples/spa-handshake/one-sm.fence";
     let mut read = |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| error.to_string());
-    let program = load(&mut SourceMap::default(), file, &mut read, &LoadOptions::default());
+    let mut sources = SourceMap::default();
+    let program = load(&mut sources, file, &mut read, &LoadOptions::default());
     let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
     let kernel = &program.kernels[0];
+    let texts = Texts::new(&sources, LoadOptions::default());
     let assumptions = |variants: &[String]| {
         let model = Model::shipped(models::SPA, variants).expect("it has the variant");
-        let found = examine(&program, kernel, &kernel.launches[0], &model, &Config::usual(kernel));
+        let launch = &kernel.launches[0];
+        let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel));
         found.expect("it can be checked").outcome.assumptions.len()
     };
     assert_eq!((assumptions(&[]), assumptions(&["cumulative".to_owned()])), (1, 0));

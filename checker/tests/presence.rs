@@ -40,10 +40,7 @@ fn reports_under(text: &str, treatment: Treatment) -> Reports {
         explanations: &explanations,
     };
     let mut pretty = summary::summary(&case, Style::PLAIN);
-    let mut told = Vec::new();
-    for (finding, explanation) in outcome.findings.iter().zip(&explanations) {
-        pretty += &diagnostic::finding(&case, &finding.witness, explanation, &mut told, Style::PLAIN);
-    }
+    pretty += &diagnostic::findings(&case, false, Style::PLAIN);
     let json = json::report(&case);
     let mut codes: Vec<&'static str> = explanations.iter().map(|explanation| explanation.code).collect();
     codes.sort_unstable();

@@ -1,13 +1,15 @@
 //! Reports of small kernels, pinned; and the example of every page, checked.
 
-use fencepost::check::{Config, Limits, check};
+use fencepost::check::{Config, Limits};
 use fencepost::codes;
 use fencepost::encode::Treatment;
-use fencepost::explain::{explain, repair};
+use fencepost::examine::{Examination, examine};
+use fencepost::explain::repair::Texts;
+use fencepost::models::{self, Model};
 use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
 use fencepost::verdict::Property;
+use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
-use fencepost_dsl::{SourceMap, cat};
 
 /// What is said of all launches of a kernel file.
 struct Reports {
@@ -24,11 +26,6 @@ impl Reports {
 }
 
 fn reports(text: &str) -> Reports {
-    let is_spa = text.contains("//! target spa_50");
-    let model_text =
-        if is_spa { include_str!("../models/spa-5.0.cat") } else { include_str!("../models/ptx.cat") };
-    let mut read = |_: &str| Ok(model_text.to_owned());
-    let model = cat::load(&mut SourceMap::default(), "ptx.cat", &mut read, &[]).expect("the model is fine");
     let mut sources = SourceMap::default();
     let program = load(&mut sources, "k.fence", &mut |_| Ok(text.to_owned()), &LoadOptions::default())
         .unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
@@ -43,36 +40,30 @@ fn reports(text: &str) -> Reports {
         deadline_us: u64::MAX,
         budget: u64::MAX,
     };
+    let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
+    let texts = Texts::new(&sources, LoadOptions::default());
     let mut reports = Reports { pretty: String::new(), traces: String::new(), json: String::new() };
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let mut outcome =
-                check(&program, kernel, launch, &model, &config).expect("the kernel can be checked");
+            let mut found = examine(&texts, &program, kernel, launch, &model, &config)
+                .expect("the kernel can be checked");
             // They change with every change of a pass.
-            outcome.statistics.steps = 0;
-            let mut explanations = Vec::new();
-            for finding in &outcome.findings {
-                let mut explanation = explain(&outcome.graph, &model, finding);
-                explanation.repair =
-                    repair::find(&outcome.graph, &model, &explanation, &config).expect("no self check fails");
-                explanations.push(explanation);
-            }
+            found.outcome.statistics.steps = 0;
+            let Examination { outcome, explanations } = found;
             let (variants, file) = (&[][..], "k.fence");
             let case = Case {
                 sources: &sources,
                 file,
                 program: &program,
                 kernel,
-                model: if is_spa { "spa-5.0" } else { "ptx" },
+                model: &model.name,
                 variants,
                 outcome: &outcome,
                 explanations: &explanations,
             };
             reports.pretty += &summary::summary(&case, Style::PLAIN);
-            let mut told = Vec::new();
+            reports.pretty += &diagnostic::findings(&case, false, Style::PLAIN);
             for (finding, explanation) in outcome.findings.iter().zip(&explanations) {
-                reports.pretty +=
-                    &diagnostic::finding(&case, &finding.witness, explanation, &mut told, Style::PLAIN);
                 reports.traces += &trace::trace(&case, &finding.witness, explanation);
             }
             reports.json += &format!("{}\n", json::report(&case));
@@ -249,9 +240,7 @@ fn counter_without_acquire() {
 }
 ";
     let reports = reports(text);
-    for sentence in
-        ["but nothing acquires between it and (2)", "into `atom.acquire.gpu.global.add.u32` (checked:"]
-    {
+    for sentence in ["but nothing acquires between it and (2)", "into `atom.acquire.gpu.add.u32` (checked:"] {
         assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
     }
 }
@@ -521,4 +510,220 @@ fn overlapping_grids_say_who_does_not_wait() {
         let reports = program(body);
         assert!(reports.flat().contains(sentence), "{sentence}\n{}", reports.pretty);
     }
+}
+
+/// The help of all findings of a kernel, in order, without line breaks.
+fn helps(text: &str) -> Vec<String> {
+    let flat = reports(text).flat();
+    let of = |part: &str| {
+        part.split(" also: ").next().and_then(|part| part.split(" more: ").next()).map(str::to_owned)
+    };
+    flat.split(" help: ").skip(1).filter_map(of).collect()
+}
+
+#[test]
+fn a_missing_barrier_is_added_where_threads_meet() {
+    let between = "kernel swap {
+    launch { warps: 2 }
+    shared cell[2]: u32 = 0;
+    st.shared.u32 [cell[tid]], 5 + tid;
+    let other = ld.shared.u32 [cell[1 - tid]];
+    assert other == 6 - tid;
+}
+";
+    insta::assert_snapshot!(reports(between).pretty);
+    let carried = "kernel rounds {
+    launch { warps: 2 }
+    shared cell[2]: u32 = 0;
+    global sum[2]: u32 = 0;
+    for i in 0..2 {
+        st.shared.u32 [cell[tid]], i;
+        bar.sync 0;
+        let v = ld.shared.u32 [cell[1 - tid]];
+        st.global.u32 [sum[tid]], v;
+    }
+}
+";
+    let helps = helps(carried);
+    assert_eq!(helps.len(), 1, "{helps:?}");
+    assert!(
+        helps[0].contains("`bar.sync 0;` right after `st.global.u32 [sum[tid]], v;` on line 9"),
+        "{helps:?}"
+    );
+    assert!(helps[0].contains("checked: with this change nothing is violated"), "{helps:?}");
+}
+
+#[test]
+fn strong_accesses_are_no_help_where_their_order_is_missing() {
+    let text = "kernel apart {
+    launch { ctas: 2, cooperative: true }
+    global word: u32 = 0;
+    if ctaid == 0 { st.weak [word], 1; } else { let v = ld.weak [word]; }
+}
+";
+    let found = reports(text);
+    assert!(!found.pretty.contains("relaxed") && helps(text).is_empty(), "{}", found.pretty);
+    let counter = "kernel count {
+    launch { ctas: 2, cooperative: true }
+    global n: u32 = 0;
+    let old = ld.weak [n];
+    st.weak [n], old + 1;
+}
+";
+    assert!(helps(counter).is_empty(), "{}", reports(counter).pretty);
+}
+
+#[test]
+fn a_volatile_flag_becomes_an_acquire() {
+    let help = helps(&message(RELEASE, "await ld.volatile [flag] == 1;"));
+    assert_eq!(help.len(), 1);
+    assert!(help[0].contains("change `ld.volatile` on line 9 into `ld.acquire.sys`"), "{help:?}");
+}
+
+#[test]
+fn two_bugs_get_two_repairs_each_checked_with_the_other_in_place() {
+    let text = "kernel there_and_back {
+    launch { ctas: 2, cooperative: true }
+    global word: u32 = 0;
+    global there: u32 = 0;
+    global back: u32 = 0;
+    if ctaid == 0 {
+        st.weak [word], 1;
+        st.release.gpu [there], 1;
+        await ld.relaxed.gpu [back] == 1;
+        st.weak [word], 2;
+    } else {
+        await ld.relaxed.gpu [there] == 1;
+        let v = ld.weak [word];
+        st.release.gpu [back], 1;
+    }
+}
+";
+    let found = helps(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (own, other) in [(9, 12), (12, 9)] {
+        let own = format!("change `ld.relaxed.gpu` on line {own} into `ld.acquire.gpu`");
+        let help =
+            found.iter().find(|help| help.contains(&own)).unwrap_or_else(|| panic!("{own}: {found:?}"));
+        assert!(help.contains(&format!("and that to line {other}, nothing is violated")), "{help}");
+    }
+    insta::assert_snapshot!(reports(text).json.lines().map(edits_of).collect::<Vec<_>>().join("\n"));
+}
+
+/// The repairs of a JSON line, as edits.
+fn edits_of(line: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(line).expect("a line is an object");
+    let findings = value["findings"].as_array().cloned().unwrap_or_default();
+    findings.iter().map(|finding| finding["repair"].to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_value_that_came_too_early_names_the_signal_that_releases_nothing() {
+    let text = "kernel cell {
+    launch { ctas: 2, cooperative: true }
+    global word: u32 = 0;
+    global given: u32 = 0;
+    global taken: u32 = 0;
+    if ctaid == 0 {
+        st.relaxed.gpu [word], 5;
+        st.release.gpu [given], 1;
+        await ld.acquire.gpu [taken] == 1;
+        st.relaxed.gpu [word], 6;
+    } else {
+        await ld.acquire.gpu [given] == 1;
+        let v = ld.relaxed.gpu [word];
+        assert v == 5;
+        st.relaxed.gpu [taken], 1;
+    }
+}
+";
+    insta::assert_snapshot!(reports(text).pretty);
+}
+
+#[test]
+fn a_reader_that_never_signals_back() {
+    let text = "kernel slot {
+    launch { warps: 2 }
+    shared given: mbarrier;
+    shared word: u32 = 0;
+    if tid == 0 { mbarrier.init.shared::cta.b64 [given], 1; }
+    bar.sync 0;
+    for i in 0..2 {
+        if tid == 0 {
+            st.shared.u32 [word], i;
+            mbarrier.arrive.shared::cta.b64 _, [given];
+        } else {
+            await mbarrier.try_wait.parity.shared::cta.b64 [given], i % 2;
+            let v = ld.shared.u32 [word];
+        }
+    }
+}
+";
+    let found = reports(text);
+    assert!(found.flat().contains("the reader never signals back"), "{}", found.pretty);
+}
+
+#[test]
+fn an_update_that_is_lost() {
+    let text = "kernel count {
+    launch { ctas: 2, cooperative: true }
+    global n: u32 = 0;
+    let v = ld.relaxed.gpu [n];
+    st.relaxed.gpu [n], v + 1;
+    final { assert [n] == 2; }
+}
+";
+    let found = reports(text);
+    assert!(found.flat().contains("that update is lost"), "{}", found.pretty);
+}
+
+#[test]
+fn a_phase_that_others_complete() {
+    let text = "kernel join {
+    launch { warps: 3 }
+    shared done: mbarrier;
+    shared word: u32 = 0;
+    if tid == 0 { mbarrier.init.shared::cta.b64 [done], 1; }
+    bar.sync 0;
+    if tid == 0 {
+        await mbarrier.try_wait.parity.shared::cta.b64 [done], 0;
+        let v = ld.shared.u32 [word];
+    } else {
+        if tid == 1 { st.shared.u32 [word], 7; }
+        mbarrier.arrive.shared::cta.b64 _, [done];
+    }
+}
+";
+    let found = reports(text);
+    assert!(found.flat().contains("which was completed by tid 2"), "{}", found.pretty);
+    assert!(found.flat().contains("help: change `1` into `2`"), "{}", found.pretty);
+}
+
+#[test]
+fn a_parity_that_is_asked_for_twice_is_one_report() {
+    let text = "kernel ring {
+    launch { warps: 2 }
+    shared full: mbarrier;
+    shared empty: mbarrier;
+    shared word: u32 = 0;
+    if tid == 0 {
+        mbarrier.init.shared::cta.b64 [full], 1;
+        mbarrier.init.shared::cta.b64 [empty], 1;
+    }
+    bar.sync 0;
+    for i in 0..2 {
+        if tid == 0 {
+            await mbarrier.try_wait.parity.shared::cta.b64 [empty], (i % 2) ^ 1;
+            st.shared.u32 [word], 10 + i;
+            mbarrier.arrive.shared::cta.b64 _, [full];
+        } else {
+            await mbarrier.try_wait.parity.shared::cta.b64 [full], 0;
+            let v = ld.shared.u32 [word];
+            assert v == 10 + i;
+            mbarrier.arrive.shared::cta.b64 _, [empty];
+        }
+    }
+}
+";
+    insta::assert_snapshot!(reports(text).pretty);
 }

@@ -32,6 +32,10 @@ impl SourceMap {
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         self.files.push(SourceFile { name: name.into(), text: text.into() })
     }
+    /// The files, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
+        self.files.ids()
+    }
     /// A file's name and text.
     pub fn file(&self, file: FileId) -> &SourceFile {
         &self.files[file]

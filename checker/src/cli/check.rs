@@ -8,9 +8,11 @@ use crate::check::{CheckError, Config, FINDINGS_MAX, Limits, stopped, usual_prop
 use crate::encode::Treatment;
 use crate::examine::{Examination, examine};
 use crate::explain;
+use crate::explain::repair::Texts;
 use crate::models::{self, Model};
 use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
 use crate::verdict::{Limit, Property, Verdict};
+use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
@@ -204,6 +206,8 @@ impl<'a> Run<'a> {
             Ok(model) => model,
             Err(unusable) => return self.without_model(file, &name, &unusable),
         };
+        let load_options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
+        let texts = Arc::new(Texts::new(&sources, load_options));
         let mut has_launch = false;
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {
@@ -216,7 +220,7 @@ impl<'a> Run<'a> {
             };
             for launch in &launches {
                 has_launch = true;
-                self.launch(&sources, file, (&program, index, launch), &model);
+                self.launch((&sources, &texts), file, (&program, index, launch), &model);
             }
         }
         self.named_launch_found |= has_launch;
@@ -264,12 +268,12 @@ impl<'a> Run<'a> {
 
     fn launch(
         &mut self,
-        sources: &SourceMap,
+        (sources, texts): (&SourceMap, &Arc<Texts>),
         file: &str,
         (program, kernel, launch): (&Arc<Program>, usize, &Launch),
         model: &Arc<Model>,
     ) {
-        let checked = decide((program, kernel, launch), model, self.options);
+        let checked = decide((texts, program, kernel, launch), model, self.options);
         let kernel = &program.kernels[kernel];
         match checked {
             Ok(Examination { outcome, explanations }) => {
@@ -380,13 +384,7 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
         text += &format!("{}\n", trace::trace(case, witness, &explanation));
     }
     text += &summary::summary(case, style);
-    let mut told = Vec::new();
-    for (finding, explanation) in case.outcome.findings.iter().zip(case.explanations) {
-        text += &format!("\n{}", diagnostic::finding(case, &finding.witness, explanation, &mut told, style));
-        if with_trace {
-            text += &format!("\n{}", trace::trace(case, &finding.witness, explanation));
-        }
-    }
+    text += &diagnostic::findings(case, with_trace, style);
     if !case.outcome.findings.is_empty() {
         text.push('\n');
     }
@@ -395,20 +393,20 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
 
 /// Checks one launch on a thread of its own, and gives up on the thread if it overstays.
 fn decide(
-    (program, kernel, launch): (&Arc<Program>, usize, &Launch),
+    (texts, program, kernel, launch): (&Arc<Texts>, &Arc<Program>, usize, &Launch),
     model: &Arc<Model>,
     options: &CheckOptions,
 ) -> Result<Examination, Failure> {
     let timeout = options.timeout.map(Duration::from_secs);
     let config = config(options, &program.kernels[kernel]);
     let (sender, receiver) = mpsc::channel();
-    let (shared, own_model, own_launch, own_config) =
-        (Arc::clone(program), Arc::clone(model), launch.clone(), config.clone());
+    let (own_texts, shared, own_model) = (Arc::clone(texts), Arc::clone(program), Arc::clone(model));
+    let (own_launch, own_config) = (launch.clone(), config.clone());
     let work = move || {
         let (program, model) = (shared, own_model);
         let kernel = &program.kernels[kernel];
-        let result =
-            catch_unwind(AssertUnwindSafe(|| examine(&program, kernel, &own_launch, &model, &own_config)));
+        let examined = || examine(&own_texts, &program, kernel, &own_launch, &model, &own_config);
+        let result = catch_unwind(AssertUnwindSafe(examined));
         let result = result.unwrap_or_else(|panic| {
             Err(CheckError::SelfCheck { pass: "check", message: panic_message(&*panic) })
         });

@@ -66,6 +66,15 @@ pub fn explain(
     if is_so(&kinds::OF_NON_COHERENT) {
         reasons.insert(0, non_coherent(graph, pair));
     }
+    if let Some(links) = &links {
+        for reason in &mut reasons {
+            if matches!(reason, Reason::NothingObserved { .. })
+                && let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
+            {
+                *reason = better;
+            }
+        }
+    }
     let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;

@@ -1,7 +1,7 @@
 //! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
 
 use super::spa::SpaReason;
-use crate::event::{AgentId, EventId, GridId};
+use crate::event::{AgentId, EventId, GridId, MbarrierId};
 use fencepost_dsl::vocabulary::{Proxy, Scope};
 
 /// A fence that looks as if it should do the job, and does not.
@@ -103,6 +103,50 @@ pub enum Reason {
         earlier: EventId,
         /// (2)
         later: EventId,
+    },
+    /// What was written was handed over and read, and nothing tells the writer of that before it writes again.
+    NoWayBack {
+        /// The read.
+        read: EventId,
+        /// The write that does not wait for it.
+        write: EventId,
+        /// The write before it, which was handed over.
+        first: EventId,
+    },
+    /// A wait passed a phase of an mbarrier that others completed; the arrival that counts went into a later one.
+    CompletedByOthers {
+        /// The mbarrier.
+        object: MbarrierId,
+        /// The wait.
+        wait: EventId,
+        /// The arrival.
+        arrival: EventId,
+        /// The phase that the wait passed.
+        passed: u128,
+        /// That of the arrival.
+        went: u128,
+        /// Who completed the phase that was passed.
+        by: Vec<AgentId>,
+    },
+    /// A wait passed a phase of an mbarrier that its thread had waited for before.
+    SamePhaseAgain {
+        /// The mbarrier.
+        object: MbarrierId,
+        /// The wait.
+        wait: EventId,
+        /// The one before it.
+        before: EventId,
+        /// The phase that both passed.
+        passed: u128,
+    },
+    /// A thread wrote what it made of a value that another thread had overwritten since it read it.
+    LostUpdate {
+        /// The write.
+        write: EventId,
+        /// The read of its thread before it.
+        read: EventId,
+        /// The write that is lost.
+        lost: EventId,
     },
     /// One of the racing accesses is weak, the other strong.
     WeakEnd {
@@ -252,7 +296,10 @@ impl Reason {
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
             Self::NotCovered { .. } => &["FN-27"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
-            Self::NothingObserved { .. } => &["MM-40"],
+            Self::NothingObserved { .. } | Self::NoWayBack { .. } => &["MM-40"],
+            Self::CompletedByOthers { .. } => &["MB-4"],
+            Self::SamePhaseAgain { .. } => &["MB-8"],
+            Self::LostUpdate { .. } => &["MM-43"],
             Self::WeakEnd { .. } => &["MM-18"],
             Self::UnorderedElements { .. } => &["MM-8", "A-3"],
             Self::MixedSize { .. } => &["MM-20"],
@@ -287,6 +334,10 @@ impl Reason {
                 [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
             }
             Self::UnorderedElements { missed, read, seen, .. } => vec![missed, read, seen],
+            Self::NoWayBack { read, write, first } => vec![read, write, first],
+            Self::CompletedByOthers { wait, arrival, .. } => vec![wait, arrival],
+            Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
+            Self::LostUpdate { write, read, lost } => vec![write, read, lost],
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
             Self::Spa(reason) => reason.events(),

@@ -4,7 +4,6 @@ use super::excerpt::Excerpt;
 use super::wording::Words;
 use super::{Case, Style, wrap};
 use crate::event::EventId;
-use crate::explain::repair::Repair;
 use crate::explain::{Explanation, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::span::FileId;
@@ -13,16 +12,72 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use std::fmt;
 use std::ops::Range;
 
-/// A finding, drawn.
-///
-/// `told` are the repairs of the findings before it: one cause often shows in several findings.
-pub fn finding(
-    case: &Case<'_>,
-    witness: &Witness,
-    explanation: &Explanation,
-    told: &mut Vec<Repair>,
-    style: Style,
-) -> String {
+/// All findings of a launch: each cause in full, with what follows from it in a line each.
+pub fn findings(case: &Case<'_>, with_trace: bool, style: Style) -> String {
+    let mut text = String::new();
+    for (i, (found, explanation)) in case.outcome.findings.iter().zip(case.explanations).enumerate() {
+        if explanation.cause.is_some() {
+            continue;
+        }
+        text += &format!("\n{}", finding(case, &found.witness, explanation, style));
+        text += &consequences(case, i, style);
+        text += &more(explanation, style);
+        if with_trace {
+            text += &format!("\n{}", super::trace::trace(case, &found.witness, explanation));
+        }
+    }
+    text
+}
+
+/// The findings that have the cause of another one.
+fn consequences(case: &Case<'_>, root: usize, style: Style) -> String {
+    let all = case.outcome.findings.iter().zip(case.explanations);
+    let mut lines: Vec<String> = Vec::new();
+    for (found, explanation) in all.filter(|(_, explanation)| explanation.cause == Some(root)) {
+        let words = Words { case, witness: &found.witness };
+        let mut numbers: Vec<usize> = labels(&words, explanation)
+            .iter()
+            .take(2)
+            .map(|(span, _)| case.sources.line_column(*span).line)
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let lines_of = match numbers.as_slice() {
+            [] => String::new(),
+            [only] => format!(", line {only}"),
+            several => format!(", lines {}", several.join(" and ")),
+        };
+        lines.push(format!("{} ({}{lines_of})", words.headline(explanation), explanation.code));
+    }
+    let mut text = String::new();
+    if let Some(first) = lines.first() {
+        let of = if case.explanations[root].repair.is_some() {
+            "mended by the same change"
+        } else {
+            "of the same cause"
+        };
+        let what =
+            if lines.len() == 1 { format!("{of}: {first}") } else { format!("{of}, {} more:", lines.len()) };
+        note(&mut text, "also", "1;33", &what, style);
+        for line in lines.iter().filter(|_| lines.len() > 1) {
+            for (i, part) in wrap(line, style.width.saturating_sub(10).max(20)).into_iter().enumerate() {
+                text.push_str(&format!("        {}{part}\n", if i == 0 { "" } else { "  " }));
+            }
+        }
+    }
+    text
+}
+
+/// Where to read on.
+fn more(explanation: &Explanation, style: Style) -> String {
+    let mut text = String::new();
+    note(&mut text, "more", "1;36", &format!("fencepost explain {}", explanation.code), style);
+    text
+}
+
+/// A finding, drawn, without what follows from it.
+fn finding(case: &Case<'_>, witness: &Witness, explanation: &Explanation, style: Style) -> String {
     let words = Words { case, witness };
     let labels = labels(&words, explanation);
     let mut text = draw(case.sources, explanation.code, &words.headline(explanation), labels, style);
@@ -39,11 +94,11 @@ pub fn finding(
         note(&mut text, "help", "1;32", help, style);
     }
     if let Some(repair) = &explanation.repair {
-        let help = if told.contains(repair) { words.repair_again(repair) } else { words.repair(repair) };
-        note(&mut text, "help", "1;32", &help, style);
-        told.push(repair.clone());
+        note(&mut text, "help", "1;32", &words.repair(repair), style);
     }
-    note(&mut text, "more", "1;36", &format!("fencepost explain {}", explanation.code), style);
+    if let Some(none) = words.no_repair(explanation) {
+        note(&mut text, "help", "1;32", &none, style);
+    }
     text
 }
 
@@ -95,12 +150,6 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
                     labels.extend(first.map(|span| (span, format!("(1) {}", end(*earlier)))));
                 }
             }
-            for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
-                let Some(span) = words.span(event) else { continue };
-                if labels.iter().all(|(known, _)| *known != span) {
-                    labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
-                }
-            }
         }
         Subject::Assertion { agent, span, iterations } => {
             let place = format!("false for {}{}", words.agent(*agent), Words::iterations(iterations));
@@ -131,6 +180,12 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
             }
         }
         Subject::Completion => {}
+    }
+    for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+        let Some(span) = words.span(event) else { continue };
+        if labels.iter().all(|(known, _)| *known != span) {
+            labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
+        }
     }
     for fact in &explanation.reads {
         for event in [Some(fact.read), fact.source, fact.missed].into_iter().flatten() {

@@ -6,7 +6,8 @@ use super::Case;
 use super::summary::{notes, stopped};
 use super::wording::Words;
 use crate::event::{AgentId, SiteId};
-use crate::explain::{Explanation, Subject};
+use crate::explain::repair::{Edit, Piece};
+use crate::explain::{Explanation, Repair, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
@@ -79,6 +80,37 @@ struct FindingReport {
     /// On what the execution rests although nobody computes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncomputed: Vec<Place>,
+    /// The finding of the list, counted from 0, whose cause it has in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<RepairReport>,
+}
+
+/// A checked change, as edits of the text.
+#[derive(Serialize)]
+struct RepairReport {
+    edits: Vec<EditReport>,
+    /// Edits that mend other findings, and were in place when this was checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    others: Vec<EditReport>,
+    /// Properties that are still violated with all of them.
+    stays: Vec<&'static str>,
+    /// Whether it was checked within the loop bound only.
+    within_bound: bool,
+    /// For how many launches of the kernel it was checked.
+    launches: usize,
+}
+
+/// Text between two places, the end not included, and what takes its place.
+#[derive(Serialize)]
+struct EditReport {
+    file: String,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -211,9 +243,34 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
         why: words.reasons(explanation),
         help: match &explanation.repair {
             Some(repair) => Some(words.repair(repair)),
-            None => words.advice(explanation).map(str::to_owned),
+            None => words.advice(explanation).map(str::to_owned).or_else(|| words.no_repair(explanation)),
         },
         uncomputed: explanation.uncomputed.iter().map(|&site| result_of(case, site)).collect(),
+        cause: explanation.cause,
+        repair: explanation.repair.as_ref().map(|repair| repair_report(case, repair)),
+    }
+}
+
+fn repair_report(case: &Case<'_>, repair: &Repair) -> RepairReport {
+    let piece = |piece: &Piece| {
+        let start = position(case.sources, piece.span);
+        let end = position(case.sources, Span { start: piece.span.end, ..piece.span });
+        EditReport {
+            file: start.file,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+            text: piece.text.clone(),
+        }
+    };
+    let pieces = |edits: &[Edit]| edits.iter().flat_map(|edit| &edit.pieces).map(piece).collect();
+    RepairReport {
+        edits: pieces(&repair.edits),
+        others: pieces(&repair.others),
+        stays: repair.stays.iter().map(|property| property.name()).collect(),
+        within_bound: repair.within_bound,
+        launches: repair.n_launches,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words for what asynchronous operations have to do with a race, and for fences that are about other memory.
 
 use super::wording::Words;
-use crate::event::{EventId, EventKind, OperationSort, RestrictedFence};
+use crate::event::{BaseRelation, EventId, EventKind, OperationSort, RestrictedFence};
 use crate::explain::Explanation;
 
 impl Words<'_> {
@@ -40,9 +40,35 @@ impl Words<'_> {
                 self.quoted(wait),
                 self.thread(wait)
             ),
-            None => "no wait of this execution says so".to_owned(),
+            None => match self.wait_that_leaves(event) {
+                Some(wait) => {
+                    let text =
+                        self.span(wait).map_or("", |span| self.case.sources.text(span)).trim_end_matches(';');
+                    let line = self.span(wait).map_or_else(String::new, |span| self.line(span));
+                    format!(
+                        "`{text}` ({line}) of {} comes after its start and leaves it pending: such a wait is for groups that \
+                         were committed before, but for as many of the last ones as it names",
+                        self.thread(wait)
+                    )
+                }
+                None => "no wait of this execution says so".to_owned(),
+            },
         };
         format!("{what}: {over}; {gap}; nor is {end} ordered before its start")
+    }
+
+    /// A wait for groups behind the start of an operation, in the thread that started it.
+    fn wait_that_leaves(&self, event: EventId) -> Option<EventId> {
+        let graph = self.graph();
+        let start = graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == event)?.from;
+        let order = &self.witness.basis.relations[&BaseRelation::ProgramOrder];
+        let is_wait = |&after: &EventId| {
+            let text = self.span(after).map_or("", |span| self.case.sources.text(span));
+            matches!(graph.events[after].kind, EventKind::AsyncWait)
+                && text.contains("wait_group")
+                && order.contains(start, after)
+        };
+        self.witness.execution.executed.iter().find(is_wait)
     }
 
     /// Which `wgmma.fence` comes too early, and where it has to go.

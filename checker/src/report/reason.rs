@@ -187,6 +187,10 @@ impl Words<'_> {
                     self.thread(*later)
                 )
             }
+            Reason::NoWayBack { .. }
+            | Reason::CompletedByOthers { .. }
+            | Reason::SamePhaseAgain { .. }
+            | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),
             Reason::WeakEnd { event, other } => format!(
                 "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",
                 self.end(*event, explanation),

@@ -4,7 +4,7 @@ use super::Case;
 use crate::event::{
     AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent, TensorEvent,
 };
-use crate::explain::{Explanation, Repair, Subject};
+use crate::explain::{Explanation, Subject};
 use crate::findings::{FlagKind, Property, When};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
@@ -247,43 +247,6 @@ impl Words<'_> {
             .map(|(name, value)| format!("{name} = {}", number(*value)))
             .collect();
         if all.is_empty() { None } else { Some(all.join(", ")) }
-    }
-
-    /// The help line of a repair that an earlier finding has told already.
-    pub fn repair_again(&self, repair: &Repair) -> String {
-        let sites = repair.changes.iter().map(|change| change.site);
-        let sites = sites.chain(repair.insertion.iter().map(|insertion| insertion.site));
-        let lines: Vec<String> = sites.map(|site| self.line(self.graph().sites[site].span)).collect();
-        format!("the change to {} that is given above mends this too", lines.join(" and "))
-    }
-
-    /// The help line of a checked repair.
-    pub fn repair(&self, repair: &Repair) -> String {
-        let changes: Vec<String> = repair
-            .changes
-            .iter()
-            .map(|change| {
-                let span = self.graph().sites[change.site].span;
-                format!("`{}` on {} into `{}`", change.before, self.line(span), change.after)
-            })
-            .collect();
-        let added = repair.insertion.as_ref().map(|insertion| {
-            let place = if insertion.is_after { "after" } else { "before" };
-            let site = &self.graph().sites[insertion.site];
-            format!("add `{}` right {place} `{}` on {}", insertion.text, site.text, self.line(site.span))
-        });
-        let todo = added.unwrap_or_else(|| format!("change {}", changes.join(" and ")));
-        let assertions =
-            if repair.checked.contains(&Property::Assert) { " and no failed assertion" } else { "" };
-        let bound = if repair.within_bound { " within the loop bound" } else { "" };
-        let caveat = if repair.only_strengthens_ends {
-            "; it only makes these accesses strong: a read-modify-write needs `atom` or `red`"
-        } else {
-            ""
-        };
-        let race =
-            if self.graph().hierarchy.launch().spa.is_some() { "nothing out of order" } else { "no race" };
-        format!("{todo} (checked: with this change {race}{assertions} is left{bound}{caveat})")
     }
 }
 

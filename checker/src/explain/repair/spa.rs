@@ -1,115 +1,72 @@
-//! Changes that might put an SPA machine's accesses in order: a higher level, an invalidation, a load past the L1, a `MEMBAR`.
-//!
-//! Sound: as for other repairs, the changed graph is that of the changed kernel.
+//! Proposals for an SPA machine: a higher level, an invalidation, a load past the L1, a `MEMBAR`.
 
-use super::super::{Explanation, Reason, SpaReason};
-use super::insert::{Added, Insertion};
-use super::{Candidate, Change};
-use crate::event::{EventGraph, EventKind, SiteId, SpaEvent};
+use super::super::{Reason, SpaReason};
+use super::propose::{Ground, Proposal};
+use super::text::Edit;
+use crate::event::{EventId, EventKind, SpaEvent};
 use crate::explain::spa::through_l1;
-use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy, Sem};
+use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeMap;
 
-/// How to change an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SpaEdit {
-    /// At least this level.
-    Raise(SiteId, MembarLevel),
-    /// Also this invalidation.
-    Invalidate(SiteId, Invalidation),
-    /// `LD.CV`.
-    PastL1(SiteId),
-}
+/// What makes a stale load fresh: another load, or an invalidation with a `MEMBAR` that is there.
+type Freshness = (Option<Edit>, Option<(EventId, Invalidation)>);
 
-/// What to try.
-pub(super) fn candidates(graph: &EventGraph, explanation: &Explanation) -> Vec<Candidate> {
-    let reasons: Vec<SpaReason> = explanation
-        .reasons
-        .iter()
-        .filter_map(|reason| match reason {
-            Reason::Spa(reason) => Some(*reason),
-            _ => None,
-        })
-        .collect();
-    let site = |event| graph.events[event].site;
+/// The links that are missing, all of them together.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    let mut membars: BTreeMap<EventId, (MembarLevel, Invalidation)> = BTreeMap::new();
+    let membar = |event: EventId| match graph.events[event].kind {
+        EventKind::Spa(SpaEvent::Membar { level, invalidation }) => (level, invalidation),
+        _ => (MembarLevel::Cta, Invalidation::default()),
+    };
     let mut edits = Vec::new();
-    let mut insertions = Vec::new();
-    // For a stale load: an invalidation with the `MEMBAR` that is there, and a load past the L1.
-    let mut fresh: Vec<SpaEdit> = Vec::new();
-    for reason in reasons {
-        match reason {
-            SpaReason::LevelTooLow { membar, needed, .. } => {
-                edits.extend(site(membar).map(|site| SpaEdit::Raise(site, needed)));
+    let mut fresh: Vec<Freshness> = Vec::new();
+    for reason in &ground.explanation.reasons {
+        let Reason::Spa(reason) = reason else { continue };
+        match *reason {
+            SpaReason::LevelTooLow { membar: event, needed, .. } => {
+                let (level, invalidation) = membars.get(&event).copied().unwrap_or_else(|| membar(event));
+                membars.insert(event, (level.max(needed), invalidation));
             }
             SpaReason::NoMembar { before, needed, .. } => {
-                insertions.extend(site(before).map(|site| Insertion {
-                    site,
-                    is_after: false,
-                    text: format!("MEMBAR.{needed}"),
-                    what: Added::Membar(needed),
-                }));
+                let Some(instruction) = ground.instruction(before) else { continue };
+                let anchor = ground.syntax.nodes[instruction.node].span;
+                let text = format!("MEMBAR.{needed};");
+                edits.push(Edit::insert(ground.texts.sources(), anchor, false, &text));
             }
             SpaReason::Stale { read, membar, .. } => {
                 let is_texture = through_l1(graph, read) == Some(Proxy::Texture);
                 let invalidation = Invalidation { data: !is_texture, texture: is_texture };
-                let fused = membar.and_then(site).map(|site| SpaEdit::Invalidate(site, invalidation));
-                let past = site(read).filter(|_| !is_texture).map(SpaEdit::PastL1);
-                fresh.extend(past.into_iter().chain(fused));
+                let past = ground.instruction(read).filter(|_| !is_texture).map(|instruction| {
+                    let text = instruction.opcode.replacen("LD", "LD.CV", 1);
+                    Edit::replace(ground.texts.sources(), instruction.opcode_span, text)
+                });
+                fresh.extend(past.map(|edit| (Some(edit), None)));
+                fresh.extend(membar.map(|membar| (None, Some((membar, invalidation)))));
             }
         }
     }
-    if insertions.len() > 1 {
-        return Vec::new();
+    if fresh.is_empty() {
+        fresh.push((None, None));
     }
-    let insertion = insertions.pop();
-    let with = |more: Option<SpaEdit>| Candidate {
-        spa: edits.iter().copied().chain(more).collect(),
-        insertion: insertion.clone(),
-        ..Candidate::default()
-    };
-    if fresh.is_empty() { vec![with(None)] } else { fresh.into_iter().map(|edit| with(Some(edit))).collect() }
-}
-
-/// Makes the edits, on all events of their sites; what changed, by site.
-pub(super) fn apply(graph: &mut EventGraph, edits: &[SpaEdit]) -> Vec<Change> {
-    let mut changes: BTreeMap<SiteId, Change> = BTreeMap::new();
-    for &edit in edits {
-        let site = match edit {
-            SpaEdit::Raise(site, _) | SpaEdit::Invalidate(site, _) | SpaEdit::PastL1(site) => site,
-        };
-        let mut after = None;
-        for event in
-            graph.events.ids().filter(|&event| graph.events[event].site == Some(site)).collect::<Vec<_>>()
-        {
-            match (&mut graph.events[event].kind, edit) {
-                (EventKind::Spa(SpaEvent::Membar { level, invalidation }), _) => {
-                    match edit {
-                        SpaEdit::Raise(_, needed) => *level = (*level).max(needed),
-                        SpaEdit::Invalidate(_, more) => {
-                            invalidation.data |= more.data;
-                            invalidation.texture |= more.texture;
-                        }
-                        SpaEdit::PastL1(_) => {}
-                    }
-                    let suffix =
-                        invalidation.suffix().map_or_else(String::new, |suffix| format!(".{suffix}"));
-                    after = Some(format!("MEMBAR.{level}{suffix}"));
-                }
-                (EventKind::Read(access), SpaEdit::PastL1(_)) => {
-                    access.sem = Sem::Volatile;
-                    after = Some(graph.sites[site].text.replacen("LD", "LD.CV", 1));
-                }
-                _ => {}
+    for (rank, (past, fused)) in (10..).zip(fresh) {
+        let mut membars = membars.clone();
+        if let Some((event, more)) = fused {
+            let (level, own) = membars.get(&event).copied().unwrap_or_else(|| membar(event));
+            let both = Invalidation { data: own.data | more.data, texture: own.texture | more.texture };
+            membars.insert(event, (level, both));
+        }
+        let mut all: Vec<Edit> = edits.clone();
+        for (event, (level, invalidation)) in membars {
+            let Some(instruction) = ground.instruction(event) else { continue };
+            let suffix = invalidation.suffix().map_or_else(String::new, |suffix| format!(".{suffix}"));
+            let text = format!("MEMBAR.{level}{suffix}");
+            let edit = Edit::replace(ground.texts.sources(), instruction.opcode_span, text);
+            if !all.contains(&edit) {
+                all.push(edit);
             }
         }
-        if let Some(after) = after {
-            let before = graph.sites[site].text.clone();
-            changes.entry(site).and_modify(|change| change.after = after.clone()).or_insert(Change {
-                site,
-                before,
-                after,
-            });
-        }
+        all.extend(past);
+        found.push(Proposal { rank, edits: all });
     }
-    changes.into_values().collect()
 }

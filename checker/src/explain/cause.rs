@@ -1,0 +1,91 @@
+//! Which findings of a launch have one cause, and which of them tells it best.
+//!
+//! Findings that one checked change takes away have one cause; so have findings whose first reason is the same broken
+//! link, where no change was found. The root is the one that says most: a broken rule before what follows from it, a race
+//! before the assertion that fails for it, and a story with a named link before one without.
+
+use super::{Explanation, Reason};
+use crate::event::{EventGraph, EventId, SiteId};
+use crate::verdict::{Finding, Property};
+
+/// The order in which to tell findings, by their place in the list: each root before what it causes. `cause` of the others
+/// is set, to the place of their root in that order.
+pub fn order(graph: &EventGraph, findings: &[Finding], explanations: &mut [Explanation]) -> Vec<usize> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for i in 0..explanations.len() {
+        let same = |group: &&mut Vec<usize>| have_one_cause(graph, &explanations[group[0]], &explanations[i]);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(i),
+            None => groups.push(vec![i]),
+        }
+    }
+    let mut order = Vec::new();
+    for mut group in groups {
+        group.sort_by_key(|&i| (rank(graph, findings[i].property, &explanations[i]), i));
+        let root = order.len();
+        for &i in &group[1..] {
+            explanations[i].cause = Some(root);
+        }
+        order.extend(group);
+    }
+    order
+}
+
+fn have_one_cause(graph: &EventGraph, a: &Explanation, b: &Explanation) -> bool {
+    match (&a.repair, &b.repair) {
+        (Some(first), Some(second)) => first == second,
+        (None, None) => {
+            let links = (link(graph, a), link(graph, b));
+            links.0.is_some() && links.0 == links.1
+        }
+        _ => false,
+    }
+}
+
+/// The broken link of a finding: what kind of reason it is, and the instruction at fault.
+fn link(graph: &EventGraph, explanation: &Explanation) -> Option<(u8, SiteId)> {
+    let at = |kind: u8, event: EventId| Some((kind, graph.events[event].site?));
+    explanation.reasons.iter().find_map(|reason| match *reason {
+        Reason::WeakLink { event, .. } => at(0, event),
+        Reason::OutOfScope { event, .. } => at(1, event),
+        Reason::NoRelease { write, .. } => at(2, write),
+        Reason::NoAcquire { read, .. } => at(3, read),
+        _ => None,
+    })
+}
+
+/// The lower, the nearer to the cause.
+fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u8, u8) {
+    let by_property = match property {
+        Property::Barrier | Property::Bounds => 0,
+        Property::Race => 1,
+        Property::Lifetime => 2,
+        Property::Assert => 3,
+        _ => 4,
+    };
+    let tells = |reason: &Reason| {
+        matches!(
+            reason,
+            Reason::NoWayBack { .. }
+                | Reason::CompletedByOthers { .. }
+                | Reason::SamePhaseAgain { .. }
+                | Reason::LostUpdate { .. }
+        )
+    };
+    let has_link = link(graph, explanation).is_some() || explanation.reasons.iter().any(tells);
+    (u8::from(!touches(graph, explanation) && !has_link), by_property)
+}
+
+/// Whether the repair changes an instruction that the finding names.
+fn touches(graph: &EventGraph, explanation: &Explanation) -> bool {
+    let Some(repair) = &explanation.repair else { return false };
+    let events = explanation.reasons.iter().flat_map(Reason::events);
+    let mut sites = events.filter_map(|event| graph.events[event].site);
+    sites.any(|site| {
+        let named = graph.sites[site].span;
+        repair.edits.iter().any(|edit| {
+            let at = edit.span();
+            named.file == at.file && named.start <= at.start && at.end <= named.end
+        })
+    })
+}

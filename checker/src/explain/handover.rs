@@ -1,0 +1,116 @@
+//! Why nothing leads from one access to the other although threads do hand over: a phase that others completed, and a way
+//! back that nobody gives.
+
+use super::chain::{Links, StepKind};
+use super::reason::Reason;
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::BaseRelation;
+
+/// A better reason than that nothing was observed, if there is one.
+pub(super) fn explain(
+    graph: &EventGraph,
+    witness: &Witness,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    completed_by_others(graph, witness, (earlier, later))
+        .or_else(|| completed_by_others(graph, witness, (later, earlier)))
+        .or_else(|| no_way_back(graph, witness, links, (earlier, later)))
+}
+
+/// After the first access its thread arrives at an mbarrier, and before the second its thread waits there; but the phase
+/// that it passed was completed by others.
+fn completed_by_others(
+    graph: &EventGraph,
+    witness: &Witness,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let signals = &relations[&BaseRelation::Signals];
+    let executed = || witness.execution.executed.iter();
+    let role = |event: EventId| match graph.events[event].kind {
+        EventKind::Mbarrier(operation) => Some((operation.object, operation.role)),
+        _ => None,
+    };
+    let arrivals = executed().filter(|&event| order.contains(earlier, event));
+    for arrival in arrivals {
+        let Some((object, MbarrierRole::Arrive)) = role(arrival) else { continue };
+        let waits = executed().filter(|&event| order.contains(event, later));
+        let mut waits = waits.filter(|&event| role(event) == Some((object, MbarrierRole::Wait)));
+        let Some(wait) = waits.by_ref().max_by_key(|&event| graph.events[event].position) else { continue };
+        if signals.contains(arrival, wait) {
+            continue;
+        }
+        let phase = |event: EventId| phase_of(graph, witness, object, event);
+        let signalling: Vec<EventId> = executed().filter(|&event| signals.contains(event, wait)).collect();
+        let passed = signalling.iter().filter_map(|&event| phase(event)).max()?;
+        let went = phase(arrival)?;
+        if went <= passed {
+            continue;
+        }
+        // The wait before it in its thread, if that has passed the same phase.
+        let passes = |event: EventId| signals_phase(graph, witness, object, event);
+        let before = executed().filter(|&event| order.contains(event, wait));
+        let mut before = before.filter(|&event| role(event) == Some((object, MbarrierRole::Wait)));
+        if let Some(before) = before.find(|&event| passes(event) == Some(passed)) {
+            return Some(Reason::SamePhaseAgain { object, wait, before, passed });
+        }
+        let mut by: Vec<AgentId> = Vec::new();
+        for event in signalling.into_iter().filter(|&event| phase(event) == Some(passed)) {
+            by.extend(graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent)));
+        }
+        by.sort_unstable();
+        by.dedup();
+        // A thread's next arrival comes later in any case.
+        if graph.events[arrival].agent.is_some_and(|agent| by.contains(&graph.hierarchy.issuer(agent))) {
+            continue;
+        }
+        return Some(Reason::CompletedByOthers { object, wait, arrival, passed, went, by });
+    }
+    None
+}
+
+/// The phase that a wait passed, as the arrivals say that it knows of.
+fn signals_phase(graph: &EventGraph, witness: &Witness, object: MbarrierId, wait: EventId) -> Option<u128> {
+    let signals = &witness.basis.relations[&BaseRelation::Signals];
+    let known = witness.execution.executed.iter().filter(|&event| signals.contains(event, wait));
+    known.filter_map(|event| phase_of(graph, witness, object, event)).max()
+}
+
+fn phase_of(graph: &EventGraph, witness: &Witness, object: MbarrierId, event: EventId) -> Option<u128> {
+    let operations = &graph.mbarriers[object].operations;
+    let own = operations.iter().find(|operation| operation.event == event && operation.arrivals > 0)?;
+    Some(witness.values[own.phase])
+}
+
+/// A read of what its writer has handed over, and the writer's next write, which nothing makes wait for the read.
+fn no_way_back(
+    graph: &EventGraph,
+    witness: &Witness,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+    let (read, write) = match (reads(earlier), reads(later)) {
+        (true, false) => (earlier, later),
+        (false, true) => (later, earlier),
+        _ => return None,
+    };
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let access = graph.events[write].kind.access()?;
+    let is_earlier_one = |event: &EventId| {
+        let same = graph.events[*event].kind.access().is_some_and(|other| {
+            matches!(graph.events[*event].kind, EventKind::Write(_))
+                && other.location == access.location
+                && witness.values[other.offset] == witness.values[access.offset]
+        });
+        same && order.contains(*event, write)
+    };
+    let writes = witness.execution.executed.iter().filter(is_earlier_one);
+    let first = writes.max_by_key(|&event| graph.events[event].position)?;
+    let chain = links.chain(first, read)?;
+    let is_ordered = chain.steps.iter().all(|step| step.kind != StepKind::Attempt);
+    is_ordered.then_some(Reason::NoWayBack { read, write, first })
+}

@@ -1,0 +1,327 @@
+//! The search: one change at a time, then several together where the launch has several bugs.
+//!
+//! A change counts if the program with it has no violation of any property, for any launch of the kernel. Where none
+//! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
+//! done is counted in steps and in tries, so the same input gets the same help everywhere.
+
+use super::propose::{Ground, Proposal, proposals};
+use super::syntax::Syntax;
+use super::{Edit, Repair, Texts};
+use crate::check::{CheckError, Config, Limits, check, usual_properties};
+use crate::explain::{Explanation, Subject};
+use crate::verdict::{Outcome, Property, Verdict};
+use fencepost_dsl::Span;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use std::collections::BTreeSet;
+
+/// Single changes tried per launch.
+const SINGLES_MAX: usize = 40;
+/// … of which so many are looked at more closely, if none mends everything.
+const PARTIAL_MAX: usize = 4;
+/// Changes tried beside one that mends a part, for each finding that is left.
+const SECONDS_MAX: usize = 8;
+/// Steps of a try, as a multiple of those of the check, and at least.
+const TRY_STEPS: (u64, u64) = (4, 400_000);
+
+/// What a repair is for.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The texts.
+    pub texts: &'a Texts,
+    /// The program.
+    pub program: &'a Program,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The model.
+    pub model: &'a MemoryModel,
+    /// How the launch was checked, with what is left of its budget.
+    pub config: &'a Config,
+}
+
+/// What makes a finding the same one in a changed program: its property and the operands it is about.
+type Key = (Property, BTreeSet<String>);
+
+/// A change, and the findings that are left with it and those before it.
+type Part = (Vec<Edit>, Vec<Key>);
+
+/// A repair for each finding, where one was found, and how many changes were tried.
+///
+/// # Errors
+/// Only if a check of a changed program contradicts itself; see [`CheckError`].
+pub fn find(
+    job: &Job<'_>,
+    outcome: &Outcome,
+    explanations: &[Explanation],
+) -> Result<(Vec<Option<Repair>>, usize), CheckError> {
+    let none = (vec![None; explanations.len()], 0);
+    if explanations.is_empty() || !job.texts.can_change() {
+        return Ok(none);
+    }
+    if let Some(known) = job.texts.known(&job.kernel.name) {
+        return Ok((vec![Some(known); explanations.len()], 1));
+    }
+    let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
+    let syntax = Syntax::new(job.texts.sources(), only);
+    let keys = outcome.findings.iter().zip(explanations).map(|(f, e)| key(job, outcome, f.property, e));
+    let keys: Vec<Key> = keys.collect();
+    let mut tried = Vec::new();
+    let by_finding: Vec<Vec<Proposal>> = explanations
+        .iter()
+        .map(|explanation| proposals(&Ground { texts: job.texts, syntax: &syntax, outcome, explanation }))
+        .collect();
+    let mut all: Vec<(u32, usize, &Proposal)> = Vec::new();
+    for (i, proposal) in by_finding.iter().enumerate().flat_map(|(i, own)| own.iter().map(move |p| (i, p))) {
+        if !tried.contains(&&proposal.edits) {
+            tried.push(&proposal.edits);
+            all.push((proposal.rank, i, proposal));
+        }
+    }
+    all.sort_by_key(|&(rank, i, _)| (rank, i));
+    let mut search = Search { job, outcome, keys, n_tries: 0, allowance: job.config.allowance() };
+    let repairs = search.run(&all, &by_finding)?;
+    Ok((repairs, search.n_tries))
+}
+
+struct Search<'a> {
+    job: &'a Job<'a>,
+    outcome: &'a Outcome,
+    keys: Vec<Key>,
+    n_tries: usize,
+    allowance: crate::work::Allowance,
+}
+
+/// What a try has shown.
+struct Try {
+    verdict: Verdict,
+    /// The findings that are left, as far as they were asked for.
+    left: Vec<Key>,
+    more: bool,
+}
+
+impl Search<'_> {
+    fn run(
+        &mut self,
+        all: &[(u32, usize, &Proposal)],
+        by_finding: &[Vec<Proposal>],
+    ) -> Result<Vec<Option<Repair>>, CheckError> {
+        let mut promising: Vec<(usize, &Proposal)> = Vec::new();
+        let mut here_only: Option<Repair> = None;
+        for &(_, target, proposal) in all.iter().take(SINGLES_MAX) {
+            if self.allowance.used_up().is_some() {
+                break;
+            }
+            let Some(done) = self.attempt(&proposal.edits, 1)? else { continue };
+            if is_proof(done.verdict) {
+                let repair = self.for_all_launches(&proposal.edits, done.verdict)?;
+                if repair.n_launches == self.job.kernel.launches.len().max(1) {
+                    self.job.texts.learn(&self.job.kernel.name, &repair);
+                    return Ok(vec![Some(repair); self.keys.len()]);
+                }
+                here_only.get_or_insert(repair);
+                continue;
+            }
+            let is_known = |key: &Key| self.keys.contains(key);
+            let misses = |key: &Key| *key == self.keys[target];
+            if done.verdict == Verdict::Violated
+                && done.left.iter().all(|key| is_known(key) && !misses(key))
+                && promising.len() < PARTIAL_MAX
+            {
+                promising.push((target, proposal));
+            }
+        }
+        if let Some(repair) = here_only {
+            return Ok(vec![Some(repair); self.keys.len()]);
+        }
+        self.in_parts(&promising, by_finding)
+    }
+
+    /// Changes that mend a part each, and then what is left.
+    fn in_parts(
+        &mut self,
+        promising: &[(usize, &Proposal)],
+        by_finding: &[Vec<Proposal>],
+    ) -> Result<Vec<Option<Repair>>, CheckError> {
+        let mut best: Option<Part> = None;
+        for (_, proposal) in promising {
+            let Some(left) = self.left(&proposal.edits)? else { continue };
+            if best.as_ref().is_none_or(|(_, fewest)| left.len() < fewest.len()) {
+                best = Some((proposal.edits.clone(), left));
+            }
+        }
+        let Some((first, left)) = best else { return Ok(vec![None; self.keys.len()]) };
+        let mut parts = vec![(first, left)];
+        while let Some((edits, left)) = self.next_part(&parts, by_finding)? {
+            let is_done = left.is_empty();
+            parts.push((edits, left));
+            if is_done {
+                break;
+            }
+        }
+        Ok(self.assigned(&parts))
+    }
+
+    /// One more change beside those there are, after which fewer findings are left; only itself is returned.
+    fn next_part(
+        &mut self,
+        parts: &[Part],
+        by_finding: &[Vec<Proposal>],
+    ) -> Result<Option<Part>, CheckError> {
+        let Some((_, left)) = parts.last() else { return Ok(None) };
+        let so_far: Vec<Edit> = parts.iter().flat_map(|(edits, _)| edits.iter().cloned()).collect();
+        for (i, own) in by_finding.iter().enumerate() {
+            if !left.contains(&self.keys[i]) {
+                continue;
+            }
+            for proposal in own.iter().take(SECONDS_MAX) {
+                if self.allowance.used_up().is_some() {
+                    return Ok(None);
+                }
+                if proposal.edits.iter().any(|edit| so_far.iter().any(|known| known.overlaps(edit))) {
+                    continue;
+                }
+                let both: Vec<Edit> = so_far.iter().chain(&proposal.edits).cloned().collect();
+                let Some(done) = self.attempt(&both, 1)? else { continue };
+                if is_proof(done.verdict) {
+                    return Ok(Some((proposal.edits.clone(), Vec::new())));
+                }
+                let is_gone = done.verdict == Verdict::Violated
+                    && done.left.iter().all(|key| left.contains(key) && *key != self.keys[i]);
+                if is_gone
+                    && let Some(rest) = self.left(&both)?
+                    && rest.len() < left.len()
+                {
+                    return Ok(Some((proposal.edits.clone(), rest)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is left of the findings with changes; `None` if one is new, or none is gone.
+    fn left(&mut self, edits: &[Edit]) -> Result<Option<Vec<Key>>, CheckError> {
+        let Some(done) = self.attempt(edits, crate::check::FINDINGS_MAX)? else { return Ok(None) };
+        let is_known = done.left.iter().all(|key| self.keys.contains(key));
+        let known: BTreeSet<&Key> = self.keys.iter().collect();
+        let left: BTreeSet<Key> = done.left.into_iter().collect();
+        let is_less = !done.more && is_known && left.len() < known.len();
+        let settled = is_proof(done.verdict) || done.verdict == Verdict::Violated;
+        Ok((is_less && settled).then(|| left.into_iter().collect()))
+    }
+
+    /// Each finding with the change after which it was gone.
+    fn assigned(&self, parts: &[Part]) -> Vec<Option<Repair>> {
+        let Some((_, left)) = parts.last() else { return vec![None; self.keys.len()] };
+        let mut stays: Vec<Property> = left.iter().map(|(property, _)| *property).collect();
+        stays.sort_unstable();
+        stays.dedup();
+        let mends = |key: &Key| parts.iter().position(|(_, left)| !left.contains(key));
+        let of = |key: &Key| {
+            let own = mends(key)?;
+            let others =
+                parts.iter().enumerate().filter(|(i, _)| *i != own).flat_map(|(_, (edits, _))| edits);
+            Some(Repair {
+                edits: parts[own].0.clone(),
+                others: others.cloned().collect(),
+                stays: stays.clone(),
+                within_bound: !self.outcome.open_loops.is_empty(),
+                n_launches: 1,
+            })
+        };
+        self.keys.iter().map(of).collect()
+    }
+
+    /// The repair, if it holds for the other launches as well; else as one of this launch alone.
+    fn for_all_launches(&mut self, edits: &[Edit], verdict: Verdict) -> Result<Repair, CheckError> {
+        let mut within_bound = verdict == Verdict::ProvedUpToBound;
+        let mut n_launches = 1;
+        for launch in self.job.kernel.launches.iter().filter(|launch| launch.name != self.outcome.launch.name)
+        {
+            let done = self.attempt_for(edits, launch, 1)?;
+            if let Some(done) = done.filter(|done| is_proof(done.verdict)) {
+                within_bound |= done.verdict == Verdict::ProvedUpToBound;
+                n_launches += 1;
+            }
+        }
+        Ok(Repair { edits: edits.to_vec(), others: Vec::new(), stays: Vec::new(), within_bound, n_launches })
+    }
+
+    fn attempt(&mut self, edits: &[Edit], findings_max: usize) -> Result<Option<Try>, CheckError> {
+        self.attempt_for(edits, &self.outcome.launch, findings_max)
+    }
+
+    /// A check of the changed program; `None` if there is none.
+    fn attempt_for(
+        &mut self,
+        edits: &[Edit],
+        launch: &Launch,
+        findings_max: usize,
+    ) -> Result<Option<Try>, CheckError> {
+        let Some(program) = self.job.texts.with(edits) else { return Ok(None) };
+        let mut kernels = program.kernels.iter();
+        let Some(kernel) = kernels.find(|kernel| kernel.name == self.job.kernel.name) else {
+            return Ok(None);
+        };
+        // The launch of the changed program, unless it was made up on the command line.
+        let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
+        self.n_tries += 1;
+        let (times, least) = TRY_STEPS;
+        let most = self.outcome.statistics.steps.saturating_mul(times).saturating_add(least);
+        let config = Config {
+            properties: usual_properties(kernel),
+            is_asked_by_name: false,
+            unroll: self.outcome.unroll,
+            unroll_max: self.outcome.unroll,
+            budget: most.min(self.allowance.left()),
+            limits: Limits { findings_max, ..self.job.config.limits },
+            ..self.job.config.clone()
+        };
+        let outcome = match check(&program, kernel, launch, self.job.model, &config) {
+            Ok(outcome) => outcome,
+            Err(CheckError::Unsupported(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let changed = self.job.texts.changed(edits);
+        let job = Job { texts: &changed, ..*self.job };
+        let left = outcome.findings.iter().map(|finding| {
+            let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
+            key(&job, &outcome, finding.property, &explanation)
+        });
+        let left = left.collect();
+        Ok(Some(Try {
+            verdict: outcome.verdict,
+            left,
+            more: outcome.more_findings || outcome.limit.is_some(),
+        }))
+    }
+}
+
+fn is_proof(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound)
+}
+
+fn key(job: &Job<'_>, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
+    let text = |span: Span| {
+        let text = job.texts.sources().text(span);
+        // Without the opcode, which a repair may change; and which one of those that read alike.
+        let operands = text.split_once(char::is_whitespace).map_or(text, |(_, rest)| rest);
+        let before = &job.texts.sources().file(span.file).text[..span.start as usize];
+        format!("{operands} {}", before.matches(operands).count())
+    };
+    let site = |event| {
+        let site: crate::event::SiteId = outcome.graph.events[event].site?;
+        Some(text(outcome.graph.sites[site].span))
+    };
+    let places = match &explanation.subject {
+        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+            [*earlier, *later].into_iter().filter_map(site).collect()
+        }
+        Subject::Assertion { span, .. }
+        | Subject::Misuse { span, .. }
+        | Subject::Bounds { span, .. }
+        | Subject::Final { span } => BTreeSet::from([text(*span)]),
+        Subject::Lifetime { access, .. } => site(*access).into_iter().collect(),
+        Subject::Deadlock { .. } | Subject::Completion => BTreeSet::new(),
+    };
+    (property, places)
+}

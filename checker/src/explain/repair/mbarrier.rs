@@ -1,0 +1,239 @@
+//! Proposals about mbarriers: other counts and parities, and waits and arrivals like those that are there.
+
+use super::barrier::insert;
+use super::propose::{Ground, Proposal};
+use super::syntax::Instruction;
+use super::text::Edit;
+use crate::explain::{Reason, Subject, deadlock::WaitFact};
+
+/// Changes of counts and parities, then copies of waits and arrivals, then fences of initialisations.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let inits: Vec<&Instruction> = of(ground, "mbarrier.init").collect();
+    if inits.is_empty() {
+        return;
+    }
+    initialised(ground, &inits, found);
+    counts(ground, &inits, found);
+    parities(ground, found);
+    announced(ground, found);
+    copies(ground, &inits, found);
+}
+
+fn of<'a>(ground: &Ground<'a>, word: &'static str) -> impl Iterator<Item = &'a Instruction> {
+    ground.syntax.instructions.iter().filter(move |instruction| instruction.opcode.starts_with(word))
+}
+
+/// A barrier behind the initialisations, with the fence that a cluster needs.
+fn initialised(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
+    if ground.explanation.code != "mbarrier::init-not-ordered"
+        && ground.explanation.code != "mbarrier::not-initialised"
+    {
+        return;
+    }
+    let hierarchy = &ground.graph().hierarchy;
+    let Some(last) = inits.last() else { return };
+    let ancestors = ground.syntax.ancestors(last.node);
+    let Some(&outermost) = ancestors.last() else { return };
+    let cluster = "barrier.cluster.arrive; barrier.cluster.wait;";
+    let is_cluster = hierarchy.launch().cluster > 1;
+    let fence = "fence.mbarrier_init.release.cluster;";
+    let (fenced, barrier) = (
+        insert(ground, (last.node, true), fence),
+        insert(ground, (outermost, true), if is_cluster { cluster } else { "bar.sync 0;" }),
+    );
+    found.push(Proposal { rank: 6, edits: vec![fenced.clone()] });
+    found.push(Proposal { rank: 7, edits: vec![barrier.clone()] });
+    found.push(Proposal { rank: 8, edits: vec![fenced, barrier] });
+    let proxy = insert(ground, (last.node, true), "fence.proxy.async.shared::cta;");
+    found.push(Proposal { rank: 9, edits: vec![proxy] });
+}
+
+/// Other numbers of arrivals: those of other objects, of all threads and warps, one more, one less.
+fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let texts: Vec<&str> =
+        inits.iter().filter_map(|init| Some(sources.text(*init.operands.get(1)?).trim())).collect();
+    let waited = waited_objects(ground);
+    for init in inits {
+        let Some(&count) = init.operands.get(1) else { continue };
+        let now = sources.text(count).trim();
+        let is_waited = waited.is_empty() || init.objects.iter().any(|object| waited.contains(object));
+        let base = if is_about_counts(ground) { 12 } else { 30 } + if is_waited { 0 } else { 3 };
+        let mut others: Vec<(u32, String)> = Vec::new();
+        match now.parse::<u32>() {
+            Ok(number) => {
+                let near = [number + 1, number.saturating_sub(1)].into_iter().filter(|&n| n > 0);
+                others.extend(near.map(|n| (0, n.to_string())));
+                others.extend((number != 2).then(|| (1, (2 * number).to_string())));
+            }
+            Err(_) => {
+                others.extend([(2, format!("({now}) + 1")), (1, format!("({now}) - 1")), (1, "1".to_owned())])
+            }
+        }
+        others.extend(texts.iter().filter(|text| **text != now).map(|text| (0, (*text).to_owned())));
+        others.extend(["ntid", "nwarpid", "ntid - 1", "nwarpid - 1"].map(|text| (1, text.to_owned())));
+        for (rank, text) in others {
+            let edits = vec![Edit::replace(sources, count, text)];
+            found.push(Proposal { rank: base + rank, edits });
+        }
+    }
+}
+
+/// Whether the finding speaks of phases that are completed too early, too late or by others.
+fn is_about_counts(ground: &Ground<'_>) -> bool {
+    let code = ground.explanation.code;
+    let codes =
+        ["mbarrier::phase-not-waited-for", "mbarrier::too-many-arrivals", "mbarrier::phase-run-ahead"];
+    let waits =
+        matches!(ground.explanation.subject, Subject::Deadlock { .. }) && !waited_objects(ground).is_empty();
+    waits
+        || codes.contains(&code)
+        || ground
+            .has(|reason| matches!(reason, Reason::CompletedByOthers { .. } | Reason::SamePhaseAgain { .. }))
+}
+
+/// Objects that the finding waits for.
+fn waited_objects(ground: &Ground<'_>) -> Vec<String> {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return Vec::new() };
+    let waits = roles.iter().filter(|role| matches!(role.wait, WaitFact::Phase { .. }));
+    let nodes = waits.filter_map(|role| ground.syntax.node_around(role.span));
+    nodes.flat_map(|node| ground.syntax.inside(node)).flat_map(|i| i.objects.clone()).collect()
+}
+
+/// The other parity, that of another wait, and one that changes with each round of the loop.
+fn parities(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let waited = waited_objects(ground);
+    let waits: Vec<&Instruction> =
+        of(ground, "mbarrier.").filter(|wait| wait.opcode.contains(".parity")).collect();
+    let known: Vec<&str> =
+        waits.iter().filter_map(|wait| Some(sources.text(*wait.operands.last()?).trim())).collect();
+    for wait in &waits {
+        let Some(&parity) = wait.operands.last() else { continue };
+        let now = sources.text(parity).trim();
+        let base = if is_about_counts(ground) { 12 } else { 30 };
+        let far = if waited.is_empty() || wait.objects.iter().any(|object| waited.contains(object)) {
+            0
+        } else {
+            3
+        };
+        let mut push = |rank: u32, text: String| {
+            let edits = vec![Edit::replace(sources, parity, text)];
+            found.push(Proposal { rank: base + far + rank, edits });
+        };
+        push(0, flipped(now));
+        for &other in known.iter().filter(|&&other| other != now) {
+            push(1, other.to_owned());
+            push(2, flipped(other));
+        }
+        let around = ground.syntax.ancestors(wait.node);
+        let heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
+        let rounds = heads.filter_map(|text| text.strip_prefix("for ")?.split_whitespace().next());
+        for round in rounds.take(1) {
+            push(2, format!("{round} % 2"));
+            push(2, format!("(({round} % 2) ^ 1)"));
+        }
+        // What the operand is a name of.
+        let value = |node: &super::syntax::Node| {
+            let text = sources.text(node.span);
+            let rest = text.strip_prefix(&format!("let {now} = "))?;
+            let end = rest.find(';')?;
+            let start = node.span.start as usize + text.len() - rest.len();
+            Some(fencepost_dsl::Span::new(node.span.file, start, start + end))
+        };
+        for value in ground.syntax.nodes.iter().filter_map(value) {
+            let edits = vec![Edit::replace(sources, value, flipped(sources.text(value)))];
+            found.push(Proposal { rank: base + far + 2, edits });
+        }
+    }
+}
+
+fn flipped(parity: &str) -> String {
+    match parity {
+        "0" => "1".to_owned(),
+        "1" => "0".to_owned(),
+        name if name.chars().all(|c| c.is_alphanumeric() || c == '_') => format!("{name} ^ 1"),
+        other => match other.strip_suffix(" ^ 1") {
+            Some(rest) => rest.to_owned(),
+            None => format!("({other}) ^ 1"),
+        },
+    }
+}
+
+/// The bytes that came, in place of those announced.
+fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    let sources = ground.texts.sources();
+    for role in roles {
+        let WaitFact::Phase { bytes, .. } = &role.wait else { continue };
+        for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
+            let Some(&operand) = arrive.operands.last() else { continue };
+            let now = sources.text(operand).trim().parse::<i64>().ok();
+            if let Some(right) = now.map(|now| now - bytes).filter(|&right| right >= 0 && *bytes != 0) {
+                found.push(Proposal {
+                    rank: 12,
+                    edits: vec![Edit::replace(sources, operand, right.to_string())],
+                });
+            }
+        }
+    }
+}
+
+/// A wait or an arrival like one that is there, at another object.
+fn copies(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let mut objects: Vec<&str> = inits.iter().flat_map(|init| &init.objects).map(String::as_str).collect();
+    objects.sort_unstable();
+    objects.dedup();
+    let nodes = ground.nodes();
+    let mut texts: Vec<(u32, String)> = Vec::new();
+    for like in of(ground, "mbarrier.") {
+        let is_wait = like.opcode.contains("_wait");
+        let is_arrival = like.opcode.starts_with("mbarrier.arrive") && !like.opcode.contains("expect_tx");
+        if !is_wait && !is_arrival {
+            continue;
+        }
+        let text = sources.text(ground.syntax.nodes[like.node].span);
+        let Some(own) = like.objects.first() else { continue };
+        for &object in &objects {
+            let uses = |kind: &str| {
+                of(ground, "mbarrier.")
+                    .any(|i| i.opcode.contains(kind) && i.objects.iter().any(|o| o == object))
+            };
+            let is_unused = if is_wait { !uses("_wait") } else { !uses("arrive") };
+            let copy = text.replace(&format!("[{own}"), &format!("[{object}"));
+            let rank = if is_unused { 26 } else { 46 };
+            if is_wait && let Some(&parity) = like.operands.last() {
+                let now = sources.text(parity);
+                let other = copy.rsplit_once(now).map(|(head, tail)| format!("{head}{}{tail}", flipped(now)));
+                texts.extend(other.map(|other| (rank, other)));
+            }
+            texts.push((rank, copy));
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    for (rank, text) in &texts {
+        let is_wait = text.contains("_wait");
+        for &node in &nodes {
+            for (level, around) in (0..).zip(ground.syntax.ancestors(node)).take(2) {
+                let edits = vec![insert(ground, (around, !is_wait), text)];
+                found.push(Proposal { rank: rank + 2 * level, edits });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flipped;
+
+    #[test]
+    fn a_parity_is_flipped_and_back() {
+        for (now, then) in
+            [("0", "1"), ("phase", "phase ^ 1"), ("i % 2", "(i % 2) ^ 1"), ("(i % 2) ^ 1", "(i % 2)")]
+        {
+            assert_eq!(flipped(now), then);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Proposals that leave every statement as it is and change the order of two, or add a fence between two.
+
+use super::super::{Reason, Subject};
+use super::propose::{Ground, Proposal};
+use super::syntax::NodeKind;
+use super::text::Edit;
+use crate::event::{EventGraph, EventId};
+use fencepost_dsl::kernel::program::AsyncSpace;
+use fencepost_dsl::vocabulary::{Proxy, Scope};
+
+/// How far a statement may be moved.
+const DISTANCE_MAX: usize = 3;
+
+/// Moves of what synchronizes past what the finding is about, and fences beside that.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    moves(ground, found);
+    proxy_fences(ground, found);
+    grid_waits(ground, found);
+    total_order(ground, found);
+    link_fences(ground, found);
+}
+
+/// A fence that releases before a signal, or acquires behind it.
+fn link_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    let Some((write, read)) = ground.explanation.chain.as_ref().and_then(|chain| chain.broken) else {
+        return;
+    };
+    let (Some(a), Some(b)) = (graph.events[write].agent, graph.events[read].agent) else { return };
+    let scope = super::opcode::usual(graph, graph.hierarchy.common_scope(a, b));
+    let text = format!("fence.acq_rel.{scope};");
+    let fence = |event: EventId, is_after: bool| {
+        let node = ground.instruction(event)?.node;
+        Some(Edit::insert(ground.texts.sources(), ground.syntax.nodes[node].span, is_after, &text))
+    };
+    let (release, acquire) = (fence(write, false), fence(read, true));
+    for reason in &ground.explanation.reasons {
+        let edit = match reason {
+            Reason::NoRelease { .. } => &release,
+            Reason::NoAcquire { .. } => &acquire,
+            _ => continue,
+        };
+        found.push(Proposal { rank: 18, edits: edit.iter().cloned().collect() });
+    }
+    if release != acquire {
+        found.push(Proposal { rank: 19, edits: release.into_iter().chain(acquire).collect() });
+    }
+}
+
+/// The objects that threads wait for in loops: a write of one is a signal.
+fn awaited<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let waits = syntax.instructions.iter().filter(|instruction| {
+        let text = sources.text(syntax.nodes[instruction.node].span);
+        text.starts_with("await ") || text.starts_with("while ")
+    });
+    waits.flat_map(|instruction| &instruction.objects).map(String::as_str).collect()
+}
+
+fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let mut together = Vec::new();
+    let awaited = awaited(ground);
+    let mut push = |rank: u32, what: usize, anchor: usize, is_after: bool| {
+        let (span, anchor) = (syntax.nodes[what].span, syntax.nodes[anchor].span);
+        found.push(Proposal { rank, edits: vec![Edit::moved(sources, span, anchor, is_after)] });
+    };
+    for node in ground.nodes() {
+        for (level, around) in (0..).zip(syntax.ancestors(node)) {
+            let (siblings, at) = syntax.siblings(around);
+            let window = at.saturating_sub(DISTANCE_MAX)..(at + DISTANCE_MAX + 1).min(siblings.len());
+            for other in window.filter(|&other| other != at) {
+                let sibling = siblings[other];
+                let is_signal = || {
+                    let mut inside = syntax.inside(sibling);
+                    let first = inside.next().is_some_and(|i| {
+                        i.signals() && i.objects.iter().any(|o| awaited.contains(&o.as_str()))
+                    });
+                    first && inside.next().is_none() && syntax.nodes[sibling].kind == NodeKind::Plain
+                };
+                if syntax.is_synchronization(sibling) || is_signal() {
+                    let distance = u32::try_from(other.abs_diff(at)).unwrap_or(9);
+                    push(20 + 2 * level + 3 * distance, sibling, around, other < at);
+                }
+            }
+            // All that synchronizes right before or behind it, together.
+            let is_moved = |&&sibling: &&usize| syntax.is_synchronization(sibling);
+            let before = siblings[..at].iter().rev().take_while(is_moved).count();
+            let behind = siblings[at + 1..].iter().take_while(is_moved).count();
+            let runs = [(&siblings[at - before..at], true), (&siblings[at + 1..at + 1 + behind], false)];
+            for (run, is_after) in runs.into_iter().filter(|(run, _)| run.len() == 2) {
+                let anchor = syntax.nodes[around].span;
+                let edits =
+                    run.iter().map(|&node| Edit::moved(sources, syntax.nodes[node].span, anchor, is_after));
+                together.push(Proposal { rank: 24 + level, edits: edits.collect() });
+            }
+            // Out of the branch that it is executed in, or out of the loop.
+            if level > 0 && syntax.is_synchronization(node) {
+                push(24 + level, node, around, true);
+                push(25 + level, node, around, false);
+            }
+        }
+        // What synchronizes at the edge of a branch beside the statement, out of it.
+        for around in syntax.ancestors(node) {
+            let (siblings, at) = syntax.siblings(around);
+            let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+            for branch in beside.filter_map(|at| siblings.get(at).copied()) {
+                if !matches!(syntax.nodes[branch].kind, NodeKind::Branch { .. }) {
+                    continue;
+                }
+                let inner = (0..syntax.nodes.len()).filter(|&inner| {
+                    syntax.nodes[inner].parent == Some(branch) && syntax.is_synchronization(inner)
+                });
+                for inner in inner {
+                    push(28, inner, branch, true);
+                    push(28, inner, branch, false);
+                }
+            }
+        }
+    }
+    found.extend(together);
+}
+
+/// A fence between two proxies, after the first access or before the second.
+fn proxy_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    let sources = ground.texts.sources();
+    let is_missing = |reason: &Reason| {
+        matches!(
+            reason,
+            Reason::MissingProxyFence { proxy: Proxy::Async, .. } | Reason::ProxyFencesOutOfOrder { .. }
+        )
+    };
+    let Subject::Race { earlier, later } = ground.explanation.subject else { return };
+    let proxy = |event: EventId| graph.events[event].kind.access().map(|access| access.proxy);
+    let is_async = [earlier, later].iter().any(|&event| proxy(event) == Some(Proxy::Async));
+    let is_generic = [earlier, later].iter().any(|&event| proxy(event) == Some(Proxy::Generic));
+    if !is_async || !is_generic {
+        return;
+    }
+    let first = if ground.has(is_missing) { 5 } else { 35 };
+    for (event, is_after) in [(earlier, true), (later, false)] {
+        let Some(agent) = graph.events[event].agent else { continue };
+        let is_operation = graph.hierarchy.is_operation(agent);
+        let Some(instruction) = ground.instruction(ground.started_by(event)) else { continue };
+        let space = space_of(graph, event, ground.thread(event).unwrap_or(agent));
+        for (level, around) in (0..).zip(ground.syntax.ancestors(instruction.node)) {
+            if is_operation && is_after {
+                break;
+            }
+            let text = format!("fence.proxy.async{};", space.suffix());
+            let anchor = ground.syntax.nodes[around].span;
+            let edit = Edit::insert(sources, anchor, is_after, &text);
+            let far = if level > 0 { 2 } else { 0 };
+            found.push(Proposal { rank: first + far + u32::from(!is_after), edits: vec![edit] });
+        }
+    }
+}
+
+/// The narrowest state space that holds what an access is about.
+fn space_of(graph: &EventGraph, event: EventId, executor: crate::event::AgentId) -> AsyncSpace {
+    let owner =
+        graph.location_of(&graph.events[event].kind).and_then(|location| graph.locations[location].cta);
+    match owner {
+        None => AsyncSpace::Global,
+        Some(cta) if cta == graph.hierarchy.cta_of(executor) => AsyncSpace::SharedCta,
+        Some(_) => AsyncSpace::SharedCluster,
+    }
+}
+
+/// A wait for the grid that a grid was launched to overlap with.
+fn grid_waits(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    for reason in &ground.explanation.reasons {
+        let Reason::Overlapping { second, .. } = reason else { continue };
+        let Some(instruction) = ground.instruction(ground.started_by(*second)) else { continue };
+        let ancestors = ground.syntax.ancestors(instruction.node);
+        for (rank, node) in [(8, ancestors.first()), (9, ancestors.last())] {
+            let Some(&node) = node else { continue };
+            let anchor = ground.syntax.nodes[node].span;
+            let edit = Edit::insert(ground.texts.sources(), anchor, false, "griddepcontrol.wait;");
+            found.push(Proposal { rank, edits: vec![edit] });
+        }
+    }
+}
+
+/// `fence.sc` on both sides: after a write that is missed, and before the read that misses it; and weaker ones there.
+fn total_order(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. }) {
+        return;
+    }
+    let graph = ground.graph();
+    let sources = ground.texts.sources();
+    let missed: Vec<_> =
+        ground.explanation.reads.iter().filter_map(|fact| Some((fact.missed?, fact.read))).collect();
+    let mut edits: Vec<Edit> = Vec::new();
+    for (write, read) in missed {
+        let (Some(a), Some(b)) = (graph.events[write].agent, graph.events[read].agent) else { continue };
+        let scope = super::opcode::usual(graph, graph.hierarchy.common_scope(a, b)).max(Scope::Cta);
+        let text = format!("fence.sc.{scope};");
+        let of = |event: EventId| {
+            Some(ground.syntax.nodes[ground.instruction(ground.started_by(event))?.node].span)
+        };
+        let (Some(first), Some(second)) = (of(write), of(read)) else { continue };
+        let (after, before) =
+            (Edit::insert(sources, first, true, &text), Edit::insert(sources, second, false, &text));
+        let weaker = format!("fence.acq_rel.{scope};");
+        for (anchor, is_after) in [(second, false), (second, true), (first, false)] {
+            let edit = Edit::insert(sources, anchor, is_after, &weaker);
+            found.push(Proposal { rank: 28, edits: vec![edit] });
+        }
+        for edit in [&after, &before] {
+            found.push(Proposal { rank: 29, edits: vec![edit.clone()] });
+        }
+        for edit in [after, before] {
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
+    }
+    if edits.len() > 1 {
+        found.push(Proposal { rank: 30, edits });
+    }
+}

@@ -1,0 +1,266 @@
+//! What to try: for a finding, changes in the order in which they are likely to be meant.
+
+use super::super::{Explanation, Reason, Subject};
+use super::opcode::{self, Goal, SemEdit, usual};
+use super::syntax::{Instruction, Syntax};
+use super::text::{Edit, Texts};
+use super::{barrier, group, mbarrier, order, spa};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
+use crate::verdict::Outcome;
+use fencepost_dsl::Span;
+use fencepost_dsl::vocabulary::Sem;
+
+/// Something to try. Those of lower rank come first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proposal {
+    /// Whether it is likely to be meant.
+    pub rank: u32,
+    /// The change.
+    pub edits: Vec<Edit>,
+}
+
+/// What proposals are made from.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The texts.
+    pub texts: &'a Texts,
+    /// Their statements.
+    pub syntax: &'a Syntax,
+    /// The launch.
+    pub outcome: &'a Outcome,
+    /// The finding.
+    pub explanation: &'a Explanation,
+}
+
+impl Ground<'_> {
+    /// The events.
+    pub fn graph(&self) -> &EventGraph {
+        &self.outcome.graph
+    }
+
+    /// The instruction of an event.
+    pub fn instruction(&self, event: EventId) -> Option<&Instruction> {
+        let site = self.graph().events[event].site?;
+        self.syntax.instruction(self.graph().sites[site].span)
+    }
+
+    /// For an event of an asynchronous operation, what started it.
+    pub fn started_by(&self, event: EventId) -> EventId {
+        use crate::event::BaseRelation;
+        let issue = self.graph().edges.of(BaseRelation::Issue);
+        let start = issue.iter().find(|edge| edge.to == event).map(|edge| edge.from);
+        start.filter(|_| self.graph().is_of_operation(event)).unwrap_or(event)
+    }
+
+    /// The thread of an event, or that which started it.
+    pub fn thread(&self, event: EventId) -> Option<AgentId> {
+        self.graph().events[event].agent.map(|agent| self.graph().hierarchy.issuer(agent))
+    }
+
+    /// The two events that are in no order, if the finding is about such.
+    pub fn pairs(&self) -> Vec<(EventId, EventId)> {
+        match &self.explanation.subject {
+            Subject::Race { earlier, later } => vec![(*earlier, *later)],
+            Subject::Flag { pair, .. } => vec![*pair],
+            _ => {
+                let reads = &self.explanation.reads;
+                let missed = reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
+                let early = reads.iter().filter_map(|fact| {
+                    let source = fact.source?;
+                    let is_other = self.graph().events[source].agent.is_some()
+                        && self.thread(source) != self.thread(fact.read);
+                    is_other.then_some((fact.read, source))
+                });
+                missed.chain(early).collect()
+            }
+        }
+    }
+
+    /// The statements that the finding is about.
+    pub fn nodes(&self) -> Vec<usize> {
+        let mut spans: Vec<Span> = Vec::new();
+        let events = self.pairs().into_iter().flat_map(|(a, b)| [a, b]);
+        for event in events.map(|event| self.started_by(event)) {
+            spans.extend(self.instruction(event).map(|instruction| instruction.span));
+        }
+        match &self.explanation.subject {
+            Subject::Assertion { span, .. } | Subject::Misuse { span, .. } | Subject::Bounds { span, .. } => {
+                spans.push(*span);
+            }
+            Subject::Deadlock { roles, .. } => spans.extend(roles.iter().map(|role| role.span)),
+            Subject::Lifetime { access, last, .. } => {
+                let events = [Some(self.started_by(*access)), *last];
+                let known = events.into_iter().flatten().filter_map(|event| self.instruction(event));
+                spans.extend(known.map(|instruction| instruction.span));
+            }
+            _ => {}
+        }
+        let mut nodes = Vec::new();
+        for node in spans.into_iter().filter_map(|span| self.syntax.node_around(span)) {
+            if !nodes.contains(&node) {
+                nodes.push(node);
+            }
+        }
+        nodes
+    }
+
+    /// Whether the finding has a reason like this one.
+    pub fn has(&self, wanted: impl Fn(&Reason) -> bool) -> bool {
+        self.explanation.reasons.iter().any(wanted)
+    }
+}
+
+/// All proposals for a finding, in order.
+pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
+    let mut found = Vec::new();
+    if ground.graph().hierarchy.launch().spa.is_some() {
+        spa::propose(ground, &mut found);
+    } else {
+        coherent(ground, &mut found);
+        sems(ground, &mut found);
+        order::propose(ground, &mut found);
+        barrier::propose(ground, &mut found);
+        group::propose(ground, &mut found);
+        mbarrier::propose(ground, &mut found);
+    }
+    found.retain(|proposal| !proposal.edits.is_empty());
+    found.sort_by_key(|proposal| proposal.rank);
+    found
+}
+
+/// Reads that are kept coherent: without `.nc`.
+fn coherent(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    for reason in &ground.explanation.reasons {
+        if let Reason::NonCoherent { read, .. } = *reason
+            && let Some(instruction) = ground.instruction(read)
+        {
+            let after = instruction.opcode.replace(".nc", "");
+            let edits = vec![Edit::replace(ground.texts.sources(), instruction.opcode_span, after)];
+            found.push(Proposal { rank: 9, edits });
+        }
+    }
+}
+
+/// Stronger sems and wider scopes, along the broken link and at both ends.
+fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    let mut push = |rank: u32, edits: &[SemEdit]| {
+        let edits = sem_edits(ground, edits);
+        found.push(Proposal { rank, edits });
+    };
+    let scope_of = |a: EventId, b: EventId| {
+        let (a, b) = (graph.events[a].agent?, graph.events[b].agent?);
+        Some(usual(graph, graph.hierarchy.common_scope(a, b)))
+    };
+    if let Some(chain) = &ground.explanation.chain
+        && let Some((write, read)) = chain.broken
+        && !is_racing_data(ground, write, read)
+        && let Some(scope) = scope_of(write, read)
+    {
+        let edit = |event: EventId, goal: Goal| SemEdit { event, goal, scope };
+        let ends = [write, read];
+        let patterns = ends.iter().chain(&chain.release_heads).chain(&chain.acquire_tails);
+        let widen: Vec<SemEdit> = patterns.map(|&event| edit(event, Goal::Widen)).collect();
+        let with = |first: SemEdit| std::iter::once(first).chain(widen.iter().copied()).collect::<Vec<_>>();
+        let (release, acquire) = (edit(write, Goal::Release), edit(read, Goal::Acquire));
+        push(10, &widen);
+        push(11, &with(release));
+        push(12, &with(acquire));
+        // The strong forms without order of their own: enough where fences do the rest.
+        if is_signal(ground, write, read) {
+            push(13, &[edit(write, Goal::Strong), edit(read, Goal::Strong)]);
+        }
+        push(14, &[release, acquire]);
+        // Another read of the signal, as that of the loop that tests before it locks.
+        for (id, event) in graph.events.iter_enumerated() {
+            let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+            let is_alike =
+                event.agent == graph.events[read].agent && location(id) == location(read) && id != read;
+            if is_alike && matches!(event.kind, EventKind::Read(_)) {
+                push(15, &[edit(id, Goal::Acquire)]);
+            }
+        }
+    }
+    for reason in &ground.explanation.reasons {
+        if let Reason::OutOfScope { event, other, needed, .. } = *reason {
+            let scope = usual(graph, needed);
+            push(15, &[event, other].map(|event| SemEdit { event, goal: Goal::Widen, scope }));
+        }
+    }
+    if let Subject::Race { earlier, later } = ground.explanation.subject
+        && let Some(scope) = scope_of(earlier, later)
+    {
+        let both = |first: Goal, second: Goal| {
+            [SemEdit { event: earlier, goal: first, scope }, SemEdit { event: later, goal: second, scope }]
+        };
+        if is_signal(ground, earlier, later) {
+            push(16, &both(Goal::Strong, Goal::Strong));
+            push(17, &both(Goal::Release, Goal::Acquire));
+        }
+    }
+    if let Subject::Deadlock { .. } = ground.explanation.subject {
+        awaited(ground, found);
+    }
+}
+
+/// Weak reads of a loop that waits, made strong.
+fn awaited(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    for (id, event) in graph.events.iter_enumerated() {
+        let EventKind::Read(access) = &event.kind else { continue };
+        let Some(span) = event.site.map(|site| graph.sites[site].span) else { continue };
+        let is_there = |role: &super::super::deadlock::Role| {
+            role.span.file == span.file && role.span.start <= span.start && span.end <= role.span.end
+        };
+        if access.sem == Sem::Weak && roles.iter().any(is_there) {
+            let scope = fencepost_dsl::vocabulary::Scope::Gpu;
+            for (rank, goal) in [(10, Goal::Strong), (11, Goal::Acquire)] {
+                let edits = sem_edits(ground, &[SemEdit { event: id, goal, scope }]);
+                found.push(Proposal { rank, edits });
+            }
+        }
+    }
+}
+
+/// Whether two accesses may be meant as a signal: one of them is strong already, or waited for. Data whose order is
+/// missing is not mended by strong accesses.
+fn is_signal(ground: &Ground<'_>, earlier: EventId, later: EventId) -> bool {
+    let graph = ground.graph();
+    [earlier, later].iter().any(|&event| {
+        let of = &graph.events[event];
+        let is_strong = of.kind.access().is_some_and(|access| access.sem != Sem::Weak);
+        is_strong || matches!(of.role, Role::Spin(_) | Role::Await)
+    })
+}
+
+/// Whether the link is made of the racing data itself, which was passed on by accident.
+fn is_racing_data(ground: &Ground<'_>, write: EventId, read: EventId) -> bool {
+    let Subject::Race { earlier, .. } = ground.explanation.subject else { return false };
+    let location = |event: EventId| ground.graph().events[event].kind.access().map(|access| access.location);
+    location(write) == location(earlier) && !is_signal(ground, write, read)
+}
+
+/// The changes of opcodes that several edits of sems come to.
+fn sem_edits(ground: &Ground<'_>, edits: &[SemEdit]) -> Vec<Edit> {
+    let graph = ground.graph();
+    let mut opcodes: Vec<(Span, String)> = Vec::new();
+    for edit in edits {
+        let Some(instruction) = ground.instruction(edit.event) else { continue };
+        let Some(site) = graph.events[edit.event].site else { continue };
+        let known = opcodes.iter().position(|(span, _)| *span == instruction.opcode_span);
+        let (source, text) = match known {
+            // With every default, as far as a further edit looks at it.
+            Some(known) => (opcodes[known].1.clone(), opcodes[known].1.clone()),
+            None => (instruction.opcode.clone(), graph.sites[site].text.clone()),
+        };
+        let Some(after) = opcode::edited(graph, &source, &text, edit) else { continue };
+        match known {
+            Some(known) => opcodes[known].1 = after,
+            None => opcodes.push((instruction.opcode_span, after)),
+        }
+    }
+    let sources = ground.texts.sources();
+    opcodes.retain(|(span, after)| sources.text(*span) != after);
+    opcodes.into_iter().map(|(span, after)| Edit::replace(sources, span, after)).collect()
+}

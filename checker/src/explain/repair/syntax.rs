@@ -1,0 +1,262 @@
+//! A program's statements and instructions with their places, as changes of the text need them.
+
+use fencepost_dsl::kernel::ast::{
+    Block, Else, Expr, ExprKind, ItemKind, Memory, Operand, Pattern, Statement, StatementKind,
+};
+use fencepost_dsl::kernel::parse;
+use fencepost_dsl::{SourceMap, Span};
+
+/// All statements and instructions of the files, in order of the text.
+#[derive(Debug, Default)]
+pub struct Syntax {
+    /// Statements, outer ones before those inside.
+    pub nodes: Vec<Node>,
+    /// Instructions.
+    pub instructions: Vec<Instruction>,
+    /// The statements of each block.
+    blocks: Vec<Vec<usize>>,
+}
+
+/// A statement.
+#[derive(Debug)]
+pub struct Node {
+    /// Where.
+    pub span: Span,
+    /// The statement around it.
+    pub parent: Option<usize>,
+    /// The block it stands in, and where there.
+    block: (usize, usize),
+    /// What matters of it.
+    pub kind: NodeKind,
+}
+
+/// What matters of a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// Nothing.
+    Plain,
+    /// It runs one of several parts.
+    Branch {
+        /// Which one depends on this.
+        condition: Span,
+    },
+    /// It repeats its part.
+    Loop,
+    /// It declares something, or is no part of what threads do.
+    Declaration,
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub struct Instruction {
+    /// As written.
+    pub opcode: String,
+    /// Where that is.
+    pub opcode_span: Span,
+    /// With its operands.
+    pub span: Span,
+    /// Where the operands are.
+    pub operands: Vec<Span>,
+    /// The objects that it names.
+    pub objects: Vec<String>,
+    /// The statement.
+    pub node: usize,
+}
+
+impl Instruction {
+    /// Whether it orders or signals, and accesses no data.
+    pub fn synchronizes(&self) -> bool {
+        const WORDS: &[&str] = &[
+            "bar.",
+            "barrier.",
+            "fence.",
+            "membar.",
+            "mbarrier.",
+            "cp.async.commit",
+            "cp.async.wait",
+            "cp.async.mbarrier",
+            "cp.async.bulk.commit",
+            "cp.async.bulk.wait",
+            "wgmma.fence",
+            "wgmma.commit",
+            "wgmma.wait",
+            "tcgen05.fence",
+            "tcgen05.wait",
+            "tcgen05.commit",
+            "griddepcontrol.",
+            "MEMBAR",
+        ];
+        WORDS.iter().any(|word| self.opcode.starts_with(word)) && !self.opcode.starts_with("mbarrier.init")
+    }
+
+    /// Whether it is a strong write, which may be a signal.
+    pub fn signals(&self) -> bool {
+        let is_write = ["st.", "red.", "atom."].iter().any(|word| self.opcode.starts_with(word));
+        is_write && ["release", "relaxed", "acq_rel"].iter().any(|sem| self.opcode.contains(sem))
+    }
+}
+
+impl Syntax {
+    /// That of all files; of kernels, only the one of that name, if there is one.
+    pub fn new(sources: &SourceMap, only: Option<&str>) -> Self {
+        let mut syntax = Self::default();
+        for file in sources.ids() {
+            let (parsed, _) = parse(&sources.file(file).text, file);
+            for item in &parsed.items {
+                match &item.kind {
+                    ItemKind::Function(function) => syntax.block(&function.body, None),
+                    ItemKind::Kernel(kernel) | ItemKind::Program(kernel)
+                        if only.is_none_or(|only| kernel.name.text == only) =>
+                    {
+                        syntax.block(&kernel.body, None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        syntax
+    }
+
+    /// The instruction at that place.
+    pub fn instruction(&self, span: Span) -> Option<&Instruction> {
+        self.instructions.iter().find(|instruction| instruction.span == span)
+    }
+
+    /// The innermost statement around a place.
+    pub fn node_around(&self, span: Span) -> Option<usize> {
+        let holds = |node: &Node| {
+            node.span.file == span.file && node.span.start <= span.start && span.end <= node.span.end
+        };
+        self.nodes.iter().rposition(holds)
+    }
+
+    /// A statement and those around it, innermost first.
+    pub fn ancestors(&self, node: usize) -> Vec<usize> {
+        std::iter::successors(Some(node), |&node| self.nodes[node].parent).collect()
+    }
+
+    /// The statements of its block, and its place there.
+    pub fn siblings(&self, node: usize) -> (&[usize], usize) {
+        let (block, at) = self.nodes[node].block;
+        (&self.blocks[block], at)
+    }
+
+    /// The instructions of a statement, those inside it included.
+    pub fn inside(&self, node: usize) -> impl Iterator<Item = &Instruction> {
+        let outer = self.nodes[node].span;
+        self.instructions.iter().filter(move |instruction| {
+            let span = instruction.span;
+            outer.file == span.file && outer.start <= span.start && span.end <= outer.end
+        })
+    }
+
+    /// Whether the statement is nothing but one instruction that synchronizes, or waits for one.
+    pub fn is_synchronization(&self, node: usize) -> bool {
+        let mut inside = self.inside(node);
+        let only =
+            self.nodes[node].kind == NodeKind::Plain && inside.next().is_some_and(Instruction::synchronizes);
+        only && inside.next().is_none()
+    }
+
+    fn block(&mut self, block: &Block, parent: Option<usize>) {
+        let id = self.blocks.len();
+        self.blocks.push(Vec::new());
+        for (at, statement) in block.statements.iter().enumerate() {
+            let node = self.nodes.len();
+            self.blocks[id].push(node);
+            self.statement(statement, parent, (id, at));
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, parent: Option<usize>, block: (usize, usize)) {
+        let node = self.nodes.len();
+        let kind = match &statement.kind {
+            StatementKind::If { condition, .. } => NodeKind::Branch { condition: condition.place.0 },
+            StatementKind::For { .. } | StatementKind::While { .. } | StatementKind::Loop(_) => {
+                NodeKind::Loop
+            }
+            StatementKind::Launch { .. }
+            | StatementKind::Object(_)
+            | StatementKind::View(_)
+            | StatementKind::Final(_)
+            | StatementKind::Client { .. }
+            | StatementKind::Host(_)
+            | StatementKind::Error => NodeKind::Declaration,
+            _ => NodeKind::Plain,
+        };
+        self.nodes.push(Node { span: statement.place.0, parent, block, kind });
+        match &statement.kind {
+            StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }
+            | StatementKind::Var { value, .. }
+            | StatementKind::Assign { value, .. } => self.expr(value, node),
+            StatementKind::Expr(expr)
+            | StatementKind::Await(expr)
+            | StatementKind::Assert(expr)
+            | StatementKind::Assume(expr)
+            | StatementKind::Return(Some(expr)) => self.expr(expr, node),
+            StatementKind::If { condition, then, otherwise } => {
+                self.expr(condition, node);
+                self.block(then, Some(node));
+                match otherwise {
+                    Some(Else::Block(block)) => self.block(block, Some(node)),
+                    Some(Else::If(inner)) => {
+                        let id = self.blocks.len();
+                        self.blocks.push(vec![self.nodes.len()]);
+                        self.statement(inner, Some(node), (id, 0));
+                    }
+                    None => {}
+                }
+            }
+            StatementKind::While { condition, body } => {
+                self.expr(condition, node);
+                self.block(body, Some(node));
+            }
+            StatementKind::For { body, .. } | StatementKind::Loop(body) => self.block(body, Some(node)),
+            StatementKind::Client { body, .. } => self.block(body, Some(node)),
+            _ => {}
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr, node: usize) {
+        match &expr.kind {
+            ExprKind::Instruction { opcode, operands } => {
+                let mut objects = Vec::new();
+                for operand in operands {
+                    match operand {
+                        Operand::Memory(memory) => objects.push(memory.name.text.clone()),
+                        Operand::Tensor(tensor) => objects.push(tensor.map.name.text.clone()),
+                        Operand::Expr(expr) => self.expr(expr, node),
+                        Operand::Vector(elements) => elements.iter().for_each(|expr| self.expr(expr, node)),
+                        Operand::Sink(_) => {}
+                    }
+                }
+                self.instructions.push(Instruction {
+                    opcode: opcode.text.clone(),
+                    opcode_span: opcode.place.0,
+                    span: expr.place.0,
+                    operands: operands.iter().filter_map(place).collect(),
+                    objects,
+                    node,
+                });
+            }
+            ExprKind::Call { arguments, .. } => arguments.iter().for_each(|expr| self.expr(expr, node)),
+            ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => self.expr(inner, node),
+            ExprKind::Binary(_, left, right) => {
+                [left, right].into_iter().for_each(|expr| self.expr(expr, node))
+            }
+            ExprKind::Select(condition, then, otherwise) => {
+                [condition, then, otherwise].into_iter().for_each(|expr| self.expr(expr, node));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn place(operand: &Operand) -> Option<Span> {
+    match operand {
+        Operand::Memory(Memory { place, .. }) | Operand::Sink(place) => Some(place.0),
+        Operand::Tensor(tensor) => Some(tensor.place.0),
+        Operand::Expr(expr) => Some(expr.place.0),
+        Operand::Vector(elements) => Some(elements.first()?.place.0.to(elements.last()?.place.0)),
+    }
+}

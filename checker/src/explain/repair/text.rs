@@ -1,0 +1,264 @@
+//! Changes of a kernel's text, and the program that comes of them.
+
+use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::{FileId, SourceMap, Span};
+use std::sync::{Mutex, PoisonError};
+
+/// The texts of a program, so that it can be made anew with changes.
+#[derive(Debug, Default)]
+pub struct Texts {
+    sources: SourceMap,
+    options: LoadOptions,
+    /// By kernel, repairs after which every launch was proved.
+    known: Mutex<Vec<(String, super::Repair)>>,
+}
+
+/// A change: what it is to a reader, and what it does to the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// For a reader.
+    pub kind: EditKind,
+    /// For an editor; none overlaps another.
+    pub pieces: Vec<Piece>,
+}
+
+/// A stretch of text and what takes its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Empty for an insertion.
+    pub span: Span,
+    /// The new text.
+    pub text: String,
+}
+
+/// What a change is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EditKind {
+    /// One text for another.
+    Replace {
+        /// Where.
+        span: Span,
+        /// The text now.
+        before: String,
+        /// The text then.
+        after: String,
+    },
+    /// A new statement.
+    Insert {
+        /// Without its indentation.
+        text: String,
+        /// Right after the other one, or right before.
+        is_after: bool,
+        /// The other statement.
+        anchor: Span,
+    },
+    /// A statement in another place.
+    Move {
+        /// The statement.
+        span: Span,
+        /// Right after the other one, or right before.
+        is_after: bool,
+        /// The other statement.
+        anchor: Span,
+    },
+}
+
+impl Texts {
+    /// The texts of a program that was loaded into `sources` alone, with these options.
+    pub fn new(sources: &SourceMap, options: LoadOptions) -> Self {
+        Self { sources: sources.clone(), options, known: Mutex::default() }
+    }
+
+    /// The files.
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    /// Whether changes can be tried: litmus tests have columns, which no edit is made for.
+    pub fn can_change(&self) -> bool {
+        self.main().is_some_and(|main| !self.sources.file(main).name.ends_with(".litmus"))
+    }
+
+    /// The texts with changes.
+    pub(super) fn changed(&self, edits: &[Edit]) -> Self {
+        let mut sources = SourceMap::default();
+        for file in self.sources.ids() {
+            let text = self.file_with(file, edits).unwrap_or_default();
+            sources.add(self.sources.file(file).name.as_str(), text);
+        }
+        Self::new(&sources, self.options.clone())
+    }
+
+    fn main(&self) -> Option<FileId> {
+        self.sources.ids().next()
+    }
+
+    /// The program with changes; `None` if they overlap or the text is not one.
+    pub fn with(&self, edits: &[Edit]) -> Option<Program> {
+        let mut changed = Vec::new();
+        for file in self.sources.ids() {
+            changed.push((self.sources.file(file).name.as_str(), self.file_with(file, edits)?));
+        }
+        let mut read = |path: &str| {
+            let found = changed.iter().find(|(name, _)| *name == path);
+            found.map(|(_, text)| text.clone()).ok_or_else(|| "it was not used before".to_owned())
+        };
+        let main = self.sources.file(self.main()?).name.clone();
+        load(&mut SourceMap::default(), &main, &mut read, &self.options).ok()
+    }
+
+    fn file_with(&self, file: FileId, edits: &[Edit]) -> Option<String> {
+        let text = &self.sources.file(file).text;
+        let mut pieces: Vec<&Piece> =
+            edits.iter().flat_map(|edit| &edit.pieces).filter(|piece| piece.span.file == file).collect();
+        pieces.sort_by_key(|piece| (piece.span.start, piece.span.end));
+        let mut changed = String::new();
+        let mut at = 0;
+        for piece in pieces {
+            let (start, end) = (piece.span.start as usize, piece.span.end as usize);
+            changed += text.get(at..start)?;
+            changed += &piece.text;
+            at = end;
+        }
+        changed += text.get(at..)?;
+        Some(changed)
+    }
+
+    /// A repair after which every launch of a kernel was proved, if one is known.
+    pub(super) fn known(&self, kernel: &str) -> Option<super::Repair> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(own, _)| own == kernel).map(|(_, repair)| repair.clone())
+    }
+
+    /// Keeps it.
+    pub(super) fn learn(&self, kernel: &str, repair: &super::Repair) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push((kernel.to_owned(), repair.clone()));
+    }
+}
+
+impl Edit {
+    /// One text for another.
+    pub fn replace(sources: &SourceMap, span: Span, after: impl Into<String>) -> Self {
+        let after = after.into();
+        let before = sources.text(span).to_owned();
+        let pieces = vec![Piece { span, text: after.clone() }];
+        Self { kind: EditKind::Replace { span, before, after }, pieces }
+    }
+
+    /// Statements on lines of their own, right after or before another one.
+    pub fn insert(sources: &SourceMap, anchor: Span, is_after: bool, text: &str) -> Self {
+        let kind = EditKind::Insert { text: text.to_owned(), is_after, anchor };
+        Self { kind, pieces: vec![inserted(sources, anchor, is_after, text)] }
+    }
+
+    /// A statement in another place.
+    pub fn moved(sources: &SourceMap, span: Span, anchor: Span, is_after: bool) -> Self {
+        let kind = EditKind::Move { span, is_after, anchor };
+        let text = sources.text(span).to_owned();
+        let pieces = vec![
+            Piece { span: whole_line(sources, span), text: String::new() },
+            inserted(sources, anchor, is_after, &text),
+        ];
+        Self { kind, pieces }
+    }
+
+    /// The places a reader should look at.
+    pub fn span(&self) -> Span {
+        match self.kind {
+            EditKind::Replace { span, .. } | EditKind::Move { span, .. } => span,
+            EditKind::Insert { anchor, .. } => anchor,
+        }
+    }
+
+    /// Whether both change a common stretch of text.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.pieces.iter().any(|a| {
+            other
+                .pieces
+                .iter()
+                .any(|b| a.span.file == b.span.file && a.span.start < b.span.end && b.span.start < a.span.end)
+        })
+    }
+}
+
+fn inserted(sources: &SourceMap, anchor: Span, is_after: bool, text: &str) -> Piece {
+    let all = &sources.file(anchor.file).text;
+    let (start, end) = (anchor.start as usize, anchor.end as usize);
+    let line_start = all[..start].rfind('\n').map_or(0, |at| at + 1);
+    let indent = &all[line_start..start];
+    let is_first = indent.trim().is_empty();
+    // What follows on the line of the anchor's end is left there if it is a comment only.
+    let rest = all[end..].split('\n').next().unwrap_or("");
+    let is_last = rest.trim().is_empty() || rest.trim_start().starts_with("//");
+    let (at, text) = match (is_after, is_first) {
+        (true, true) if is_last => (end + rest.len(), format!("\n{indent}{text}")),
+        (true, _) => (end, format!(" {text}")),
+        (false, true) => (start, format!("{text}\n{indent}")),
+        (false, false) => (start, format!("{text} ")),
+    };
+    Piece { span: Span::new(anchor.file, at, at), text }
+}
+
+/// A statement with its line, if it has it for itself.
+fn whole_line(sources: &SourceMap, span: Span) -> Span {
+    let all = &sources.file(span.file).text;
+    let (start, end) = (span.start as usize, span.end as usize);
+    let line_start = all[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = all[end..].find('\n').map_or(all.len(), |at| end + at + 1);
+    let is_alone = all[line_start..start].trim().is_empty() && all[end..line_end].trim().is_empty();
+    if is_alone { Span::new(span.file, line_start, line_end) } else { span }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, Texts};
+    use fencepost_dsl::kernel::LoadOptions;
+    use fencepost_dsl::{SourceMap, Span};
+
+    const TEXT: &str = "kernel k {\n    launch {}\n    global a: u32 = 0;\n    st.weak [a], 1; // one\n    fence.sc.gpu;\n    if tid == 0 { st.weak [a], 2; }\n}\n";
+
+    fn changed(edit: impl Fn(&SourceMap, &dyn Fn(&str) -> Span) -> Edit) -> String {
+        let mut sources = SourceMap::default();
+        let file = sources.add("k.fence", TEXT);
+        let find = |part: &str| {
+            let start = TEXT.find(part).expect("it is there");
+            Span::new(file, start, start + part.len())
+        };
+        let edit = edit(&sources, &find);
+        let texts = Texts::new(&sources, LoadOptions::default());
+        assert!(texts.with(std::slice::from_ref(&edit)).is_some());
+        texts.file_with(file, &[edit]).expect("nothing overlaps")
+    }
+
+    #[test]
+    fn statements_get_lines_of_their_own_where_others_have_them() {
+        let after =
+            changed(|sources, at| Edit::insert(sources, at("st.weak [a], 1;"), true, "fence.sc.cta;"));
+        assert!(after.contains("st.weak [a], 1; // one\n    fence.sc.cta;\n    fence.sc.gpu;"), "{after}");
+        let before =
+            changed(|sources, at| Edit::insert(sources, at("st.weak [a], 1;"), false, "fence.sc.cta;"));
+        assert!(before.contains("\n    fence.sc.cta;\n    st.weak [a], 1; // one"), "{before}");
+        let inline =
+            changed(|sources, at| Edit::insert(sources, at("st.weak [a], 2;"), true, "fence.sc.cta;"));
+        assert!(inline.contains("{ st.weak [a], 2; fence.sc.cta; }"), "{inline}");
+    }
+
+    #[test]
+    fn a_moved_statement_takes_its_line_along() {
+        let moved =
+            changed(|sources, at| Edit::moved(sources, at("fence.sc.gpu;"), at("st.weak [a], 1;"), false));
+        assert!(moved.contains("\n    fence.sc.gpu;\n    st.weak [a], 1; // one\n    if"), "{moved}");
+    }
+
+    #[test]
+    fn changes_that_meet_are_no_text() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("k.fence", TEXT);
+        let texts = Texts::new(&sources, LoadOptions::default());
+        let (a, b) = (Span::new(file, 0, 8), Span::new(file, 7, 10));
+        let edits = [Edit::replace(&sources, a, "x"), Edit::replace(&sources, b, "y")];
+        assert!(edits[0].overlaps(&edits[1]) && texts.with(&edits).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Words for a hand-over that does not happen: phases that others complete, a way back that nobody gives, lost updates.
+
+use super::wording::{Words, number};
+use crate::event::{EventId, EventKind};
+use crate::explain::{Explanation, Reason};
+
+impl Words<'_> {
+    /// Why threads that do hand over are in no order all the same.
+    pub(super) fn handed_over(&self, reason: &Reason, explanation: &Explanation) -> String {
+        match reason {
+            Reason::NoWayBack { read, write, first } => format!(
+                "{} reads what {} wrote before ({}), which was handed over; but nothing tells {} that it has been read \
+                 before {}: the reader never signals back",
+                self.end(*read, explanation),
+                self.thread(*write),
+                self.numbered(*first),
+                self.thread(*write),
+                self.end(*write, explanation)
+            ),
+            Reason::CompletedByOthers { object, wait, arrival, passed, went, by } => format!(
+                "{} passes phase {passed} of {}, counted from 0, which was completed by {}; the arrival of {} that comes \
+                 after what it should wait for, {}, went into phase {went}",
+                self.numbered(*wait),
+                self.graph().mbarriers[*object].name,
+                self.agents(by),
+                self.thread(*arrival),
+                self.numbered(*arrival)
+            ),
+            Reason::SamePhaseAgain { object, wait, before, passed } => format!(
+                "{} does not wait: it passes phase {passed} of {}, counted from 0, which {} had waited for before, at {}; \
+                 a parity must change with every phase that a thread waits for",
+                self.numbered(*wait),
+                self.graph().mbarriers[*object].name,
+                self.thread(*wait),
+                self.numbered(*before)
+            ),
+            Reason::LostUpdate { write, read, lost } => format!(
+                "{} of {} is made from what {} read before, and overwrites {} by {}: that update is lost",
+                self.numbered(*write),
+                self.thread(*write),
+                self.numbered(*read),
+                self.numbered(*lost),
+                self.thread(*lost)
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// An instruction with its line and the iteration it is of; of a write, with its value.
+    fn numbered(&self, event: EventId) -> String {
+        let of = &self.graph().events[event];
+        let round = Self::iterations(&of.iterations);
+        let value = match &of.kind {
+            EventKind::Write(access) => {
+                format!(", storing {}", number(self.witness.values[access.value]))
+            }
+            _ => String::new(),
+        };
+        format!("{}{round}{value}", self.quoted(event))
+    }
+}

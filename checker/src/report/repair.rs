@@ -1,0 +1,152 @@
+//! Words for what would mend a finding: each change, and what was checked of all of them together.
+
+use super::wording::Words;
+use crate::explain::repair::{Edit, EditKind};
+use crate::explain::{Explanation, Repair, Subject};
+use crate::findings::Property;
+use fencepost_dsl::Span;
+
+/// Characters of a statement that is named.
+const STATEMENT_MAX: usize = 80;
+
+impl Words<'_> {
+    /// The help line of a repair.
+    pub fn repair(&self, repair: &Repair) -> String {
+        format!("{} ({})", self.edits(&repair.edits), self.checked(repair))
+    }
+
+    /// Why a hang has no repair, as far as that is known.
+    pub fn no_repair(&self, explanation: &Explanation) -> Option<String> {
+        let Subject::Deadlock { absent, .. } = &explanation.subject else { return None };
+        if explanation.repair.is_some() || explanation.n_tried == 0 {
+            return None;
+        }
+        if !absent.is_empty() {
+            return Some(
+                "no change of the kernel that was tried ends this wait: what it waits for comes from threads that need not \
+                 run at the same time, which only the launch can change"
+                    .to_owned(),
+            );
+        }
+        let n = explanation.n_tried;
+        let tried = if n == 1 {
+            "the one change that was tried does not end".to_owned()
+        } else {
+            format!("none of {n} changes that were tried ends")
+        };
+        Some(format!(
+            "{tried} this wait with nothing else violated (other sems, counts, parities and places, more barriers, fences \
+             and waits): look for a signal that is missing, given too often, or given to somebody else"
+        ))
+    }
+
+    /// All changes, as one sentence without its end.
+    fn edits(&self, edits: &[Edit]) -> String {
+        let is_replaced = |edit: &Edit| matches!(edit.kind, EditKind::Replace { .. });
+        let mut parts: Vec<String> = Vec::new();
+        for (i, edit) in edits.iter().enumerate() {
+            let text = self.edit(edit);
+            // The verb once.
+            let again = i > 0 && is_replaced(edit) && is_replaced(&edits[i - 1]);
+            parts.push(match text.strip_prefix("change ") {
+                Some(rest) if again => rest.to_owned(),
+                _ => text,
+            });
+        }
+        parts.join(" and ")
+    }
+
+    fn edit(&self, edit: &Edit) -> String {
+        match &edit.kind {
+            EditKind::Replace { span, before, after } => {
+                let is_opcode = before.contains('.') && !before.contains(' ');
+                if is_opcode {
+                    format!("change `{before}` on {} into `{after}`", self.line(*span))
+                } else {
+                    format!("change `{before}` into `{after}` in {}", self.statement(self.line_of(*span)))
+                }
+            }
+            EditKind::Insert { text, is_after, anchor } => {
+                let place = if *is_after { "after" } else { "before" };
+                format!("add `{text}` right {place} {}", self.statement(*anchor))
+            }
+            EditKind::Move { span, is_after, anchor } => {
+                let place = if *is_after { "after" } else { "before" };
+                format!("move {} to right {place} {}", self.statement(*span), self.statement(*anchor))
+            }
+        }
+    }
+
+    /// `` `st.weak [data], 1;` on line 7 ``; of a block, how it starts.
+    fn statement(&self, span: Span) -> String {
+        let text = self.case.sources.text(span);
+        let first = text.lines().next().unwrap_or("").split("//").next().unwrap_or("").trim();
+        let mut shown: String = first.chars().take(STATEMENT_MAX).collect();
+        if shown.chars().count() < first.chars().count() {
+            shown.push('…');
+        }
+        if text.lines().nth(1).is_some() {
+            let end = self.case.sources.line_column(Span { start: span.end, ..span }).line;
+            return format!("`{shown} …`, which ends on line {end}");
+        }
+        format!("`{shown}` on {}", self.line(span))
+    }
+
+    /// The line that a place is on.
+    fn line_of(&self, span: Span) -> Span {
+        let text = &self.case.sources.file(span.file).text;
+        let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[span.end as usize..].find('\n').map_or(text.len(), |at| span.end as usize + at);
+        Span::new(span.file, start, end)
+    }
+
+    /// What was checked.
+    fn checked(&self, repair: &Repair) -> String {
+        let these = if repair.edits.len() == 1 { "this change" } else { "these changes" };
+        let with = if repair.others.is_empty() {
+            format!("with {these}")
+        } else {
+            format!("with {these}, and that to {},", self.lines(&repair.others))
+        };
+        let n_all = self.case.kernel.launches.len();
+        let launches = match repair.n_launches {
+            _ if n_all <= 1 || !repair.stays.is_empty() => String::new(),
+            n if n >= n_all => format!(" in any of the {n} launches"),
+            1 => " in this launch; in another one something still is".to_owned(),
+            n => format!(" in {n} of the {n_all} launches"),
+        };
+        let bound = if repair.within_bound { " within the loop bound" } else { "" };
+        if repair.stays.is_empty() {
+            return format!("checked: {with} nothing is violated{bound}{launches}");
+        }
+        let stays: Vec<&str> = repair.stays.iter().map(|&property| left(property)).collect();
+        let verb = if stays.len() == 1 { "stays" } else { "stay" };
+        format!("checked: {with} this is gone{bound}; {} {verb}", stays.join(" and "))
+    }
+
+    /// `line 7 and line 9`.
+    fn lines(&self, edits: &[Edit]) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for edit in edits {
+            let line = self.line(edit.span());
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.join(" and ")
+    }
+}
+
+/// What is left where a property stays broken.
+fn left(property: Property) -> &'static str {
+    match property {
+        Property::Race => "a race",
+        Property::Assert => "a failed assertion",
+        Property::Deadlock => "a hang",
+        Property::Barrier => "a broken rule about barriers",
+        Property::Lifetime => "an access outside a CTA's lifetime",
+        Property::Bounds => "an access out of bounds",
+        Property::Reachable => "a statement that is never reached",
+        Property::Condition => "the condition",
+    }
+}

@@ -1,0 +1,161 @@
+//! The share of violated launches of `examples/` whose report has a help that was checked.
+//!
+//! A property of a launch counts as helped if a finding that breaks it has a repair with which nothing is violated, or
+//! with which that finding is gone. Each hang has a repair or a sentence that says why there is none. The table is
+//! printed: `cargo test -p fencepost-tests --test helps -- --nocapture`.
+
+#![expect(clippy::print_stdout, reason = "the suite says how much it counted")]
+
+use fencepost::check::Config;
+use fencepost::examine::{Examination, examine};
+use fencepost::explain::repair::Texts;
+use fencepost::models::{self, Model};
+use fencepost::report::{Case, json};
+use fencepost::verdict::{Property, Verdict};
+use fencepost::work;
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::kernel::{LoadOptions, load};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+/// Steps per launch: enough for all but a few that are there for their size.
+const BUDGET: u64 = 30_000_000;
+/// Percent of the launches that violate a property, of which one of the findings must have a checked help.
+const LEAST: &[(Property, usize)] = &[(Property::Race, 80), (Property::Assert, 80)];
+
+/// Of the checks, what explaining and repairing may take: at most so many times as much.
+const TIMES_MAX: u64 = 2;
+
+/// Launches that violate a property: with a checked help, with a help of any kind, and all.
+type Table = BTreeMap<Property, [usize; 3]>;
+
+/// What is known of some launches.
+#[derive(Default)]
+struct Counts {
+    table: Table,
+    /// Hangs that are told without a help or a reason.
+    hangs: Vec<String>,
+    /// Steps of checks, and of explanations and repairs.
+    steps: [u64; 2],
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        for (property, counts) in other.table {
+            let sum = self.table.entry(property).or_default();
+            (0..3).for_each(|i| sum[i] += counts[i]);
+        }
+        self.hangs.extend(other.hangs);
+        (0..2).for_each(|i| self.steps[i] += other.steps[i]);
+    }
+}
+
+#[test]
+fn most_violations_have_a_checked_help() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut files = kernels(&root);
+    files.sort();
+    let (next, counts) = (AtomicUsize::new(0), Mutex::new(Counts::default()));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let worker = || {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let own = of_file(file);
+                    counts.lock().expect("no other thread panics").add(own);
+                }
+            };
+            thread::Builder::new()
+                .stack_size(256 << 20)
+                .spawn_scoped(scope, worker)
+                .expect("a thread starts");
+        }
+    });
+    let Counts { table, hangs, steps: [checks, rest] } = counts.into_inner().expect("no thread has panicked");
+    println!("{:<12}{:>9}{:>9}{:>9}{:>9}", "property", "checked", "any help", "launches", "share");
+    for (property, [checked, any, all]) in &table {
+        println!("{:<12}{checked:>9}{any:>9}{all:>9}{:>8}%", property.name(), 100 * checked / all);
+    }
+    println!(
+        "million steps: {} of checks, {} of explanations and repairs",
+        checks / 1_000_000,
+        rest / 1_000_000
+    );
+    assert!(rest <= TIMES_MAX * checks, "{rest} steps beside {checks}");
+    for &(property, least) in LEAST {
+        let [checked, _, all] = table[&property];
+        assert!(100 * checked >= least * all, "{property}: {checked} of {all}");
+    }
+    assert!(hangs.is_empty(), "neither help nor a reason why there is none: {hangs:?}");
+}
+
+/// The counts of a file's launches.
+fn of_file(path: &Path) -> Counts {
+    let name = path.to_string_lossy().into_owned();
+    let mut sources = SourceMap::default();
+    let mut read = |path: &str| fs::read_to_string(path).map_err(|error| error.to_string());
+    let program = load(&mut sources, &name, &mut read, &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
+    let model = Model::shipped(models::usual(&program), &[]).expect("the model comes along");
+    let texts = Texts::new(&sources, LoadOptions::default());
+    let mut counts = Counts::default();
+    for kernel in &program.kernels {
+        for launch in &kernel.launches {
+            let config = Config { budget: BUDGET, ..Config::usual(kernel) };
+            let before = work::done();
+            let Examination { outcome, explanations } =
+                examine(&texts, &program, kernel, launch, &model, &config)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
+            counts.steps[0] += outcome.statistics.steps;
+            counts.steps[1] += work::done() - before - outcome.statistics.steps;
+            if outcome.verdict != Verdict::Violated {
+                continue;
+            }
+            let case = Case {
+                sources: &sources,
+                file: &name,
+                program: &program,
+                kernel,
+                model: &model.name,
+                variants: &[],
+                outcome: &outcome,
+                explanations: &explanations,
+            };
+            let line: Value = serde_json::from_str(&json::report(&case)).expect("a line is an object");
+            for (property, _) in
+                outcome.properties.iter().filter(|(_, verdict)| *verdict == Verdict::Violated)
+            {
+                let findings = line["findings"].as_array().into_iter().flatten();
+                let own: Vec<&Value> =
+                    findings.filter(|found| found["property"] == property.name()).collect();
+                let checked = own.iter().any(|found| found["repair"].is_object());
+                let any = own.iter().any(|found| found["help"].is_string());
+                if *property == Property::Deadlock && !any {
+                    counts.hangs.push(format!("{name} ({})", launch.name));
+                }
+                let sums = counts.table.entry(*property).or_default();
+                for (count, holds) in sums.iter_mut().zip([checked, any, true]) {
+                    *count += usize::from(holds);
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// The kernels of all stories; a file whose name starts with `_` is a part that others use.
+fn kernels(root: &Path) -> Vec<PathBuf> {
+    let children = |path: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path).expect("a folder can be listed");
+        entries.map(|entry| entry.expect("an entry can be read").path()).collect()
+    };
+    let files = children(root).into_iter().filter(|path| path.is_dir()).flat_map(|story| children(&story));
+    let is_kernel = |path: &PathBuf| {
+        let is_part = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'));
+        path.extension().is_some_and(|extension| extension == "fence") && !is_part
+    };
+    files.filter(is_kernel).collect()
+}
