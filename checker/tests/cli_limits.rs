@@ -442,7 +442,7 @@ fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
     }
     let output = check(&path, &["--max-events", "20", "--format", "json"]);
     let line = &json_lines(&output)[0];
-    assert_eq!(line["raise_limit"]["name"], "max-events");
+    assert_eq!(line["bounds"]["raise_limit"]["name"], "max-events");
     assert_eq!((&line["verdict"], &line["limit"]), (&"proved_up_to_bound".into(), &serde_json::Value::Null));
     // What the first bound does not fit into is not decided at all.
     let output = check(&path, &["--max-events", "4"]);
@@ -455,8 +455,10 @@ fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
 #[test]
 fn a_recursive_relation_that_is_taken_away_is_a_limit() {
     let folder = Folder::new("recursion");
-    let path = folder.write("k.fence", RACY);
-    let model = "\"recursive\"\nlet rec reach = rf | (reach ; co)\nacyclic (W * M) \\ reach\n";
+    let kernel = "kernel k { launch { ctas: 2 } global x: u32 = 0;
+        if ctaid == 0 { st.relaxed.gpu [x], 1; } else { let r = ld.relaxed.gpu [x]; } }";
+    let path = folder.write("k.fence", kernel);
+    let model = "\"recursive\"\nlet rec reach = rf | (reach ; co)\nempty rf \\ reach\n";
     let model = folder.write("recursive.cat", model);
     let model = model.to_str().expect("a temporary folder has a plain name");
     let output = check(&path, &["--model", model, "--property", "assert"]);

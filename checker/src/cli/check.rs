@@ -207,7 +207,13 @@ impl<'a> Run<'a> {
             Err(unusable) => return self.without_model(file, &name, &unusable),
         };
         let load_options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
-        let texts = Arc::new(Texts::new(&sources, load_options));
+        // One line per launch has no room for repairs, which take longer than the check.
+        let texts = if self.options.format == Format::Brief {
+            Texts::none()
+        } else {
+            Texts::new(&sources, load_options)
+        };
+        let texts = Arc::new(texts);
         let mut has_launch = false;
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {

@@ -18,21 +18,21 @@ impl Words<'_> {
     /// Why a hang has no repair, as far as that is known.
     pub fn no_repair(&self, explanation: &Explanation) -> Option<String> {
         let Subject::Deadlock { absent, .. } = &explanation.subject else { return None };
-        if explanation.repair.is_some() || explanation.n_tried == 0 {
+        if explanation.repair.is_some() {
             return None;
         }
         if !absent.is_empty() {
             return Some(
-                "no change of the kernel that was tried ends this wait: what it waits for comes from threads that need not \
-                 run at the same time, which only the launch can change"
+                "no change of the kernel ends this wait: what it waits for comes from threads that need not run at the \
+                 same time, which only the launch can change"
                     .to_owned(),
             );
         }
-        let n = explanation.n_tried;
-        let tried = if n == 1 {
-            "the one change that was tried does not end".to_owned()
-        } else {
-            format!("none of {n} changes that were tried ends")
+        let tried = match explanation.n_tried {
+            // Nothing applies, or the check has left nothing of the budget.
+            0 => "no change was found that could be tried and ends".to_owned(),
+            1 => "the one change that was tried does not end".to_owned(),
+            n => format!("none of {n} changes that were tried ends"),
         };
         Some(format!(
             "{tried} this wait with nothing else violated (other sems, counts, parities and places, more barriers, fences \
