@@ -31,7 +31,8 @@ pub struct Treatment {
     pub polarity: bool,
     /// Transitive closure over frontiers instead of all triples (`closure`).
     pub frontier: bool,
-    /// Constant bits of values read (`memory::known_values`).
+    /// Constant bits of values read (`memory::known_values`), and writes that a read cannot take from since its value is
+    /// compared (`relation::base`).
     pub known_values: bool,
     /// Failing tries of spin loops that cannot race are left out ([`crate::check`]).
     pub prune_spins: bool,

@@ -63,10 +63,13 @@ impl Basis {
             .collect()
     }
 
-    /// What the graph alone says.
-    pub fn new(graph: &EventGraph, cells: &Cells) -> Self {
+    /// What the graph alone says; of the values that reads can return, if `values` says so.
+    pub fn new(graph: &EventGraph, cells: &Cells, values: bool) -> Self {
         let n = graph.events.len();
-        let togetherness = Togetherness::new(graph);
+        let mut togetherness = Togetherness::new(graph);
+        if !values {
+            togetherness.about_values.clear();
+        }
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
         for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
