@@ -4,12 +4,12 @@
 //!
 //! `FENCEPOST_SYMMETRY_PROGRAMS=N` runs N kernels, `FENCEPOST_SYMMETRY_SEED=S` others.
 
-#![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
-
 use fencepost::check::Config;
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
+use fencepost_tests::random::{Plan, Suite, run_over};
 use fencepost_tests::run::{config, model, outcomes};
+use proptest::prelude::any;
 use std::collections::BTreeSet;
 
 /// A stream of numbers, the same everywhere (splitmix64).
@@ -31,9 +31,12 @@ impl Numbers {
     }
 }
 
-/// Where kernels are alike: words that all share, and words that follow the threads.
+/// Words that all threads share.
 const SHARED: &[&str] = &["a", "a", "b"];
-const OWN: &[&str] = &["a", "b", "own[ctaid]", "own[(ctaid + 1) % N]"];
+/// The same, and words that follow the threads.
+const OWN: &[&str] = &["a", "b", "own[STEP * tid]", "own[STEP * ((tid + 1) % N)]"];
+/// Where the threads are, with what numbers them.
+const SHAPES: &[(&str, &str)] = &[("ctas", "ctaid"), ("ctas", "ctaid"), ("warps", "tid"), ("lanes", "tid")];
 
 /// A body of a few statements, with at least one atomic on a word that all share.
 fn body(numbers: &mut Numbers, n_statements: u64) -> String {
@@ -46,7 +49,7 @@ fn body(numbers: &mut Numbers, n_statements: u64) -> String {
                 format!("r{}", numbers.below(registers))
             } else {
                 // Now and then something that tells threads apart.
-                numbers.of(&["1", "1", "2", "1", "2", "1", "2", "ctaid"]).to_owned()
+                numbers.of(&["1", "1", "2", "1", "2", "1", "2", "tid"]).to_owned()
             }
         };
         let scope = numbers.of(&["gpu", "gpu", "gpu", "cta"]);
@@ -83,25 +86,35 @@ fn body(numbers: &mut Numbers, n_statements: u64) -> String {
     text
 }
 
-/// Three or four threads that are alike, and sometimes one that is not; every small final state is asked for.
+/// Three or four threads that are alike, and sometimes one that is not; every small final state is asked for, sometimes with
+/// words of single threads, or with several of them seen as one.
 fn kernel(numbers: &mut Numbers) -> String {
     let n = 3 + u64::from(numbers.below(4) == 0);
     let has_other = numbers.below(3) == 0;
-    let own = if numbers.below(2) == 0 { String::new() } else { " && [own[0]] <= 1".to_owned() };
+    let seen =
+        numbers.of(&["", "", " && [own[0]] <= 1", " && WIDE", " && [bytes[1]] == 0 && [bytes[5]] == 0"]);
+    let wide: Vec<String> = (0..n).map(|at| format!("[wide[{at}]] == 0x500000001")).collect();
+    let seen = seen.replace("WIDE", &format!("({})", wide.join(" || ")));
     let n_statements = 1 + numbers.below(if n == 3 { 3 } else { 2 });
     let alike = body(numbers, n_statements);
     let other = if has_other { body(numbers, 1) } else { String::new() };
-    let states: Vec<String> = (0..3)
+    let states: Vec<String> = (0..=n)
         .flat_map(|a| (0..3).map(move |b| (a, b)))
-        .map(|(a, b)| format!("        reachable [a] == {a} && [b] == {b}{own};\n"))
+        .map(|(a, b)| format!("        reachable [a] == {a} && [b] == {b}{seen};\n"))
         .collect();
-    format!(
-        "const N = {n};\nkernel k {{\n    launch {{ ctas: {}, cooperative: true }}\n    global a: u32 = 0;\n    \
-         global b: u32 = 0;\n    global own[N]: u32 = 0;\n    if ctaid < N {{\n{alike}    }} else {{\n{other}    }}\n    \
-         final {{\n{}    }}\n}}\n",
+    let (shape, number) =
+        SHAPES[usize::try_from(numbers.below(SHAPES.len() as u64)).expect("a small number")];
+    let step = 1 + numbers.below(2);
+    let text = format!(
+        "const N = {n};\nconst STEP = {step};\nkernel k {{\n    launch {{ {shape}: {}{} }}\n    \
+         global a: u32 = 0;\n    global b: u32 = 0;\n    global own[8]: u32 = {{ 0, 5, 0, 7, 0, 9, 0, 11 }};\n    \
+         view wide[4]: u64 of own;\n    view bytes[32]: u8 of own;\n    \
+         if tid < N {{\n{alike}    }} else {{\n{other}    }}\n    final {{\n{}    }}\n}}\n",
         n + u64::from(has_other),
+        if shape == "ctas" { ", cooperative: true" } else { "" },
         states.concat()
-    )
+    );
+    text.replace("tid", number).replace("ctactaid", "ctaid")
 }
 
 /// What does not depend on which execution was found.
@@ -116,36 +129,73 @@ fn judgement(outcome: &Outcome) -> Judgement {
     (outcome.properties.clone(), vacuity.collect(), broken.collect())
 }
 
+/// What is worth knowing of the kernels, by what shows it.
+const FEATURES: &[(&str, &str)] = &[
+    ("threads in CTAs of their own", "{ ctas"),
+    ("warps", "{ warps"),
+    ("lanes", "{ lanes"),
+    ("several words seen as one", "[wide"),
+    ("a word seen in parts", "[bytes"),
+    ("a thread that is not alike", "} else {\n        "),
+];
+
 #[test]
 fn alike_kernels_agree() {
-    let number = |name: &str| {
-        let value = std::env::var(format!("FENCEPOST_SYMMETRY_{name}")).ok()?;
-        Some(value.parse::<u64>().unwrap_or_else(|_| panic!("FENCEPOST_SYMMETRY_{name} is a number")))
-    };
-    let (n_programs, seed) = (number("PROGRAMS").unwrap_or(240), number("SEED").unwrap_or(0));
+    let plan = Plan { n_programs: 300, first_seed: 0, salt: 14, n_memory_max: 0, progress: false };
+    let results = ["orders left out", "violated", "proved"];
+    let suite = Suite { set_aside_max: 10, one_in: 50, ..Suite::new("symmetry", plan, FEATURES, &results) };
     let model = model(&[]);
     let with = |treatment| Config { unroll_max: 2, budget: 300_000_000, ..config(treatment) };
     let off = Treatment { symmetry: false, ..Treatment::DEFAULT };
-    let (mut n_compared, mut n_ordered, mut n_violated, mut n_aside) = (0, 0, 0, 0);
-    for program in 0..n_programs {
-        let mut numbers = Numbers(seed.wrapping_mul(1_000_003).wrapping_add(program));
-        let text = kernel(&mut numbers);
-        let found = outcomes(&text, &model, &with(Treatment::DEFAULT)).remove(0);
-        let expected = outcomes(&text, &model, &with(off)).remove(0);
-        if found.limit.is_some() || expected.limit.is_some() {
-            n_aside += 1;
-            continue;
-        }
-        assert_eq!(judgement(&found), judgement(&expected), "seed {seed}, program {program}:\n{text}");
-        n_compared += 1;
-        n_ordered += u64::from(!found.graph.representative.is_empty());
-        n_violated += u64::from(found.verdict == Verdict::Violated);
+    let (_, counts) = suite.run("", |plan| {
+        run_over(plan, any::<u64>, |&number, _, counts| {
+            let text = kernel(&mut Numbers(number));
+            let found = outcomes(&text, &model, &with(Treatment::DEFAULT)).remove(0);
+            let expected = outcomes(&text, &model, &with(off)).remove(0);
+            let is_compared = found.limit.is_none() && expected.limit.is_none();
+            counts.add("over budget", !is_compared);
+            counts.add("compared", is_compared);
+            if !is_compared {
+                return Ok(());
+            }
+            counts.add_features(&text, FEATURES);
+            counts.add("orders left out", !found.graph.representative.is_empty());
+            counts.add("violated", found.verdict == Verdict::Violated);
+            counts.add("proved", found.findings.is_empty());
+            let (found, expected) = (judgement(&found), judgement(&expected));
+            if found == expected {
+                return Ok(());
+            }
+            Err(format!("with orders left out {found:?}\nwith all of them {expected:?}\n{text}"))
+        })
+    });
+    assert!(counts.of("orders left out") * 3 >= counts.of("compared"), "in many kernels threads are alike");
+}
+
+/// Each thread keeps its ticket; which of them has which is seen through another width than that of the words.
+fn ticket_kernel(view: &str, claim: &str) -> String {
+    format!(
+        "kernel k {{\n    launch {{ ctas: 3, cooperative: true }}\n    global c: u32 = 0;\n    \
+         global own[6]: u32 = {{ 0, 5, 0, 7, 0, 9 }};\n    {view}\n    \
+         let t = atom.add.relaxed.gpu.u32 [c], 1;\n    st.relaxed.gpu.u32 [own[2 * ctaid]], t;\n    \
+         final {{ assert {claim}; }}\n}}\n"
+    )
+}
+
+#[test]
+fn words_that_move_are_not_seen_in_other_widths() {
+    // Only thread 0's word has 5 behind it: that it always has ticket 0 would follow from leaving out the other orders.
+    let any = |what: fn(u32) -> String| (0..3).map(what).collect::<Vec<_>>().join(" || ");
+    let wide = any(|at| format!("[wide[{at}]] == 0x500000000"));
+    let narrow = any(|at| format!("([low[{}]] == 0 && [low[{}]] == 5)", 8 * at, 8 * at + 4));
+    let same = any(|at| format!("[own[{}]] == 0", 2 * at));
+    let cases = [
+        (ticket_kernel("view wide[3]: u64 of own;", &wide), Verdict::Violated),
+        (ticket_kernel("view low[24]: u8 of own;", &narrow), Verdict::Violated),
+        (ticket_kernel("", &same), Verdict::Proved),
+    ];
+    for (text, expected) in cases {
+        let found = outcomes(&text, &model(&[]), &config(Treatment::DEFAULT)).remove(0);
+        assert_eq!(found.verdict, expected, "{text}");
     }
-    println!(
-        "{n_compared} kernels compared, of seed {seed}; in {n_ordered} orders were left out, {n_violated} are violated, \
-         {n_aside} were set aside for their size"
-    );
-    assert!(n_aside * 10 <= n_programs, "most kernels are small");
-    assert!(n_ordered * 4 >= n_compared, "in many kernels threads are alike");
-    assert!(n_violated * 10 >= n_compared && n_violated < n_compared, "some are violated, some not");
 }

@@ -66,10 +66,8 @@ impl Basis {
     /// What the graph alone says; of the values that reads can return, if `values` says so.
     pub fn new(graph: &EventGraph, cells: &Cells, values: bool) -> Self {
         let n = graph.events.len();
-        let mut togetherness = Togetherness::new(graph);
-        if !values {
-            togetherness.about_values.clear();
-        }
+        let Togetherness { coexist, implies, about_values } = Togetherness::new(graph);
+        let about_values = if values { about_values } else { FxHashMap::default() };
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
         for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
@@ -91,14 +89,9 @@ impl Basis {
             let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
             relations.insert(base, MayMust::new(may, must));
         }
-        let mut basis = Self {
-            sets: base_sets(graph),
-            relations,
-            implied_by: togetherness.implies.inverse(),
-            implies: togetherness.implies.clone(),
-            coexist: togetherness.coexist.clone(),
-        };
-        basis.add_communication(graph, cells, &togetherness.about_values);
+        let mut basis =
+            Self { sets: base_sets(graph), relations, implied_by: implies.inverse(), implies, coexist };
+        basis.add_communication(graph, cells, &about_values);
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
             *relation = relation.within(&coexist);

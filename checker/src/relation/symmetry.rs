@@ -92,7 +92,8 @@ pub fn classes(graph: &EventGraph, cells: &Cells, basis: &Basis) -> Vec<Class> {
                 continue;
             };
             let keys = |units: &[Unit]| units.iter().map(|unit| unit.events[key]).collect();
-            let symmetry = Symmetry { graph, cells, basis, owners: renaming::owners(graph, &units), units };
+            let (views, owners) = (invariant::Views::new(basis), renaming::owners(graph, &units));
+            let symmetry = Symmetry { graph, cells, basis, views, owners, units };
             let mut known = Vec::new();
             for run in symmetry.runs() {
                 known.extend(symmetry.units[run.clone()].iter().flat_map(|unit| unit.agents.iter().copied()));
@@ -124,14 +125,16 @@ struct Symmetry<'a> {
     graph: &'a EventGraph,
     cells: &'a Cells,
     basis: &'a Basis,
+    views: invariant::Views,
     owners: renaming::Owners,
     units: Vec<Unit>,
 }
 
 impl Symmetry<'_> {
     fn is_symmetry(&self, moves: &[(usize, usize)]) -> bool {
-        Renaming::moving(self.graph, self.cells, &self.owners, &self.units, moves)
-            .is_some_and(|renaming| invariant::holds(self.graph, self.basis, &renaming))
+        Renaming::moving(self.graph, self.cells, &self.owners, &self.units, moves).is_some_and(|renaming| {
+            invariant::holds(self.graph, self.cells, self.basis, &self.views, &renaming)
+        })
     }
 
     /// Stretches of neighbours that can be swapped.

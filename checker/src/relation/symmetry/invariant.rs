@@ -5,32 +5,67 @@
 
 use super::renaming::Renaming;
 use crate::bits::BitMatrix;
+use crate::event::cell::Cells;
 use crate::event::{
-    Access, EventGraph, EventId, EventKind, MbarrierEvent, ObligationKind, Role, SpaEvent, TermRef,
+    Access, EventGraph, EventId, EventKind, LocationId, MbarrierEvent, ObligationKind, Role, SpaEvent,
+    TermRef, UnknownKind,
 };
 use crate::relation::base::Basis;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use rustc_hash::FxHashSet;
 use std::hash::Hash;
 
+/// The base relations, each with its inverse, which all renamings are compared with.
+pub struct Views {
+    pairs: Vec<(BitMatrix, BitMatrix)>,
+}
+
+impl Views {
+    /// Those of a graph.
+    pub fn new(basis: &Basis) -> Self {
+        let mut pairs = Vec::new();
+        for &(base, _) in BaseRelation::ALL {
+            let bounds = basis.bounds(base);
+            pairs.push((bounds.may.clone(), bounds.may.inverse()));
+            if !bounds.may.is_same(&bounds.must) {
+                pairs.push((bounds.must.clone(), bounds.must.inverse()));
+            }
+        }
+        pairs.retain(|(pairs, _)| !pairs.is_empty());
+        Self { pairs }
+    }
+}
+
 /// Whether it does.
-pub fn holds(graph: &EventGraph, basis: &Basis, renaming: &Renaming) -> bool {
-    cells_are_whole(graph, renaming)
+pub fn holds(graph: &EventGraph, cells: &Cells, basis: &Basis, views: &Views, renaming: &Renaming) -> bool {
+    cells_are_whole(graph, cells, renaming)
+        && locations(graph, renaming)
         && events(graph, renaming)
         && parts(graph, renaming)
         && goals(graph, renaming)
-        && sets_and_relations(basis, renaming)
+        && sets_and_relations(basis, views, renaming)
 }
 
-/// Memory within which cells move is accessed at known places only, each access one cell.
-fn cells_are_whole(graph: &EventGraph, renaming: &Renaming) -> bool {
-    let mut widths = rustc_hash::FxHashMap::default();
-    let accesses = || graph.events.iter().filter_map(|event| event.kind.access());
-    accesses().all(|access| {
-        !renaming.moves_cells_of(access.location)
-            || (graph.terms.constant_value(access.offset).is_some()
-                && *widths.entry(access.location).or_insert(access.width_bytes) == access.width_bytes)
-    }) && graph.locations.iter_enumerated().all(|(id, location)| {
+/// Memory within which cells move is accessed at known places only, and nothing that is read of it is more or less than a
+/// cell: what a wider view shows has parts that stay, and a narrower one would be told nothing of where its cell went.
+fn cells_are_whole(graph: &EventGraph, cells: &Cells, renaming: &Renaming) -> bool {
+    let is_whole = |location: LocationId, width_bytes: u32| {
+        !renaming.moves_cells_of(location) || width_bytes == cells.grain_bytes[location]
+    };
+    let mut accesses = graph.events.iter().filter_map(|event| event.kind.access());
+    accesses.all(|access| {
+        let is_known = graph.terms.constant_value(access.offset).is_some();
+        is_whole(access.location, access.width_bytes)
+            && (is_known || !renaming.moves_cells_of(access.location))
+    }) && graph.terms.unknowns().iter().all(|unknown| match unknown.kind {
+        UnknownKind::FinalValue { location, width_bytes, .. } => is_whole(location, width_bytes),
+        _ => true,
+    })
+}
+
+/// A location's image is one of the same storage.
+fn locations(graph: &EventGraph, renaming: &Renaming) -> bool {
+    graph.locations.iter_enumerated().all(|(id, location)| {
         let image = &graph.locations[renaming.location(id)];
         location.storage == image.storage
             && location.size_bytes == image.size_bytes
@@ -190,21 +225,15 @@ fn goals(graph: &EventGraph, renaming: &Renaming) -> bool {
 }
 
 /// The sets and relations that a model is made of.
-fn sets_and_relations(basis: &Basis, renaming: &Renaming) -> bool {
+fn sets_and_relations(basis: &Basis, views: &Views, renaming: &Renaming) -> bool {
     let moved: Vec<(EventId, EventId)> = renaming.moved().collect();
-    crate::work::count(BaseRelation::ALL.len() * basis.coexist.universe() * moved.len() / 8);
+    crate::work::count(views.pairs.len() * basis.coexist.universe() * moved.len() / 8);
     let sets = BaseSet::ALL.iter().all(|&(base, _)| {
         let set = basis.set(base);
         moved.iter().all(|&(a, b)| set.contains(a) == set.contains(b))
     });
-    let stays = |pairs: &BitMatrix, back: &BitMatrix| {
-        moved.iter().all(|&(a, b)| row_is_image(pairs, renaming, a, b) && row_is_image(back, renaming, a, b))
-    };
-    sets && BaseRelation::ALL.iter().all(|&(base, _)| {
-        let bounds = basis.bounds(base);
-        let same = bounds.may.is_same(&bounds.must);
-        stays(&bounds.may, &bounds.may.inverse()) && (same || stays(&bounds.must, &bounds.must.inverse()))
-    })
+    let stays = |pairs: &BitMatrix| moved.iter().all(|&(a, b)| row_is_image(pairs, renaming, a, b));
+    sets && views.pairs.iter().all(|(pairs, back)| stays(pairs) && stays(back))
 }
 
 /// Whether the successors of `b` are the images of those of `a`.
