@@ -238,18 +238,6 @@ fn check_within(
     }
 }
 
-/// Whether a graph (say, one with a proposed repair) has no violation of the properties asked for: `Proved`,
-/// `ProvedUpToBound`, or anything else.
-///
-/// # Errors
-/// See [`CheckError`].
-pub fn recheck_graph(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Verdict, CheckError> {
-    let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
-    let decision = Decider::new(graph, model, &config, config.allowance(), Statistics::default()).decide()?;
-    let launch = decision.graph.hierarchy.launch().clone();
-    Ok(decision.into_outcome(&launch, model, &config, config.unroll).verdict)
-}
-
 /// The outcome of a run that a limit stopped before there was a graph.
 pub fn stopped(
     kernel: &Kernel,

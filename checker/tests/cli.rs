@@ -120,6 +120,26 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
+fn files_at_a_time_say_what_they_say_one_by_one() {
+    let folder = Folder::new("jobs");
+    for (number, text) in [RACY, PROVED, "kernel k {", RACY, PROVED, RACY].iter().enumerate() {
+        folder.write(&format!("{number}.fence"), text);
+    }
+    // What a variant makes of a model is found out on the way.
+    for more in [&[][..], &["--format", "brief"], &["--variant", "nope", "--format", "json"]] {
+        let with = |jobs: &str| {
+            let output = check(&folder.0, &[&["--jobs", jobs], more].concat());
+            (code(&output), output.stdout, output.stderr)
+        };
+        let one_by_one = with("1");
+        assert!(one_by_one.0 > 0);
+        for _ in 0..5 {
+            assert_eq!(with("4"), one_by_one, "{more:?}");
+        }
+    }
+}
+
+#[test]
 fn json_is_one_line_per_kernel_and_launch() {
     let folder = Folder::new("json");
     let text = format!("{PROVED}\nkernel two {{ launch a {{ ctas: 1 }} launch b {{ ctas: 2 }} }}");

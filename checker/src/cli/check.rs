@@ -66,7 +66,10 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     for bad in &bad {
         run.refuse(&bad.path, "input::unreadable-path", &bad.reason);
     }
-    let jobs = options.jobs.unwrap_or_else(parallel::available);
+    // Without a variant every model that comes along loads. With one that some model does not have, it is said where that
+    // model is first needed, which only one file after the other tells.
+    let is_sure = options.program.variant.is_empty() || options.program.model.is_some();
+    let jobs = if is_sure { options.jobs.unwrap_or_else(parallel::available) } else { 1 };
     if jobs > 1 && files.len() > 1 {
         run.at_a_time(jobs, &files);
     } else {
@@ -209,7 +212,7 @@ impl<'a> Run<'a> {
         let load_options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
         // One line per launch has no room for repairs, which take longer than the check.
         let texts = if self.options.format == Format::Brief {
-            Texts::none()
+            Texts::default()
         } else {
             Texts::new(&sources, load_options)
         };

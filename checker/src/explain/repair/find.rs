@@ -257,7 +257,8 @@ impl Search<'_> {
         launch: &Launch,
         findings_max: usize,
     ) -> Result<Option<Try>, CheckError> {
-        let Some(program) = self.job.texts.with(edits) else { return Ok(None) };
+        let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
+        let Some(program) = changed.program() else { return Ok(None) };
         let mut kernels = program.kernels.iter();
         let Some(kernel) = kernels.find(|kernel| kernel.name == self.job.kernel.name) else {
             return Ok(None);
@@ -281,7 +282,6 @@ impl Search<'_> {
             Err(CheckError::Unsupported(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let changed = self.job.texts.changed(edits);
         let job = Job { texts: &changed, ..*self.job };
         let left = outcome.findings.iter().map(|finding| {
             let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);

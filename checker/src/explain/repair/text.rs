@@ -5,7 +5,7 @@ use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{FileId, SourceMap, Span};
 use std::sync::{Mutex, PoisonError};
 
-/// The texts of a program, so that it can be made anew with changes.
+/// The texts of a program, so that it can be made anew with changes; by default none, for when nobody would see a repair.
 #[derive(Debug, Default)]
 pub struct Texts {
     sources: SourceMap,
@@ -70,11 +70,6 @@ impl Texts {
         Self { sources: sources.clone(), options, known: Mutex::default() }
     }
 
-    /// No texts, for when nobody would see a repair.
-    pub fn none() -> Self {
-        Self::new(&SourceMap::default(), LoadOptions::default())
-    }
-
     /// The files.
     pub fn sources(&self) -> &SourceMap {
         &self.sources
@@ -85,29 +80,25 @@ impl Texts {
         self.main().is_some_and(|main| !self.sources.file(main).name.ends_with(".litmus"))
     }
 
-    /// The texts with changes.
-    pub(super) fn changed(&self, edits: &[Edit]) -> Self {
+    /// The texts with changes; `None` if they overlap.
+    pub(super) fn changed(&self, edits: &[Edit]) -> Option<Self> {
         let mut sources = SourceMap::default();
         for file in self.sources.ids() {
-            let text = self.file_with(file, edits).unwrap_or_default();
-            sources.add(self.sources.file(file).name.as_str(), text);
+            sources.add(self.sources.file(file).name.as_str(), self.file_with(file, edits)?);
         }
-        Self::new(&sources, self.options.clone())
+        Some(Self::new(&sources, self.options.clone()))
     }
 
     fn main(&self) -> Option<FileId> {
         self.sources.ids().next()
     }
 
-    /// The program with changes; `None` if they overlap or the text is not one.
-    pub fn with(&self, edits: &[Edit]) -> Option<Program> {
-        let mut changed = Vec::new();
-        for file in self.sources.ids() {
-            changed.push((self.sources.file(file).name.as_str(), self.file_with(file, edits)?));
-        }
+    /// The program of these texts; `None` if they are none.
+    pub(super) fn program(&self) -> Option<Program> {
         let mut read = |path: &str| {
-            let found = changed.iter().find(|(name, _)| *name == path);
-            found.map(|(_, text)| text.clone()).ok_or_else(|| "it was not used before".to_owned())
+            let found = self.sources.ids().find(|&file| self.sources.file(file).name == path);
+            let text = found.map(|file| self.sources.file(file).text.to_string());
+            text.ok_or_else(|| "it was not used before".to_owned())
         };
         let main = self.sources.file(self.main()?).name.clone();
         load(&mut SourceMap::default(), &main, &mut read, &self.options).ok()
@@ -233,7 +224,8 @@ mod tests {
         };
         let edit = edit(&sources, &find);
         let texts = Texts::new(&sources, LoadOptions::default());
-        assert!(texts.with(std::slice::from_ref(&edit)).is_some());
+        let after = texts.changed(std::slice::from_ref(&edit));
+        assert!(after.and_then(|texts| texts.program()).is_some());
         texts.file_with(file, &[edit]).expect("nothing overlaps")
     }
 
@@ -264,6 +256,6 @@ mod tests {
         let texts = Texts::new(&sources, LoadOptions::default());
         let (a, b) = (Span::new(file, 0, 8), Span::new(file, 7, 10));
         let edits = [Edit::replace(&sources, a, "x"), Edit::replace(&sources, b, "y")];
-        assert!(edits[0].overlaps(&edits[1]) && texts.with(&edits).is_none());
+        assert!(edits[0].overlaps(&edits[1]) && texts.changed(&edits).is_none());
     }
 }
