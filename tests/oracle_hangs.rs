@@ -2,10 +2,12 @@
 //! is plain. `fencepost_tests::random` says how to compare more.
 
 use fencepost::encode::Treatment;
+use fencepost::verdict::{Property, Verdict};
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::hangs::{EFFORT, ask_twin, compare_random, suite};
 use fencepost_tests::reference::Effort;
 use fencepost_tests::reference::edition::Edition;
+use fencepost_tests::run::{config, outcomes};
 
 #[test]
 fn random_programs_agree() {
@@ -229,4 +231,18 @@ fn exits_and_barriers() {
         Says::Hang,
         false,
     );
+}
+
+#[test]
+fn a_round_that_reads_weakly_what_it_writes_is_left_to_the_bound() {
+    // It cannot read the initial value for ever: its own store comes before. The stores race, which is another matter.
+    let text = "kernel k { launch { warps: 2 } global a: u32 = 0;
+        if tid == 0 { st.weak [a], 1; }
+        if tid == 1 { loop { st.weak [a], 1; if (ld.weak [a]) == 1 { break; } } } }";
+    let model = shipped_model("ptx").expect("the model comes with Fencepost");
+    let outcome = outcomes(text, &model, &config(Treatment::DEFAULT)).remove(0);
+    let of =
+        |wanted| outcome.properties.iter().find(|(property, _)| *property == wanted).map(|found| found.1);
+    assert_eq!(of(Property::Deadlock), Some(Verdict::ProvedUpToBound));
+    assert_eq!(of(Property::Race), Some(Verdict::Violated));
 }

@@ -4,32 +4,11 @@
 //!
 //! `FENCEPOST_SYMMETRY_PROGRAMS=N` runs N kernels, `FENCEPOST_SYMMETRY_SEED=S` others.
 
-use fencepost::check::Config;
 use fencepost::encode::Treatment;
-use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
-use fencepost_tests::random::{Plan, Suite, run_over};
+use fencepost::verdict::{Outcome, Verdict};
+use fencepost_tests::random::{Plan, Suite};
 use fencepost_tests::run::{config, model, outcomes};
-use proptest::prelude::any;
-use std::collections::BTreeSet;
-
-/// A stream of numbers, the same everywhere (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn of<'a>(&mut self, these: &[&'a str]) -> &'a str {
-        these[usize::try_from(self.below(these.len() as u64)).expect("a small number")]
-    }
-}
+use fencepost_tests::switched::{Numbers, Switched};
 
 /// Words that all threads share.
 const SHARED: &[&str] = &["a", "a", "b"];
@@ -117,18 +96,6 @@ fn kernel(numbers: &mut Numbers) -> String {
     text.replace("tid", number).replace("ctactaid", "ctaid")
 }
 
-/// What does not depend on which execution was found.
-type Judgement = (Vec<(Property, Verdict)>, BTreeSet<String>, BTreeSet<Property>);
-
-fn judgement(outcome: &Outcome) -> Judgement {
-    let vacuity = outcome.vacuity.iter().map(|vacuity| match vacuity {
-        Vacuity::Unreachable(span) => format!("unreachable {}", span.start),
-        other => format!("{other:?}"),
-    });
-    let broken = outcome.findings.iter().map(|finding| finding.property);
-    (outcome.properties.clone(), vacuity.collect(), broken.collect())
-}
-
 /// What is worth knowing of the kernels, by what shows it.
 const FEATURES: &[(&str, &str)] = &[
     ("threads in CTAs of their own", "{ ctas"),
@@ -142,34 +109,12 @@ const FEATURES: &[(&str, &str)] = &[
 #[test]
 fn alike_kernels_agree() {
     let plan = Plan { n_programs: 300, first_seed: 0, salt: 14, n_memory_max: 0, progress: false };
-    let results = ["orders left out", "violated", "proved"];
+    let used = "orders left out";
+    let results = [used, "violated", "proved"];
     let suite = Suite { set_aside_max: 10, one_in: 50, ..Suite::new("symmetry", plan, FEATURES, &results) };
-    let model = model(&[]);
-    let with = |treatment| Config { unroll_max: 2, budget: 300_000_000, ..config(treatment) };
     let off = Treatment { symmetry: false, ..Treatment::DEFAULT };
-    let (_, counts) = suite.run("", |plan| {
-        run_over(plan, any::<u64>, |&number, _, counts| {
-            let text = kernel(&mut Numbers(number));
-            let found = outcomes(&text, &model, &with(Treatment::DEFAULT)).remove(0);
-            let expected = outcomes(&text, &model, &with(off)).remove(0);
-            let is_compared = found.limit.is_none() && expected.limit.is_none();
-            counts.add("over budget", !is_compared);
-            counts.add("compared", is_compared);
-            if !is_compared {
-                return Ok(());
-            }
-            counts.add_features(&text, FEATURES);
-            counts.add("orders left out", !found.graph.representative.is_empty());
-            counts.add("violated", found.verdict == Verdict::Violated);
-            counts.add("proved", found.findings.is_empty());
-            let (found, expected) = (judgement(&found), judgement(&expected));
-            if found == expected {
-                return Ok(());
-            }
-            Err(format!("with orders left out {found:?}\nwith all of them {expected:?}\n{text}"))
-        })
-    });
-    assert!(counts.of("orders left out") * 3 >= counts.of("compared"), "in many kernels threads are alike");
+    let is_used = |found: &Outcome, _: &Outcome| !found.graph.representative.is_empty();
+    Switched { kernel, off, used, is_used }.agree(&suite, FEATURES);
 }
 
 /// Each thread keeps its ticket; which of them has which is seen through another width than that of the words.

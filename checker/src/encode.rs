@@ -4,6 +4,7 @@
 //! Literals are spent on open pairs only; certain pairs are the conjunction of their ends' guards.
 
 pub(crate) mod closure;
+mod counting;
 pub(crate) mod edge;
 pub mod goal;
 pub(crate) mod memory;
@@ -40,6 +41,8 @@ pub struct Treatment {
     pub interleave: bool,
     /// Of all orders of interchangeable threads one is enough (`relation::symmetry`).
     pub symmetry: bool,
+    /// What follows for words that only additions write (`relation::counting`).
+    pub counting: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -54,6 +57,7 @@ impl Treatment {
         prune_spins: true,
         interleave: true,
         symmetry: true,
+        counting: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// All on but one, by name, for the suite that compares them.
@@ -65,6 +69,7 @@ impl Treatment {
         ("no-prune-spins", Self { prune_spins: false, ..Self::DEFAULT }),
         ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
         ("no-symmetry", Self { symmetry: false, ..Self::DEFAULT }),
+        ("no-counting", Self { counting: false, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 }
@@ -237,6 +242,7 @@ impl Encoder<'_> {
         self.formula.comment("communication".to_owned());
         self.communication()?;
         self.break_symmetry();
+        self.counted()?;
         self.final_values();
         self.last_reads()?;
         for axiom in &self.problem.model.axioms {

@@ -6,6 +6,7 @@
 
 pub mod algebra;
 pub mod base;
+pub mod counting;
 pub mod dependency;
 pub mod execution;
 pub mod machine;
@@ -16,11 +17,10 @@ mod together;
 pub mod window;
 
 use crate::bits::{BitMatrix, EventSet};
-use algebra::{Algebra, Values};
+use algebra::{Algebra, Changed, Values};
 use base::Basis;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, RelationKind, TermId, TermKind};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 /// Bounds of a relation. Invariant: `must ⊆ may`.
 ///
@@ -117,11 +117,15 @@ pub fn bound(
     if tighten {
         for _ in 0..tighten::ROUNDS_MAX {
             let before = basis.clone();
-            if !tighten::tighten(&mut basis, model, &values) {
+            let by_axioms = tighten::tighten(&mut basis, model, &values);
+            if !counting::tighten(&mut basis, model, &values) && !by_axioms {
                 break;
             }
-            let changed = basis.changed_since(&before);
-            values = bounds_of(&basis, model, roots, Some((values, changed)), stop)?;
+            basis.refresh_from_reads();
+            let changed = Changed { bases: basis.changed_since(&before), terms: basis.surer_since(&before) };
+            // Which events happen together counts wherever certain pairs meet.
+            let is_same = basis.counted.follows.len() == before.counted.follows.len();
+            values = bounds_of(&basis, model, roots, is_same.then_some((values, changed)), stop)?;
         }
     }
     Ok(RelationTable { basis, values, classes: classes.to_vec() })
@@ -132,7 +136,7 @@ fn bounds_of(
     basis: &Basis,
     model: &MemoryModel,
     roots: &[TermId],
-    earlier: Option<(Values<MayMustSet, MayMust>, BTreeSet<BaseRelation>)>,
+    earlier: Option<(Values<MayMustSet, MayMust>, Changed)>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Values<MayMustSet, MayMust>, Stopped> {
     let bounds = Bounds { basis, stop, stopped: Cell::new(false) };
@@ -373,5 +377,11 @@ impl Algebra for Bounds<'_> {
             return MayMust::exact(BitMatrix::identity(&a.may));
         }
         MayMust { may: BitMatrix::identity(&a.may), must: BitMatrix::identity(&a.must) }
+    }
+    fn of_term(&self, term: TermId, value: MayMust) -> MayMust {
+        match self.basis.counted.certain.get(&term) {
+            Some(pairs) => MayMust { must: value.must.union(&pairs.intersection(&value.may)), ..value },
+            None => value,
+        }
     }
 }

@@ -11,3 +11,4 @@ pub mod outcomes;
 pub mod random;
 pub mod reference;
 pub mod run;
+pub mod switched;

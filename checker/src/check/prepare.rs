@@ -36,12 +36,12 @@ pub(super) fn prepare(
             return (graph, Err(Limit::Cells { location: too_many.location, limit }));
         }
     };
-    let mut basis = Basis::new(&graph, &cells, config.treatment.known_values);
+    let mut basis = Basis::new(&graph, &cells, config.treatment);
     let mut classes = Vec::new();
     if config.treatment.symmetry {
         classes = symmetry::classes(&graph, &cells, &basis);
         if symmetry::represent(&mut graph, &classes) {
-            basis = Basis::new(&graph, &cells, config.treatment.known_values);
+            basis = Basis::new(&graph, &cells, config.treatment);
         }
     }
     let bounds = |basis: Basis| {
@@ -55,7 +55,7 @@ pub(super) fn prepare(
         && config.treatment.prune_spins
         && prune_spins(&mut graph, first, &flags)
     {
-        table = bounds(Basis::new(&graph, &cells, config.treatment.known_values));
+        table = bounds(Basis::new(&graph, &cells, config.treatment));
     }
     (graph, table.map(|table| (cells, table)))
 }

@@ -136,7 +136,13 @@ impl Encoder<'_> {
                 let both = self.both_executed(a, b);
                 Ok(self.formula.and(direction, &[both, outside]))
             }
-            RelationKind::Sequence(left, right) => self.sequence_edge(left, right, a, b, direction),
+            RelationKind::Sequence(left, right) => {
+                let chains = &self.problem.table.basis.counted.chains;
+                if chains.get(&term).is_some_and(|pairs| pairs.contains(a, b)) {
+                    return self.counted_edge(a, b);
+                }
+                self.sequence_edge(left, right, a, b, direction)
+            }
             RelationKind::Inverse(inner) => self.edge(inner, b, a, direction),
             RelationKind::Optional(inner) => self.edge(inner, a, b, direction),
             RelationKind::TransitiveClosure(inner) => self.closure_edge(term, inner, a, b, direction),

@@ -29,6 +29,10 @@ pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     let follows = treatment.known_values && forbids_thin_air(problem.model);
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
         unknowns.push(match unknown.kind {
+            UnknownKind::Read(event) if problem.table.basis.counted.sums.contains_key(&event) => {
+                let (least, most) = problem.table.basis.counted.sums[&event];
+                Known::between(least, most)
+            }
             UnknownKind::Read(event) if follows => {
                 reads.push((id, event));
                 Known::Nothing
@@ -395,6 +399,12 @@ impl Encoder<'_> {
 
     fn final_cell(&mut self, location: LocationId, offset_bytes: u32, value: &[Literal]) {
         let graph = self.problem.graph;
+        if let Some(sum) = self.final_sum(location, offset_bytes, value.len()) {
+            for (&a, &b) in value.iter().zip(&sum) {
+                self.formula.equal_if(Literal::TRUE, a, b);
+            }
+            return;
+        }
         let grain = self.problem.cells.grain_bytes[location];
         let start = self.terms.constant(u128::from(offset_bytes), 32);
         let mut writers = Vec::new();

@@ -25,6 +25,14 @@ impl Known {
     pub fn only(value: u128) -> Self {
         Self::Set(vec![value])
     }
+    /// All values from one to another, which is not less.
+    pub fn between(least: u128, most: u128) -> Self {
+        if most - least < SET_MAX as u128 {
+            Self::Set((least..=most).collect())
+        } else {
+            Self::Interval(least, most)
+        }
+    }
     /// Values of either.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
@@ -297,7 +305,7 @@ pub fn at_most(formula: &mut Formula, a: &[Literal], b: &[Literal]) -> Literal {
 }
 
 /// Sum and carry out.
-fn add(formula: &mut Formula, a: &[Literal], b: &[Literal], carry: Literal) -> (Vec<Literal>, Literal) {
+pub fn add(formula: &mut Formula, a: &[Literal], b: &[Literal], carry: Literal) -> (Vec<Literal>, Literal) {
     let mut carry = carry;
     let mut sum = Vec::with_capacity(a.len());
     for (&x, &y) in a.iter().zip(b) {

@@ -36,6 +36,21 @@ pub trait Algebra {
     fn transitive_closure(&self, a: &Self::Relation) -> Self::Relation;
     fn product(&self, a: &Self::Set, b: &Self::Set) -> Self::Relation;
     fn identity(&self, a: &Self::Set) -> Self::Relation;
+
+    /// A term's value, given what its operator says of it.
+    fn of_term(&self, term: TermId, value: Self::Relation) -> Self::Relation {
+        let _ = term;
+        value
+    }
+}
+
+/// What of a domain is not what it was.
+#[derive(Clone, Default, Debug)]
+pub struct Changed {
+    /// Base relations.
+    pub bases: BTreeSet<BaseRelation>,
+    /// Terms of which the domain says more ([`Algebra::of_term`]).
+    pub terms: BTreeSet<TermId>,
 }
 
 /// The value of one term.
@@ -115,7 +130,7 @@ pub fn evaluate_again<A: Algebra>(
     algebra: &A,
     roots: &[TermId],
     earlier: Values<A::Set, A::Relation>,
-    changed: &BTreeSet<BaseRelation>,
+    changed: &Changed,
 ) -> Values<A::Set, A::Relation>
 where
     A::Set: PartialEq,
@@ -128,15 +143,20 @@ where
     let recursive = IndexVec::new();
     for (id, term) in model.terms.iter_enumerated() {
         let affected = match &term.kind {
-            TermKind::Relation(RelationKind::Base(base)) => changed.contains(base),
-            _ => operands(model, id).iter().any(|&operand| is_changed[operand]),
+            TermKind::Relation(RelationKind::Base(base)) => changed.bases.contains(base),
+            _ => {
+                changed.terms.contains(&id) || operands(model, id).iter().any(|&operand| is_changed[operand])
+            }
         };
         if !affected || table[id].is_none() {
             continue;
         }
         let value = match &term.kind {
             TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, &table)),
-            TermKind::Relation(kind) => Value::Relation(evaluate_relation(algebra, kind, &table, &recursive)),
+            TermKind::Relation(kind) => {
+                let value = evaluate_relation(algebra, kind, &table, &recursive);
+                Value::Relation(algebra.of_term(id, value))
+            }
         };
         is_changed[id] = table[id].as_ref() != Some(&value);
         table[id] = Some(value);
@@ -194,7 +214,10 @@ fn one_pass<A: Algebra>(
     for (id, term) in model.terms.iter_enumerated() {
         let value = needed[id].then(|| match &term.kind {
             TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, &table)),
-            TermKind::Relation(kind) => Value::Relation(evaluate_relation(algebra, kind, &table, recursive)),
+            TermKind::Relation(kind) => {
+                let value = evaluate_relation(algebra, kind, &table, recursive);
+                Value::Relation(algebra.of_term(id, value))
+            }
         });
         table.push(value);
     }

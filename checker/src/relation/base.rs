@@ -1,6 +1,7 @@
 //! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
 
 use super::MayMust;
+use super::counting::{Counted, Counter, counters};
 use super::dependency::dependencies;
 use super::machine::machine_pairs;
 use super::overlap::{Overlap, complete_overlap, overlap};
@@ -8,16 +9,18 @@ use super::together::Togetherness;
 use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet, RowWriter};
+use crate::encode::Treatment;
 use crate::event::cell::Cells;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
     LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
 };
-use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
+use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, TermId};
 use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// Bounds of the base relations, and which events happen together.
 #[derive(Clone, Debug)]
@@ -30,6 +33,12 @@ pub struct Basis {
     pub implies: BitMatrix,
     /// The converse of `implies`.
     pub implied_by: BitMatrix,
+    /// Accesses of one cell.
+    single: EventSet,
+    /// Words that only additions write.
+    pub counters: Arc<Vec<Counter>>,
+    /// What the words that count let know beyond the bounds of relations.
+    pub counted: Counted,
 }
 
 impl Basis {
@@ -63,11 +72,28 @@ impl Basis {
             .collect()
     }
 
-    /// What the graph alone says; of the values that reads can return, if `values` says so.
-    pub fn new(graph: &EventGraph, cells: &Cells, values: bool) -> Self {
+    /// The terms of which more pairs are known to be certain than in an earlier state.
+    pub fn surer_since(&self, earlier: &Self) -> BTreeSet<TermId> {
+        let earlier = &earlier.counted.certain;
+        let differs = |(term, pairs): &(&TermId, &BitMatrix)| earlier.get(term) != Some(*pairs);
+        self.counted.certain.iter().filter(differs).map(|(&term, _)| term).collect()
+    }
+
+    /// From now on, `b` is known to happen whenever `a` does.
+    pub fn imply(&mut self, a: EventId, b: EventId) {
+        let n = self.coexist.universe();
+        let from = EventSet::from_iter(n, self.implied_by.successors(a).chain([a]));
+        let to = EventSet::from_iter(n, self.implies.successors(b).chain([b]));
+        self.implies.fill(&from, &to);
+        self.implied_by.fill(&to, &from);
+        self.counted.follows.push((a, b));
+    }
+
+    /// What the graph alone says; of the values that reads can return, and of words that count, as the treatment has it.
+    pub fn new(graph: &EventGraph, cells: &Cells, treatment: Treatment) -> Self {
         let n = graph.events.len();
         let Togetherness { coexist, implies, about_values } = Togetherness::new(graph);
-        let about_values = if values { about_values } else { FxHashMap::default() };
+        let about_values = if treatment.known_values { about_values } else { FxHashMap::default() };
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
         for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
@@ -89,8 +115,25 @@ impl Basis {
             let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
             relations.insert(base, MayMust::new(may, must));
         }
-        let mut basis =
-            Self { sets: base_sets(graph), relations, implied_by: implies.inverse(), implies, coexist };
+        let counters = if treatment.counting {
+            counters(graph, cells, &relations[&BaseRelation::SameLocation], &about_values)
+        } else {
+            Vec::new()
+        };
+        let is_single = |event: EventId| {
+            graph.events[event].kind.access().is_some_and(|access| cells.n_pieces(access) == 1)
+        };
+        let single = EventSet::from_fn(n, is_single);
+        let mut basis = Self {
+            sets: base_sets(graph),
+            relations,
+            implied_by: implies.inverse(),
+            implies,
+            coexist,
+            single,
+            counters: Arc::new(counters),
+            counted: Counted::default(),
+        };
         basis.add_communication(graph, cells, &about_values);
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
@@ -142,38 +185,40 @@ impl Basis {
         self.relations.insert(BaseRelation::ReadsFrom, rf);
         self.relations.insert(BaseRelation::Coherence, co);
         self.relations.insert(BaseRelation::FenceSc, fence_order);
-        self.refresh_from_reads(graph, cells);
+        self.refresh_from_reads();
     }
 
     /// Recomputes the bounds of `fr` from those of `rf` and `co`.
     ///
     /// `fr` is per byte (§1.15), so for accesses of several cells only `may` is derived, which is always sound.
-    pub fn refresh_from_reads(&mut self, graph: &EventGraph, cells: &Cells) {
-        let n = graph.events.len();
+    pub fn refresh_from_reads(&mut self) {
+        let n = self.coexist.universe();
         let (rf, co) = (self.bounds(BaseRelation::ReadsFrom), self.bounds(BaseRelation::Coherence));
         let location = self.bounds(BaseRelation::SameLocation);
         let mut fr = MayMust::empty(n);
         fr.may = rf.may.inverse().sequence(&co.may).intersection(&location.may);
         let sources = rf.may.inverse();
         for (read, write) in fr.may.pairs() {
-            let single =
-                |event: EventId| graph.events[event].kind.access().is_some_and(|a| cells.n_pieces(a) == 1);
-            let certain = single(read)
+            let certain = self.single.contains(read)
                 && location.must.contains(read, write)
                 && sources.successors(read).all(|source| co.must.contains(source, write));
             if certain {
                 fr.must.insert(read, write);
             }
         }
-        self.relations.insert(BaseRelation::FromReads, fr);
+        self.relations.insert(BaseRelation::FromReads, fr.within(&self.coexist));
     }
 }
 
 /// Whether comparisons of a value with constants may hold of what was written.
 fn may_return(terms: &TermPool, facts: &[TermRef], written: TermRef) -> bool {
-    let Some(written) = terms.constant_value(written) else { return true };
+    terms.constant_value(written).is_none_or(|written| holds_of(terms, facts, written))
+}
+
+/// Whether comparisons of a value with constants hold of this one.
+pub fn holds_of(terms: &TermPool, facts: &[TermRef], value: u128) -> bool {
     let holds = |compared: TermRef| {
-        let of = |term: TermRef| terms.constant_value(term).unwrap_or(written);
+        let of = |term: TermRef| terms.constant_value(term).unwrap_or(value);
         match *terms.kind(compared) {
             TermKind::Equal(a, b) => of(a) == of(b),
             TermKind::Less(a, b) => of(a) < of(b),

@@ -11,7 +11,8 @@
 //! So at the head of each loop the round is run once more, on final memory. Where it reads by strong reads only, it leaves
 //! no events: a read by a thread that does nothing afterwards may always return the coherence-last write, since no axiom
 //! orders anything after it. Where it has weak reads, all its reads and fences are events (writes are not: they write what
-//! is there), and its strong reads are of last writes.
+//! is there), and its strong reads are of last writes. Where such a round reads weakly what it writes itself, its own writes
+//! would have to be events: that it can go on for ever is neither said nor denied, and the bound counts.
 //!
 //! A loop inside such a round is run on final memory, too. Where it goes round for ever itself, that is said where the
 //! thread stands in that loop.
@@ -26,7 +27,8 @@ use super::loops::{Keeps, Shape};
 use super::spa::{CachedLoad, Freshness, Invalidated};
 use super::{State, UnrollError, Unroller};
 use crate::event::{
-    Because, Blocked, EventId, FinalLook, Role, SiteId, TermPool, TermRef, UnknownKind, Wait,
+    Access, Because, Blocked, EventId, FinalLook, LocationId, Role, SiteId, TermPool, TermRef, UnknownKind,
+    Wait,
 };
 use fencepost_dsl::kernel::program::RegisterId;
 use fencepost_dsl::vocabulary::{Replication, Sem};
@@ -43,6 +45,7 @@ struct SoFar {
     n_invalidated: [usize; 3],
     n_cached: usize,
     n_repeats: usize,
+    n_touched: usize,
 }
 
 /// What is known of a round on final memory.
@@ -61,6 +64,17 @@ pub struct LastTry {
     cached: Vec<(EventId, CachedLoad)>,
     /// What holds if it changes nothing and its strong reads are of last writes.
     repeats: Vec<TermRef>,
+    /// Where it writes, though nothing new, and where it reads weakly.
+    touched: Vec<Touched>,
+}
+
+/// Where a round on final memory writes, or reads weakly.
+#[derive(Clone, Copy, Debug)]
+struct Touched {
+    location: LocationId,
+    offset: TermRef,
+    width_bytes: u32,
+    is_write: bool,
 }
 
 impl LastTry {
@@ -82,6 +96,7 @@ impl LastTry {
             n_invalidated: self.invalidated.lengths(),
             n_cached: self.cached.len(),
             n_repeats: self.repeats.len(),
+            n_touched: self.touched.len(),
         }
     }
     fn go_back(&mut self, to: SoFar) {
@@ -91,6 +106,7 @@ impl LastTry {
         self.invalidated.truncate(to.n_invalidated);
         self.cached.truncate(to.n_cached);
         self.repeats.truncate(to.n_repeats);
+        self.touched.truncate(to.n_touched);
     }
 }
 
@@ -110,6 +126,39 @@ impl Unroller<'_> {
         }
     }
 
+    /// Remembers where a round on final memory writes, or reads weakly.
+    pub(super) fn note_touched(
+        &mut self,
+        element: (Place, usize),
+        part: Part,
+        strength: Strength,
+        is_write: bool,
+    ) {
+        let nothing = self.graph.terms.constant(0, part.width);
+        let Access { location, offset, width_bytes, .. } =
+            self.scalar_access(element, part, nothing, strength);
+        if let Some(last) = &mut self.last_try {
+            last.touched.push(Touched { location, offset, width_bytes, is_write });
+        }
+    }
+
+    /// Whether a weak read of a round may be of what the round itself writes. Its writes are no events, but a thread's reads
+    /// come after its own writes of the same bytes, in this round or the one before: what they return is not known here.
+    fn reads_own_writes(&self, last: &LastTry) -> bool {
+        let meet = |a: &Touched, b: &Touched| {
+            let at = |touched: &Touched| self.graph.terms.constant_value(touched.offset);
+            let is_apart = match (at(a), at(b)) {
+                (Some(x), Some(y)) => {
+                    x + u128::from(a.width_bytes) <= y || y + u128::from(b.width_bytes) <= x
+                }
+                _ => false,
+            };
+            a.location == b.location && !is_apart
+        };
+        let of = |is_write: bool| last.touched.iter().filter(move |touched| touched.is_write == is_write);
+        of(true).any(|write| of(false).any(|read| meet(write, read)))
+    }
+
     /// A write by a round on final memory: it must write what is there.
     pub(super) fn last_write(
         &mut self,
@@ -122,6 +171,7 @@ impl Unroller<'_> {
         let held = self.final_element(element, part, strength);
         let same = self.graph.terms.equal(held, value);
         self.repeats_only_if(guard, same);
+        self.note_touched(element, part, strength, true);
     }
 
     /// Notes that the thread may go round a loop for ever, on a path at its head; whether it can.
@@ -146,6 +196,12 @@ impl Unroller<'_> {
             let round = self.last_round(real, frame, shape, keeps, true);
             self.role = role;
             (stuck, last) = round?;
+            if self.reads_own_writes(&last) {
+                self.take_back(&checkpoint);
+                let because = Because::Writes(self.program.loops[shape.id].span);
+                self.cut(shape.id, state.live, &because);
+                return Ok(true);
+            }
             let whole = self.graph.terms.implies(live, stuck);
             self.graph.constrain(whole);
         }
@@ -302,6 +358,9 @@ impl Unroller<'_> {
         if let (Some(event), false) = (event, is_weak) {
             let (_, last) = self.graph.terms.fresh(1, UnknownKind::ReadsLast(event));
             self.repeats_only_if(guard, last);
+        }
+        if is_weak {
+            self.note_touched(element, part, strength, false);
         }
         if let Some(last) = &mut self.last_try {
             if let (Some(event), Freshness::Cached(load)) = (event, freshness) {

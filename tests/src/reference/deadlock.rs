@@ -9,7 +9,7 @@ use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::execution::{Combination, ReadsFrom};
 use super::interpreter::{End, Thread};
 use super::relation::Relation;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The events that complete a barrier's generation; `None` if somebody is missing.
 pub fn released_by(
@@ -84,7 +84,17 @@ pub fn standstill(
             Standstill::None
         }
     };
-    combination.ends.iter().enumerate().map(of_thread).min().unwrap_or(Standstill::None)
+    let all = combination.ends.iter().enumerate().map(of_thread).min().unwrap_or(Standstill::None);
+    if is_one_memory(&combination.events) { all } else { Standstill::None }
+}
+
+/// Whether what goes on for ever sees and writes one value per granule: racing writes may leave any of their values, but
+/// memory ends with one.
+fn is_one_memory(events: &[Event]) -> bool {
+    let mut ends: BTreeMap<usize, u64> = BTreeMap::new();
+    let tells = |event: &&Event| event.is_repeated && (event.is_write() || event.strong);
+    let told = events.iter().filter(tells).flat_map(|event| event.granules.iter().zip(&event.values));
+    told.into_iter().all(|(&granule, &value)| *ends.entry(granule).or_insert(value) == value)
 }
 
 /// Whether what the thread did last can go on for ever with memory and mbarriers as they are in the end.

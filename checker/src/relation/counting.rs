@@ -1,0 +1,583 @@
+//! Words that count: additions of constants by atomics, and nothing else, write them.
+//!
+//! What such a word shows is how many of its updates came before, so whoever waits for a number that needs all updates of
+//! a round knows of each of them, in whatever order they came. Arrival counters of grid barriers, tickets and semaphores
+//! are of this kind. Their updates have factorially many orders, of which nothing has to be tried here.
+//!
+//! What is needed of the model is read off its axioms, pair by pair, and where one of it is missing nothing follows:
+//!
+//! * *total*: an axiom `empty x \ (co | co^-1)` whose `x` certainly has each pair of updates;
+//! * *atomic*: an axiom `empty rmw & (f ; c)` in which `f` has whatever `fr` has from the read of an update to another
+//!   update, and `c` what `co` has from there to its write;
+//! * *coherent*: an axiom `acyclic t` whose `t` certainly leads from the read of an update to its write, and has what `co`
+//!   has between updates and what `rf` has from updates to their reads.
+//!
+//! Sound: let the executed updates be in their coherence order, which is total. An update reads from none that is
+//! coherence-after it, nor from itself (*coherent*: a cycle of three, or of two), and none is between its source and itself
+//! (*atomic*); so it reads from its predecessor, or from the initial write if it is the first, and what it writes is the
+//! initial value and the sum of all additions up to its own. (That sum fits the word.)
+//!
+//! *Gates.* An update is gated by T if its thread has read at least T from the word before (or itself does). Such a read
+//! takes its value from an update that is coherence-before (*coherent* again, with the read in place of the update's own).
+//! The first of the updates that are gated by T has none of these before it, so the additions before it are of the others,
+//! the free ones: those without which they do not add up to T are all before it, and so before every gated update.
+//! Whoever reads at least T has them before its source, too: if a gated update is, then with all that is before that one;
+//! otherwise its source's sum is of free ones only.
+//!
+//! *Chains.* From an update to whoever reads a sum with it in it leads a chain of read-modify-writes, one after the other.
+//! Terms of the form `x ; (y ; z)*` with `rf` in `x` and `z` and read-modify-writes in `y` (observation, MM-31) have
+//! that pair whatever the chain is; and no other, if `x` and `z` have nothing but `rf` and `y` nothing but the updates.
+//!
+//! *In the end* the word has what all executed updates add up to.
+//!
+//! What follows is stated in the formula, too, so that what the axioms exclude stays excluded where bounds have taken their
+//! place.
+
+use super::algebra::Values;
+use super::base::Basis;
+use super::{MayMust, MayMustSet};
+use crate::bits::{BitMatrix, EventSet};
+use crate::event::cell::Cells;
+use crate::event::term::mask;
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, TermKind, TermRef};
+use fencepost_dsl::cat::memory_model::{
+    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind as ModelKind,
+};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Words with more updates than this are not looked at: what follows takes the square of their number.
+const UPDATES_MAX: usize = 2048;
+/// Sums that are tried one by one against what is known of a value read.
+const SUMS_MAX: u128 = 4096;
+
+/// A word that only additions write.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    init: EventId,
+    start: u128,
+    updates: Vec<Update>,
+    readers: Vec<Reader>,
+}
+
+/// An atomic addition.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    read: EventId,
+    write: EventId,
+    amount: u128,
+}
+
+/// A read of the word, also by one of its updates.
+#[derive(Clone, Debug)]
+struct Reader {
+    event: EventId,
+    /// The sums that it may return; `None` if nothing is known.
+    sums: Option<BTreeSet<u128>>,
+}
+
+impl Reader {
+    fn least(&self) -> u128 {
+        self.sums.as_ref().and_then(BTreeSet::first).copied().unwrap_or(0)
+    }
+}
+
+impl Counter {
+    /// Its initial write.
+    pub fn init(&self) -> EventId {
+        self.init
+    }
+    /// Its initial value.
+    pub fn start(&self) -> u128 {
+        self.start
+    }
+    /// Who reads it, its updates included.
+    pub fn readers(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.readers.iter().map(|reader| reader.event)
+    }
+    /// The writes of its updates, with what they add.
+    pub fn updates(&self) -> impl Iterator<Item = (EventId, u128)> + '_ {
+        self.updates.iter().map(|update| (update.write, update.amount))
+    }
+}
+
+/// The words of a graph that only additions of constants write.
+pub fn counters(
+    graph: &EventGraph,
+    cells: &Cells,
+    location: &MayMust,
+    about_values: &FxHashMap<EventId, Vec<TermRef>>,
+) -> Vec<Counter> {
+    let reads: FxHashMap<EventId, EventId> = graph.rmw.iter().map(|&(read, write)| (write, read)).collect();
+    let inits = graph.events.iter_enumerated().filter(|(_, event)| matches!(event.kind, EventKind::Init(_)));
+    let of = |(init, _)| counter(graph, cells, location, about_values, &reads, init);
+    inits.filter_map(of).collect()
+}
+
+fn counter(
+    graph: &EventGraph,
+    cells: &Cells,
+    location: &MayMust,
+    about_values: &FxHashMap<EventId, Vec<TermRef>>,
+    reads: &FxHashMap<EventId, EventId>,
+    init: EventId,
+) -> Option<Counter> {
+    let initial = graph.events[init].kind.access()?;
+    let start = graph.terms.constant_value(initial.value)?;
+    let is_whole = |event: EventId| {
+        let access = graph.events[event].kind.access();
+        location.must.contains(init, event) && access.is_some_and(|access| cells.n_pieces(access) == 1)
+    };
+    let (mut updates, mut readers) = (Vec::new(), Vec::new());
+    for event in location.may.successors(init).filter(|&event| event != init) {
+        match &graph.events[event].kind {
+            EventKind::Read(_) if is_whole(event) => readers.push(event),
+            EventKind::Read(_) => {}
+            EventKind::Write(_) if is_whole(event) && updates.len() < UPDATES_MAX => {
+                let read = *reads.get(&event)?;
+                updates.push(Update { read, write: event, amount: amount(graph, read, event)? });
+            }
+            _ => return None,
+        }
+    }
+    let width = u8::try_from(initial.width_bytes * 8).ok()?;
+    let most = updates.iter().try_fold(start, |sum, update| sum.checked_add(update.amount))?;
+    if updates.len() < 2 || most > mask(width) || !is_whole(init) {
+        return None;
+    }
+    let step = updates.iter().fold(0, |step, update| gcd(step, update.amount));
+    let sums = |event: EventId| {
+        let facts = about_values.get(&event).filter(|_| step > 0 && (most - start) / step <= SUMS_MAX)?;
+        let sums = (0..=(most - start) / step).map(|n| start + n * step);
+        Some(sums.filter(|&sum| super::base::holds_of(&graph.terms, facts, sum)).collect())
+    };
+    let readers = readers.into_iter().map(|event| Reader { event, sums: sums(event) }).collect();
+    Some(Counter { init, start, updates, readers })
+}
+
+/// What an atomic adds to what it has read.
+fn amount(graph: &EventGraph, read: EventId, write: EventId) -> Option<u128> {
+    let (read, write) = (graph.events[read].kind.access()?, graph.events[write].kind.access()?);
+    if write.atomic == AtomicClass::None || read.width_bytes != write.width_bytes {
+        return None;
+    }
+    match *graph.terms.kind(write.value) {
+        _ if write.value == read.value => Some(0),
+        TermKind::Add(a, b) if a == read.value => graph.terms.constant_value(b),
+        TermKind::Add(a, b) if b == read.value => graph.terms.constant_value(a),
+        _ => None,
+    }
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What is known of the words that count, beyond the bounds of relations.
+#[derive(Clone, Default, Debug)]
+pub struct Counted {
+    /// Pairs that terms certainly have whatever the chain is.
+    pub certain: BTreeMap<TermId, BitMatrix>,
+    /// Pairs that terms have if and only if the second event reads a sum with the first in it.
+    pub chains: BTreeMap<TermId, BitMatrix>,
+    /// `(a, b)`: `b` happens whenever `a` does, since what `a` reads has it in it.
+    pub follows: Vec<(EventId, EventId)>,
+    /// The words of which that is so, by their initial writes.
+    pub words: BTreeSet<EventId>,
+    /// The smallest and the largest value that the read of an update returns.
+    pub sums: BTreeMap<EventId, (u128, u128)>,
+}
+
+/// What a round of tightening learns of the words that count. Returns whether anything is new.
+pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSet, MayMust>) -> bool {
+    let counters = basis.counters.clone();
+    if counters.is_empty() {
+        return false;
+    }
+    let grounds = Grounds::new(basis, model, values);
+    let mut changed = false;
+    for counter in counters.iter() {
+        if let Some(coherent) = grounds.of(basis, counter) {
+            changed |= Count::new(counter, &grounds, coherent, basis).tighten(basis);
+        }
+    }
+    changed
+}
+
+/// Where a base relation's pair makes a term's.
+struct Covers<'a> {
+    model: &'a MemoryModel,
+    values: &'a Values<MayMustSet, MayMust>,
+    n: usize,
+}
+
+impl Covers<'_> {
+    /// Pairs that `term` has whenever `base` does and both events happen.
+    fn of(&self, term: TermId, base: BaseRelation) -> BitMatrix {
+        let ModelKind::Relation(kind) = &self.model.terms[term].kind else { return BitMatrix::empty(self.n) };
+        let more = match *kind {
+            RelationKind::Base(own) if own == base => return BitMatrix::full(self.n),
+            RelationKind::Union(a, b) => self.of(a, base).union(&self.of(b, base)),
+            RelationKind::Intersection(a, b) => self.of(a, base).intersection(&self.of(b, base)),
+            RelationKind::Optional(inner)
+            | RelationKind::TransitiveClosure(inner)
+            | RelationKind::ReflexiveTransitiveClosure(inner) => self.of(inner, base),
+            RelationKind::Sequence(a, b) => match (self.identity(a), self.identity(b)) {
+                (Some(from), _) => self.of(b, base).intersection(&BitMatrix::product(&from, &self.all())),
+                (_, Some(to)) => self.of(a, base).intersection(&BitMatrix::product(&self.all(), &to)),
+                _ => BitMatrix::empty(self.n),
+            },
+            _ => BitMatrix::empty(self.n),
+        };
+        more.union(&self.values.relation(term).must)
+    }
+
+    fn identity(&self, term: TermId) -> Option<EventSet> {
+        match self.model.terms[term].kind {
+            ModelKind::Relation(RelationKind::Identity(set)) => Some(self.values.set(set).must.clone()),
+            _ => None,
+        }
+    }
+
+    fn all(&self) -> EventSet {
+        EventSet::full(self.n)
+    }
+}
+
+/// An axiom that makes what is read of a word coherent.
+struct Coherent {
+    must: BitMatrix,
+    rf: BitMatrix,
+    co: BitMatrix,
+    fr: BitMatrix,
+}
+
+/// A term that has all pairs of a chain's ends.
+struct Chain {
+    term: TermId,
+    first: BitMatrix,
+    update: BitMatrix,
+    next: BitMatrix,
+}
+
+/// What the model's axioms say, as far as it matters here.
+struct Grounds {
+    /// Pairs of writes that are ordered one way or the other.
+    total: BitMatrix,
+    /// Per axiom: read-modify-writes, from their reads to what must not be between, and from there to their writes.
+    atomic: Vec<[BitMatrix; 3]>,
+    coherent: Vec<Coherent>,
+    chains: Vec<Chain>,
+}
+
+impl Grounds {
+    fn new(basis: &Basis, model: &MemoryModel, values: &Values<MayMustSet, MayMust>) -> Self {
+        let n = basis.coexist.universe();
+        let covers = Covers { model, values, n };
+        let mut grounds =
+            Self { total: BitMatrix::empty(n), atomic: Vec::new(), coherent: Vec::new(), chains: Vec::new() };
+        for axiom in &model.axioms {
+            let ModelKind::Relation(kind) = &model.terms[axiom.term].kind else { continue };
+            match (axiom.kind, kind) {
+                (AxiomKind::Empty, &RelationKind::Difference(related, order)) => {
+                    let mut pairs = values.relation(related).must.clone();
+                    if grounds.is_either_order(&covers, order, &mut pairs) {
+                        grounds.total = grounds.total.union(&pairs);
+                    }
+                }
+                (AxiomKind::Empty, &RelationKind::Intersection(a, b)) => {
+                    grounds.atomic.extend(atomicity(&covers, a, b).or_else(|| atomicity(&covers, b, a)));
+                }
+                (AxiomKind::Acyclic, _) => grounds.coherent.push(Coherent {
+                    must: values.relation(axiom.term).must.clone(),
+                    rf: covers.of(axiom.term, BaseRelation::ReadsFrom),
+                    co: covers.of(axiom.term, BaseRelation::Coherence),
+                    fr: covers.of(axiom.term, BaseRelation::FromReads),
+                }),
+                _ => {}
+            }
+        }
+        let terms = model.terms.ids().filter(|&term| values.get(term).is_some());
+        grounds.chains = terms.filter_map(|term| chain(&covers, term)).collect();
+        grounds
+    }
+
+    /// Whether a term is coherence in either direction; pairs that it may have for other reasons are taken out.
+    fn is_either_order(&self, covers: &Covers<'_>, term: TermId, pairs: &mut BitMatrix) -> bool {
+        let ModelKind::Relation(kind) = &covers.model.terms[term].kind else { return false };
+        match *kind {
+            RelationKind::Base(BaseRelation::Coherence) => true,
+            RelationKind::Inverse(inner) => self.is_either_order(covers, inner, pairs),
+            RelationKind::Union(a, b) => {
+                self.is_either_order(covers, a, pairs) && self.is_either_order(covers, b, pairs)
+            }
+            _ => {
+                let other = &covers.values.relation(term).may;
+                *pairs = pairs.difference(&other.union(&other.inverse()));
+                true
+            }
+        }
+    }
+
+    /// An axiom by which a word's updates come one after the other, if the others that this needs are there, too.
+    fn of(&self, basis: &Basis, counter: &Counter) -> Option<&Coherent> {
+        let updates = || counter.updates.iter();
+        let pairs = || updates().flat_map(|a| updates().map(move |b| (a, b)));
+        let apart = || pairs().filter(|(a, b)| a.write != b.write);
+        crate::work::count(counter.updates.len() * counter.updates.len());
+        let is_total = apart()
+            .all(|(a, b)| self.total.contains(a.write, b.write) || self.total.contains(b.write, a.write));
+        let is_atomic = |[whole, from, to]: &[BitMatrix; 3]| {
+            updates().all(|update| {
+                whole.contains(update.read, update.write)
+                    && basis.implies.contains(update.read, update.write)
+                    && basis.implies.contains(update.write, update.read)
+            }) && apart().all(|(a, b)| from.contains(a.read, b.write) && to.contains(b.write, a.write))
+        };
+        if !is_total || !self.atomic.iter().any(is_atomic) {
+            return None;
+        }
+        self.coherent.iter().find(|axiom| {
+            updates().all(|update| axiom.must.contains(update.read, update.write))
+                && pairs().all(|(a, b)| axiom.rf.contains(a.write, b.read))
+                && apart().all(|(a, b)| axiom.co.contains(a.write, b.write))
+        })
+    }
+}
+
+/// `rmw & (f ; c)`.
+fn atomicity(covers: &Covers<'_>, whole: TermId, between: TermId) -> Option<[BitMatrix; 3]> {
+    let ModelKind::Relation(RelationKind::Sequence(from, to)) = covers.model.terms[between].kind else {
+        return None;
+    };
+    Some([
+        covers.values.relation(whole).must.clone(),
+        covers.of(from, BaseRelation::FromReads),
+        covers.of(to, BaseRelation::Coherence),
+    ])
+}
+
+/// `x ; (y ; z)*`.
+fn chain(covers: &Covers<'_>, term: TermId) -> Option<Chain> {
+    let kind = |term: TermId| match covers.model.terms[term].kind {
+        ModelKind::Relation(ref kind) => Some(kind),
+        ModelKind::Set(_) => None,
+    };
+    let &RelationKind::Sequence(first, rest) = kind(term)? else { return None };
+    let &RelationKind::ReflexiveTransitiveClosure(step) = kind(rest)? else { return None };
+    let &RelationKind::Sequence(update, next) = kind(step)? else { return None };
+    let are_within = [
+        (first, BaseRelation::ReadsFrom),
+        (update, BaseRelation::ReadModifyWrite),
+        (next, BaseRelation::ReadsFrom),
+    ];
+    if !are_within.iter().all(|&(term, base)| is_within(covers.model, term, base)) {
+        return None;
+    }
+    Some(Chain {
+        term,
+        first: covers.of(first, BaseRelation::ReadsFrom),
+        update: covers.values.relation(update).must.clone(),
+        next: covers.of(next, BaseRelation::ReadsFrom),
+    })
+}
+
+/// Whether a term has no pairs but those of a base relation, by its shape.
+fn is_within(model: &MemoryModel, term: TermId, base: BaseRelation) -> bool {
+    match model.terms[term].kind {
+        ModelKind::Relation(RelationKind::Base(own)) => own == base,
+        ModelKind::Relation(RelationKind::Intersection(a, b)) => {
+            is_within(model, a, base) || is_within(model, b, base)
+        }
+        ModelKind::Relation(RelationKind::Union(a, b)) => {
+            is_within(model, a, base) && is_within(model, b, base)
+        }
+        _ => false,
+    }
+}
+
+/// One word, and why it counts.
+struct Count<'a> {
+    counter: &'a Counter,
+    grounds: &'a Grounds,
+    coherent: &'a Coherent,
+    /// By update, the largest sum that its thread, or itself, has certainly read before.
+    gates: Vec<u128>,
+}
+
+/// Of a read: the updates that are in what it reads.
+struct Seen {
+    /// They happen whenever the read does.
+    always: Vec<EventId>,
+    /// If they happen.
+    others: Vec<EventId>,
+}
+
+impl<'a> Count<'a> {
+    fn new(counter: &'a Counter, grounds: &'a Grounds, coherent: &'a Coherent, basis: &Basis) -> Self {
+        let is_coherent = |reader: &&Reader| {
+            reader.sums.is_some()
+                && counter.updates.iter().all(|update| coherent.rf.contains(update.write, reader.event))
+        };
+        let gating: Vec<&Reader> = counter.readers.iter().filter(is_coherent).collect();
+        crate::work::count(counter.updates.len() * (1 + gating.len()));
+        let gate = |update: &Update| {
+            let own = gating.iter().filter(|reader| {
+                basis.implies.contains(update.write, reader.event)
+                    && coherent.must.contains(reader.event, update.write)
+            });
+            own.map(|reader| reader.least()).max().unwrap_or(0)
+        };
+        let gates = counter.updates.iter().map(gate).collect();
+        Self { counter, grounds, coherent, gates }
+    }
+
+    fn tighten(&self, basis: &mut Basis) -> bool {
+        let mut changed = self.order(basis);
+        for reader in &self.counter.readers {
+            let seen = self.seen(basis, reader);
+            changed |= imply(basis, reader, &seen);
+            changed |= self.forbid_sources(basis, reader, &seen);
+            changed |= self.chain(basis, reader, &seen);
+        }
+        basis.counted.words.insert(self.counter.init);
+        let co = basis.bounds(BaseRelation::Coherence).must.clone();
+        for update in &self.counter.updates {
+            let (least, most) = self.range(basis, &co, update.write);
+            basis.counted.sums.insert(update.read, (least - update.amount, most - update.amount));
+        }
+        changed
+    }
+
+    /// Updates without which those that are not gated by a sum do not make it; and the gated ones.
+    fn needed(&self, sum: u128) -> (Vec<EventId>, Vec<EventId>) {
+        let updates = || self.counter.updates.iter().zip(&self.gates);
+        let free = || updates().filter(|&(_, &gate)| gate < sum).map(|(update, _)| update);
+        let all: u128 = self.counter.start + free().map(|update| update.amount).sum::<u128>();
+        let needed = free().filter(|update| all - update.amount < sum).map(|update| update.write).collect();
+        let gated = updates().filter(|&(_, &gate)| gate >= sum).map(|(update, _)| update.write).collect();
+        (needed, gated)
+    }
+
+    /// Coherence between free and gated updates.
+    fn order(&self, basis: &mut Basis) -> bool {
+        let sums: BTreeSet<u128> =
+            self.gates.iter().copied().filter(|&gate| gate > self.counter.start).collect();
+        let mut changed = false;
+        for sum in sums {
+            let (needed, gated) = self.needed(sum);
+            let co = basis.bounds_mut(BaseRelation::Coherence);
+            crate::work::count(needed.len() * gated.len());
+            for (&a, b) in needed.iter().flat_map(|a| gated.iter().map(move |&b| (a, b))) {
+                if co.may.contains(a, b) && !co.must.contains(a, b) {
+                    co.must.insert(a, b);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    fn seen(&self, basis: &Basis, reader: &Reader) -> Seen {
+        let co = &basis.bounds(BaseRelation::Coherence).must;
+        let updates = || self.counter.updates.iter().map(|update| update.write);
+        let mut always: BTreeSet<EventId> = BTreeSet::new();
+        if reader.least() > self.counter.start {
+            always.extend(self.needed(reader.least()).0);
+        }
+        let mut others: BTreeSet<EventId> = BTreeSet::new();
+        let own = self.counter.updates.iter().find(|update| update.read == reader.event);
+        others.extend(own.into_iter().flat_map(|own| updates().filter(|&y| co.contains(y, own.write))));
+        // What the thread itself, or whoever the axiom says, has added before.
+        let coherent = |y: EventId| {
+            self.coherent.must.contains(y, reader.event) && self.coherent.fr.contains(reader.event, y)
+        };
+        others.extend(updates().filter(|&y| coherent(y)));
+        let sure = |z: EventId| always.contains(&z) || basis.implies.contains(reader.event, z);
+        let known: Vec<EventId> = always.iter().chain(&others).copied().collect();
+        for z in known {
+            let before = updates().filter(|&y| co.contains(y, z));
+            others.extend(before.filter(|&y| sure(z) || basis.implies.contains(y, z)));
+        }
+        let (also, others) = others
+            .into_iter()
+            .filter(|y| !always.contains(y))
+            .partition(|&y| basis.implies.contains(reader.event, y));
+        let also: Vec<EventId> = also;
+        Seen { always: always.into_iter().chain(also).collect(), others }
+    }
+
+    /// Sources before what is seen, and sources whose sum is none that the read may return.
+    fn forbid_sources(&self, basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
+        let co = basis.bounds(BaseRelation::Coherence).must.clone();
+        let is_too_early = |s: EventId| seen.always.iter().any(|&y| y != s && co.contains(s, y));
+        let may_be = |s: EventId| {
+            let Some(sums) = &reader.sums else { return true };
+            let (least, most) = self.range(basis, &co, s);
+            sums.range(least..=most).next().is_some()
+        };
+        let all = self.counter.updates.iter().map(|update| update.write).chain([self.counter.init]);
+        let possible = |&s: &EventId| basis.bounds(BaseRelation::ReadsFrom).may.contains(s, reader.event);
+        let out: Vec<EventId> = all.filter(possible).filter(|&s| is_too_early(s) || !may_be(s)).collect();
+        for &source in &out {
+            basis.bounds_mut(BaseRelation::ReadsFrom).may.remove(source, reader.event);
+        }
+        !out.is_empty()
+    }
+
+    /// The smallest and the largest sum up to an update, or the initial write.
+    fn range(&self, basis: &Basis, co: &BitMatrix, up_to: EventId) -> (u128, u128) {
+        if up_to == self.counter.init {
+            return (self.counter.start, self.counter.start);
+        }
+        crate::work::count(self.counter.updates.len());
+        let (mut least, mut most) = (self.counter.start, self.counter.start);
+        for update in &self.counter.updates {
+            let is_own = update.write == up_to;
+            if is_own || (co.contains(update.write, up_to) && basis.implies.contains(up_to, update.write)) {
+                least += update.amount;
+            }
+            if is_own || (!co.contains(up_to, update.write) && basis.coexist.contains(up_to, update.write)) {
+                most += update.amount;
+            }
+        }
+        (least, most)
+    }
+
+    /// Pairs of the terms that are made of chains.
+    fn chain(&self, basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
+        let mut changed = false;
+        for chain in &self.grounds.chains {
+            let updates = || self.counter.updates.iter();
+            crate::work::count(self.counter.updates.len());
+            let leads = |to: EventId| {
+                updates()
+                    .all(|from| chain.first.contains(from.write, to) && chain.next.contains(from.write, to))
+            };
+            let through = || updates().all(|update| chain.update.contains(update.read, update.write));
+            if !leads(reader.event) || !through() || !updates().all(|update| leads(update.read)) {
+                continue;
+            }
+            let n = basis.coexist.universe();
+            let chains = basis.counted.chains.entry(chain.term).or_insert_with(|| BitMatrix::empty(n));
+            let writes = EventSet::from_iter(n, updates().map(|update| update.write));
+            chains.fill(&writes, &EventSet::from_iter(n, [reader.event]));
+            let certain = basis.counted.certain.entry(chain.term).or_insert_with(|| BitMatrix::empty(n));
+            for &update in seen.always.iter().chain(&seen.others) {
+                if !certain.contains(update, reader.event) {
+                    certain.insert(update, reader.event);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+}
+
+/// What a read has in it has happened.
+fn imply(basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
+    let new: Vec<EventId> =
+        seen.always.iter().copied().filter(|&update| !basis.implies.contains(reader.event, update)).collect();
+    new.iter().for_each(|&update| basis.imply(reader.event, update));
+    !new.is_empty()
+}

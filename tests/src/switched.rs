@@ -1,0 +1,93 @@
+//! Random kernels with an optimisation on and off: what does not depend on which execution was found stays the same.
+
+use crate::random::{Suite, run_over};
+use crate::run::{config, model, outcomes};
+use fencepost::check::Config;
+use fencepost::encode::Treatment;
+use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
+use proptest::prelude::any;
+use std::collections::BTreeSet;
+
+/// A stream of numbers, the same everywhere (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    /// One below a limit.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+    /// One of some things.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[usize::try_from(self.below(items.len() as u64)).expect("a small number")]
+    }
+}
+
+/// What does not depend on which execution was found.
+type Judgement = (Vec<(Property, Verdict)>, BTreeSet<String>, BTreeSet<Property>);
+
+fn judgement(outcome: &Outcome) -> Judgement {
+    let vacuity = outcome.vacuity.iter().map(|vacuity| match vacuity {
+        Vacuity::Unreachable(span) => format!("unreachable {}", span.start),
+        other => format!("{other:?}"),
+    });
+    let broken = outcome.findings.iter().map(|finding| finding.property);
+    (outcome.properties.clone(), vacuity.collect(), broken.collect())
+}
+
+/// What one optimisation makes of a suite's kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct Switched {
+    /// Makes a kernel.
+    pub kernel: fn(&mut Numbers) -> String,
+    /// With the optimisation off.
+    pub off: Treatment,
+    /// What it is called where it did something.
+    pub used: &'static str,
+    /// Whether it did something, from the outcomes with it on and off.
+    pub is_used: fn(&Outcome, &Outcome) -> bool,
+}
+
+impl Switched {
+    /// Compares a suite's kernels; one in three at least has something for the optimisation to do.
+    ///
+    /// # Panics
+    /// If they differ, as [`Suite::run`].
+    pub fn agree(&self, suite: &Suite, features: &[(&'static str, &str)]) {
+        let model = model(&[]);
+        let with = |treatment| Config { unroll_max: 2, budget: 300_000_000, ..config(treatment) };
+        let (_, counts) = suite.run("", |plan| {
+            run_over(plan, any::<u64>, |&number, _, counts| {
+                let text = (self.kernel)(&mut Numbers(number));
+                let found = outcomes(&text, &model, &with(Treatment::DEFAULT)).remove(0);
+                let expected = outcomes(&text, &model, &with(self.off)).remove(0);
+                let is_compared = found.limit.is_none() && expected.limit.is_none();
+                counts.add("over budget", !is_compared);
+                counts.add("compared", is_compared);
+                if !is_compared {
+                    return Ok(());
+                }
+                counts.add_features(&text, features);
+                counts.add(self.used, (self.is_used)(&found, &expected));
+                counts.add("violated", found.verdict == Verdict::Violated);
+                counts.add("proved", found.findings.is_empty());
+                let (found, expected) = (judgement(&found), judgement(&expected));
+                if found == expected {
+                    return Ok(());
+                }
+                Err(format!("with it on {found:?}\nwith it off {expected:?}\n{text}"))
+            })
+        });
+        assert!(
+            counts.of(self.used) * 3 >= counts.of("compared"),
+            "many kernels have something for it to do"
+        );
+    }
+}
