@@ -13,7 +13,7 @@ use fencepost::library;
 use fencepost::verdict::{Finding, Outcome, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::MemoryModel;
-use fencepost_dsl::kernel::{self, LoadOptions};
+use fencepost_dsl::kernel::{self, LIBRARY_ROOT, LoadOptions};
 use fencepost_tests::run::{config, model, model_for, spa_model};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
@@ -24,6 +24,9 @@ use std::sync::Arc;
 
 /// The folder with what proves the library.
 const LIBRARY: &str = "lib";
+
+/// Lines that an edit of a mutant may add.
+const EDIT_MAX: usize = 2;
 
 /// The models of PTX and of SPA machines.
 type Models = (MemoryModel, MemoryModel);
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let model = Arc::new((model(&[]), spa_model(&[])));
     let mut trials: Vec<Trial> = stories(&root).iter().flat_map(|story| trials_of(story, &model)).collect();
     trials.push(Trial::test("lib/README.md", the_library_is_complete));
+    trials.push(Trial::test("lib/mutants", mutants_follow_the_library));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -77,6 +81,39 @@ fn the_library_is_complete() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// A mutant has the lines of its library file and harnesses but for the edit: a change of the library reaches it.
+fn mutants_follow_the_library() -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(LIBRARY);
+    for name in library::names() {
+        let used = library::read(&format!("{LIBRARY_ROOT}{LIBRARY}/{name}.fence"));
+        let mut known = code_lines(&used.ok_or("it is the library's")??);
+        // As a mutant outside of the library names a file that its own uses.
+        known.extend(library::names().map(|other| format!("use \"{LIBRARY}/{other}.fence\";")));
+        let (mut harnesses, mut mutants) = (Vec::new(), Vec::new());
+        for path in kernels_of(&root.join(name.replace('_', "-"))) {
+            let is_mutant = matches!(expectation(&path)?, Expectation::Violated(_));
+            (if is_mutant { &mut mutants } else { &mut harnesses }).push(path);
+        }
+        for path in harnesses {
+            known.extend(code_lines(&fs::read_to_string(&path).map_err(|error| error.to_string())?));
+        }
+        for path in mutants {
+            let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+            let own: Vec<String> = code_lines(&text).difference(&known).cloned().collect();
+            if own.len() > EDIT_MAX {
+                return Err(format!("{} differs in more than an edit: {own:#?}", path.display()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lines of a kernel file without comments.
+fn code_lines(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 fn trials_of(story: &Path, models: &Arc<Models>) -> Vec<Trial> {
