@@ -70,7 +70,7 @@ fn the_library_is_found_from_any_folder() {
     let output = check(&folder.write("absent.fence", &LOCKED.replace("lock.fence", "locks.fence")), &[]);
     assert_eq!(code(&output), 2);
     let text = all_text(&output);
-    assert!(text.contains("`lib/locks.fence` cannot be read"), "{text}");
+    assert!(text.contains("resolve::unreadable-file"), "{text}");
     assert!(text.contains("`lib/lock.fence`"), "what there is: {text}");
 
     std::fs::create_dir(folder.0.join("lib")).expect("a new folder");
@@ -82,7 +82,7 @@ fn the_library_is_found_from_any_folder() {
 #[test]
 fn no_help_changes_the_library() {
     let folder = Folder::new("library-help");
-    // Readers are not joined: the poll is right, and only the kernel can be mended.
+    // A store in the library that released would mend it, too.
     let text = "use \"lib/atomic_ref.fence\";
 kernel k {
     launch { ctas: 2, cooperative: true }
