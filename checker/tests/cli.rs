@@ -100,9 +100,9 @@ kernel k {
     assert_eq!(code(&output), 1);
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
     let finding = &line["findings"][0];
-    assert!(finding["code"] == "race::uniform", "{line:#}");
-    let repair = finding["repair"].to_string();
-    assert!(!repair.contains("<fencepost>"), "{repair}");
+    assert_eq!(finding["code"], "race::uniform");
+    assert!(!finding["help"].to_string().contains("<fencepost>"), "{line:#}");
+    assert!(finding["secondary"].to_string().contains("<fencepost>/lib/atomic_ref.fence"), "{line:#}");
 }
 
 #[test]
