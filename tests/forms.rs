@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stderr, reason = "says when it has nothing to compare with")]
 
+use fencepost::library;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::isa::Form;
 use fencepost_dsl::kernel::program::Program;
@@ -130,7 +131,7 @@ fn assembler() -> Option<Assembler> {
 /// The instructions of PTX in a file, in full.
 fn instructions(path: &Path) -> Vec<(String, &'static Form)> {
     let mut sources = SourceMap::default();
-    let mut read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let mut read = library::with(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
     let program = load(&mut sources, &path.to_string_lossy(), &mut read, &LoadOptions::default());
     let program: Program = program.unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()));
     let found = RefCell::new(Vec::new());

@@ -9,6 +9,7 @@
 use fencepost::check::Config;
 use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::Texts;
+use fencepost::library;
 use fencepost::models::{self, Model};
 use fencepost::report::{Case, json};
 use fencepost::verdict::{Property, Verdict};
@@ -96,7 +97,7 @@ fn most_violations_have_a_checked_help() {
 fn of_file(path: &Path) -> Counts {
     let name = path.to_string_lossy().into_owned();
     let mut sources = SourceMap::default();
-    let mut read = |path: &str| fs::read_to_string(path).map_err(|error| error.to_string());
+    let mut read = library::with(|path| fs::read_to_string(path).map_err(|error| error.to_string()));
     let program = load(&mut sources, &name, &mut read, &LoadOptions::default())
         .unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
     let model = Model::shipped(models::usual(&program), &[]).expect("the model comes along");

@@ -60,6 +60,8 @@ pub mod findings;
 
 pub mod models;
 
+pub mod library;
+
 pub mod event;
 
 pub mod unroll;

@@ -46,6 +46,78 @@ fn exit_codes_tell_verdicts_apart() {
     assert_eq!(code(&check(&folder.0.join("absent.fence"), &[])), 2);
 }
 
+const LOCKED: &str = "use \"lib/lock.fence\";
+kernel counter {
+    launch { ctas: 2 }
+    global word: u32 = 0;
+    global count: u32 = 0;
+    cas_lock(word);
+    let v = ld.weak.global.u32 [count];
+    st.weak.global.u32 [count], v + 1;
+    cas_unlock(word);
+}";
+
+#[test]
+fn the_library_is_found_from_any_folder() {
+    let folder = Folder::new("library");
+    let output = check(&folder.write("locked.fence", LOCKED), &[]);
+    assert_eq!(code(&output), 0, "{}", all_text(&output));
+
+    let kept = LOCKED.replace("    cas_unlock(word);\n", "");
+    let text = all_text(&check(&folder.write("kept.fence", &kept), &[]));
+    assert!(text.contains("[<fencepost>/lib/lock.fence:"), "{text}");
+
+    let output = check(&folder.write("absent.fence", &LOCKED.replace("lock.fence", "locks.fence")), &[]);
+    assert_eq!(code(&output), 2);
+    let text = all_text(&output);
+    assert!(text.contains("resolve::unreadable-file"), "{text}");
+    assert!(text.contains("`lib/lock.fence`"), "what there is: {text}");
+
+    std::fs::create_dir(folder.0.join("lib")).expect("a new folder");
+    folder.write("lib/lock.fence", "fn cas_lock(word: &u32) { } fn cas_unlock(word: &u32) { }");
+    let output = check(&folder.0.join("locked.fence"), &[]);
+    assert_eq!(code(&output), 1, "what is beside the file comes first: {}", all_text(&output));
+}
+
+#[test]
+fn no_help_changes_the_library() {
+    let folder = Folder::new("library-help");
+    // A store in the library that released would mend it, too.
+    let text = "use \"lib/atomic_ref.fence\";
+kernel k {
+    launch { ctas: 2, cooperative: true }
+    global data: u32 = 0;
+    global flag: u32 = 0;
+    if ctaid == 0 {
+        st.weak.global.u32 [data], 7;
+        atomic_store_relaxed(flag, 1);
+    } else {
+        atomic_wait_acquire(flag, 0);
+        let v = ld.weak.global.u32 [data];
+    }
+}";
+    let output = check(&folder.write("k.fence", text), &["--format", "json"]);
+    assert_eq!(code(&output), 1);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let finding = &line["findings"][0];
+    assert_eq!(finding["code"], "race::uniform");
+    assert!(!finding["help"].to_string().contains("<fencepost>"), "{line:#}");
+    assert!(finding["secondary"].to_string().contains("<fencepost>/lib/atomic_ref.fence"), "{line:#}");
+}
+
+#[test]
+fn the_package_has_the_library() {
+    let output = Command::new(env!("CARGO"))
+        .args(["package", "--list", "--allow-dirty", "--offline", "-p", "fencepost"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo is there");
+    let text = String::from_utf8_lossy(&output.stdout).replace('\\', "/");
+    let listed: Vec<&str> = text.lines().filter(|line| line.starts_with("lib/")).collect();
+    let names: Vec<String> = fencepost::library::names().map(|name| format!("lib/{name}.fence")).collect();
+    assert_eq!(listed, names, "{}", all_text(&output));
+}
+
 #[test]
 fn the_worst_of_several_files_wins() {
     let folder = Folder::new("several");

@@ -26,5 +26,5 @@ lalrpop_util::lalrpop_mod!(
     "/kernel/grammar.rs"
 );
 
-pub use load::{LoadOptions, load};
+pub use load::{LIBRARY_ROOT, LoadOptions, load};
 pub use parse::parse;

@@ -379,6 +379,41 @@ fn defines_and_files() {
 }
 
 #[test]
+fn the_library_is_asked_for_what_is_not_beside_the_file() {
+    let run = |files: &[(&str, &str)]| {
+        let mut sources = SourceMap::default();
+        let mut read = |path: &str| {
+            let found = files.iter().find(|(name, _)| *name == path);
+            found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("no `{path}`"))
+        };
+        let result = load(&mut sources, "d/main.fence", &mut read, &LoadOptions::default());
+        let names: Vec<String> = sources.ids().map(|file| sources.file(file).name.clone()).collect();
+        (result, names)
+    };
+    let main =
+        ("d/main.fence", "use \"lib/a.fence\"; use \"lib/b.fence\";\nkernel k { launch { ctas: N } f(); }");
+    let a = ("<fencepost>/lib/a.fence", "use \"b.fence\"; const N = 3;");
+    let b = ("<fencepost>/lib/b.fence", "use \"lib/c.fence\"; fn f() { bar.sync 0; }");
+    let c = ("<fencepost>/lib/c.fence", "const M = 1;");
+    let (program, names) = run(&[main, a, b, c]);
+    assert_eq!(program.expect("a good program").kernels[0].launches[0].ctas, 3);
+    assert_eq!(names, [main.0, a.0, b.0, c.0], "each is read once");
+
+    let own = ("d/lib/a.fence", "const N = 4;");
+    let (program, names) = run(&[main, a, b, c, own]);
+    assert_eq!(program.expect("a good program").kernels[0].launches[0].ctas, 4);
+    assert_eq!(names, [main.0, own.0, b.0, c.0], "what is beside the file comes first");
+
+    let (result, _) = run(&[main, a, b]);
+    let error = &result.expect_err("no file")[0];
+    assert_eq!(error.code, "resolve::unreadable-file");
+    assert_eq!(error.help.as_deref(), Some("no `<fencepost>/lib/c.fence`"), "the library says what it has");
+    let circle = ("<fencepost>/lib/c.fence", "use \"lib/a.fence\";");
+    let (result, _) = run(&[main, a, b, circle]);
+    assert_eq!(result.expect_err("a circle")[0].code, "resolve::cyclic-use");
+}
+
+#[test]
 fn a_syntax_error_does_not_echo() {
     let text = "kernel k {\n if tid == 0 { st [x], 1 }\n for (i in 0..3) { }\n while true { exit; }\n}\nkernel j { assert 1 = 1; }";
     let (sources, found) = errors(text);

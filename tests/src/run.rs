@@ -3,6 +3,7 @@
 use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
 use fencepost::explain::explain;
+use fencepost::library;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
@@ -84,7 +85,7 @@ pub fn load_text(text: &str) -> Program {
 /// # Panics
 /// If the file cannot be read or is rejected.
 pub fn load(path: &Path) -> Program {
-    let mut read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let mut read = library::with(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
     kernel::load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &LoadOptions::default())
         .unwrap_or_else(|errors| panic!("{} is rejected: {errors:#?}", path.display()))
 }

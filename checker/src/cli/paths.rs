@@ -1,5 +1,6 @@
 //! Which files a path stands for, and their text.
 
+use crate::library;
 use fencepost_dsl::kernel::parse;
 use fencepost_dsl::span::FileId;
 use std::collections::BTreeSet;
@@ -41,8 +42,11 @@ impl Input {
         self.path.extension().is_some_and(|extension| extension == "litmus")
     }
 
-    /// The text of the file itself, or of one that it uses, which is named relative to it.
+    /// The text of the file itself, or of one that it uses, which is named relative to it or is the library's.
     pub fn read(&self, wanted: &str) -> Result<String, String> {
+        if let Some(text) = library::read(wanted) {
+            return text;
+        }
         read(&self.resolve(wanted)).map(|text| shown(&text))
     }
 

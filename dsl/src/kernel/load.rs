@@ -14,6 +14,11 @@ use std::collections::BTreeSet;
 const MAX_DIAGNOSTICS: usize = 20;
 /// How deep files may use files.
 const MAX_USE_DEPTH: usize = 64;
+/// Files whose path begins so are asked for again below [`LIBRARY_ROOT`] where they are not beside the using file.
+const LIBRARY_FOLDER: &str = "lib/";
+
+/// The folder that `lib/` of the library is in, as readers of files are asked for it and as reports show it.
+pub const LIBRARY_ROOT: &str = "<fencepost>/";
 
 /// What the command line says about a kernel file.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +31,8 @@ pub struct LoadOptions {
 
 /// Loads the program of the file `path`: its kernels, and the constants and functions of all files it uses.
 ///
-/// `read` gives a file's text, or why it cannot. Paths in `use` are relative to the using file.
+/// `read` gives a file's text, or why it cannot. Paths in `use` are relative to the using file; `lib/…` that is not there is
+/// the library's, and asked for as `<fencepost>/lib/…`.
 pub fn load(
     sources: &mut SourceMap,
     path: &str,
@@ -41,7 +47,7 @@ pub fn load(
         files: Vec::new(),
         diagnostics: Vec::new(),
     };
-    let main = loader.load(&normalise(path), None);
+    let main = loader.load(&normalise(path), None, None);
     let Loader { files, diagnostics, .. } = loader;
     if !diagnostics.is_empty() {
         return Err(cap(diagnostics));
@@ -95,21 +101,9 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn load(&mut self, path: &str, used_at: Option<Span>) -> Option<FileId> {
-        let text = match (self.read)(path) {
-            Ok(text) => text,
-            Err(reason) => {
-                let file = used_at.unwrap_or_else(|| Span::new(self.sources.add(path, ""), 0, 0));
-                let message = format!("`{path}` cannot be read: {reason}");
-                self.diagnostics.push(Diagnostic::new(
-                    "resolve::unreadable-file",
-                    message,
-                    file,
-                    "needed here",
-                ));
-                return None;
-            }
-        };
+    /// `library` is where the file is looked for if it is not at `path`.
+    fn load(&mut self, path: &str, library: Option<&str>, used_at: Option<Span>) -> Option<FileId> {
+        let (path, text) = self.text(path, library, used_at)?;
         let id = self.sources.add(path, text.as_str());
         let (file, errors) = parse(&text, id);
         self.diagnostics.extend(errors);
@@ -125,6 +119,28 @@ impl Loader<'_> {
         Some(id)
     }
 
+    /// The text at `path`, or else in the library; `None` if there is none, which is reported, or nothing to load.
+    fn text<'a>(
+        &mut self,
+        path: &'a str,
+        library: Option<&'a str>,
+        used_at: Option<Span>,
+    ) -> Option<(&'a str, String)> {
+        let reason = match (self.read)(path) {
+            Ok(text) => return Some((path, text)),
+            Err(reason) => reason,
+        };
+        let help = match library.map(|library| (library, (self.read)(library))) {
+            Some((library, Ok(text))) => {
+                return (!self.is_open_or_done(library, used_at)).then_some((library, text));
+            }
+            Some((_, Err(help))) => Some(help),
+            None => None,
+        };
+        self.unreadable(path, &reason, help, used_at);
+        None
+    }
+
     fn follow(&mut self, path: &str, used: &Name) {
         let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
         let target = match used.text.strip_prefix('/') {
@@ -133,18 +149,40 @@ impl Loader<'_> {
             None => normalise(&format!("{directory}/{}", used.text)),
         };
         let span = used.place.0;
-        if let Some(start) = self.stack.iter().position(|open| *open == target) {
-            let chain: Vec<String> =
-                self.stack[start..].iter().chain([&target]).map(|path| format!("`{path}`")).collect();
+        if self.is_open_or_done(&target, Some(span)) {
+            return;
+        }
+        if self.stack.len() >= MAX_USE_DEPTH {
+            let message = format!("files use one another more than {MAX_USE_DEPTH} deep");
+            self.diagnostics.push(Diagnostic::new("limit::nesting", message, span, "too deep"));
+            return;
+        }
+        let library =
+            used.text.starts_with(LIBRARY_FOLDER).then(|| normalise(&format!("{LIBRARY_ROOT}{}", used.text)));
+        self.load(&target, library.as_deref(), Some(span));
+    }
+
+    /// Whether a file needs no loading: it is loaded, or using it again would close a circle, which is reported.
+    fn is_open_or_done(&mut self, target: &str, used_at: Option<Span>) -> bool {
+        let start = self.stack.iter().position(|open| open == target);
+        if let (Some(start), Some(span)) = (start, used_at) {
+            let open = self.stack[start..].iter().map(String::as_str);
+            let chain: Vec<String> = open.chain([target]).map(|path| format!("`{path}`")).collect();
             let message = format!("files use one another in a circle: {}", chain.join(" uses "));
             let error = Diagnostic::new("resolve::cyclic-use", message, span, "closes the circle");
             self.diagnostics.push(error.with_help("move what both need into a third file"));
-        } else if self.stack.len() >= MAX_USE_DEPTH {
-            let message = format!("files use one another more than {MAX_USE_DEPTH} deep");
-            self.diagnostics.push(Diagnostic::new("limit::nesting", message, span, "too deep"));
-        } else if !self.done.contains(&target) {
-            self.load(&target, Some(span));
         }
+        self.done.contains(target)
+    }
+
+    fn unreadable(&mut self, path: &str, reason: &str, help: Option<String>, used_at: Option<Span>) {
+        let place = used_at.unwrap_or_else(|| Span::new(self.sources.add(path, ""), 0, 0));
+        let message = format!("`{path}` cannot be read: {reason}");
+        let error = Diagnostic::new("resolve::unreadable-file", message, place, "needed here");
+        self.diagnostics.push(match help {
+            Some(help) => error.with_help(help),
+            None => error,
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes of a kernel's text, and the program that comes of them.
 
 use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::kernel::{LIBRARY_ROOT, LoadOptions, load};
 use fencepost_dsl::{FileId, SourceMap, Span};
 use std::sync::{Mutex, PoisonError};
 
@@ -80,8 +80,12 @@ impl Texts {
         self.main().is_some_and(|main| !self.sources.file(main).name.ends_with(".litmus"))
     }
 
-    /// The texts with changes; `None` if they overlap.
+    /// The texts with changes; `None` if they overlap, or change what comes with Fencepost and is not the reader's to change.
     pub(super) fn changed(&self, edits: &[Edit]) -> Option<Self> {
+        let is_library = |piece: &Piece| self.sources.file(piece.span.file).name.starts_with(LIBRARY_ROOT);
+        if edits.iter().flat_map(|edit| &edit.pieces).any(is_library) {
+            return None;
+        }
         let mut sources = SourceMap::default();
         for file in self.sources.ids() {
             sources.add(self.sources.file(file).name.as_str(), self.file_with(file, edits)?);
