@@ -92,6 +92,8 @@ pub mod explain;
 
 pub mod examine;
 
+pub mod warn;
+
 pub mod codes;
 
 pub mod mend;

@@ -24,6 +24,7 @@ mod spa;
 pub mod summary;
 mod tensor_memory;
 pub mod trace;
+pub mod warning;
 pub(crate) mod wording;
 
 use crate::explain::Explanation;

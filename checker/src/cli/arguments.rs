@@ -117,12 +117,25 @@ pub struct CheckOptions {
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,
+    /// Leave out warnings.
+    #[arg(long)]
+    pub no_warnings: bool,
+    /// Exit with 1 if there are warnings.
+    #[arg(long, value_enum, conflicts_with = "no_warnings")]
+    pub deny: Option<Deny>,
     /// Show the execution of each finding, step by step.
     #[arg(long)]
     pub trace: bool,
     /// Print sizes and times to stderr.
     #[arg(long)]
     pub stats: bool,
+}
+
+/// What `--deny` is about.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deny {
+    /// Warnings.
+    Warnings,
 }
 
 /// `fencepost fix` and `fencepost relax`.

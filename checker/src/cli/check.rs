@@ -1,6 +1,6 @@
 //! `fencepost check`.
 
-use super::arguments::{CheckOptions, Format};
+use super::arguments::{CheckOptions, Deny, Format};
 use super::formats::Report;
 use super::output::Output;
 use super::paths::{self, Input};
@@ -11,7 +11,8 @@ use crate::examine::{Examination, examine};
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
 use crate::report::{Case, diagnostic, summary};
-use crate::verdict::{Limit, Property, Verdict};
+use crate::verdict::{Limit, Outcome, Property, Verdict};
+use crate::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -36,6 +37,7 @@ struct Run<'a> {
     n_bad_files: usize,
     verdicts: Vec<Verdict>,
     named_launch_found: bool,
+    n_warnings: usize,
 }
 
 /// A model that does not load, which has been said on stderr, and why.
@@ -106,6 +108,7 @@ impl<'a> Run<'a> {
             n_bad_files: 0,
             verdicts: Vec::new(),
             named_launch_found: false,
+            n_warnings: 0,
         }
     }
 
@@ -119,17 +122,19 @@ impl<'a> Run<'a> {
             let mut run = Run { models, ..Run::new(options, &mut output) };
             run.titled(file, true);
             let Run { models, report, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
+            let counts = (n_errors, n_bad_files, run.n_warnings);
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
-            ((output, report), status, (n_errors, n_bad_files), verdicts, named_launch_found)
+            ((output, report), status, counts, verdicts, named_launch_found)
         };
-        parallel::in_order(jobs, files, work, |_, ((output, report), status, errors, verdicts, named)| {
+        parallel::in_order(jobs, files, work, |_, ((output, report), status, counts, verdicts, named)| {
             self.output.hand_over(output);
             self.report.extend(report);
             // Long runs show what they have.
             self.output.flush();
             self.status = self.status.max(status);
-            self.n_errors += errors.0;
-            self.n_bad_files += errors.1;
+            self.n_errors += counts.0;
+            self.n_bad_files += counts.1;
+            self.n_warnings += counts.2;
             self.verdicts.extend(verdicts);
             self.named_launch_found |= named;
         });
@@ -214,6 +219,11 @@ impl<'a> Run<'a> {
         };
         let texts = Arc::new(texts);
         let mut has_launch = false;
+        let mut seen = Seen::default();
+        if !options.define.is_empty() || self.options.launch.is_some() || !self.options.property.is_empty() {
+            // Other runs look at the rest.
+            seen.leave_out();
+        }
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {
                 let reason = "`--property condition` is for litmus tests, and this is a kernel";
@@ -225,12 +235,27 @@ impl<'a> Run<'a> {
             };
             for launch in &launches {
                 has_launch = true;
-                self.launch((&sources, &texts), file, (&program, index, launch), &model);
+                match self.launch((&sources, &texts), file, (&program, index, launch), &model) {
+                    Some(outcome) => seen.add(&program, &sources, index, &outcome),
+                    None => seen.leave_out(),
+                }
             }
+        }
+        if !self.options.no_warnings && !input.is_litmus() && has_launch {
+            self.warn(&sources, file, &warn::warnings(&sources, &program, &seen));
         }
         self.named_launch_found |= has_launch;
         if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
             self.refuse(file, "input::launch", &format!("no kernel has a launch `{}`", paths::shown(launch)));
+        }
+    }
+
+    /// Warnings change no verdict, and the exit code only if they are denied.
+    fn warn(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) {
+        self.n_warnings += warnings.len();
+        self.output.print(&self.report.warnings(sources, file, warnings));
+        if self.options.deny == Some(Deny::Warnings) && !warnings.is_empty() {
+            self.status = self.status.max(Status::Violated);
         }
     }
 
@@ -274,7 +299,7 @@ impl<'a> Run<'a> {
         file: &str,
         (program, kernel, launch): (&Arc<Program>, usize, &Launch),
         model: &Arc<Model>,
-    ) {
+    ) -> Option<Outcome> {
         let checked = decide((texts, program, kernel, launch), model, self.options);
         let kernel = &program.kernels[kernel];
         match checked {
@@ -292,10 +317,12 @@ impl<'a> Run<'a> {
                 self.verdicts.push(outcome.verdict);
                 self.status = self.status.max(status(outcome.verdict, self.options.allow_bounded));
                 self.show(&case);
+                return Some(outcome);
             }
             Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
             Err(Failure::Internal(message)) => self.failed(file, &kernel.name, &launch.name, &message),
         }
+        None
     }
 
     fn show(&mut self, case: &Case<'_>) {
@@ -359,7 +386,11 @@ impl<'a> Run<'a> {
             .map(|(n, name)| format!("{n} {name}"))
             .collect();
         let n = self.verdicts.len();
-        format!("{n} launch{} checked: {}", if n == 1 { "" } else { "es" }, parts.join(", "))
+        let warnings = match self.n_warnings {
+            0 => String::new(),
+            n => format!("; {}", count(n, "warning")),
+        };
+        format!("{n} launch{} checked: {}{warnings}", if n == 1 { "" } else { "es" }, parts.join(", "))
     }
 }
 

@@ -6,7 +6,8 @@ use super::arguments::{CheckOptions, Format};
 use crate::explain;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
-use crate::report::{Case, Style, condition, diagnostic, github, json, summary, trace};
+use crate::report::{Case, Style, condition, diagnostic, github, json, summary, trace, warning};
+use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
 
 /// What is collected of a run, and how it is said.
@@ -48,6 +49,19 @@ impl Report {
                 String::new()
             }
         }
+    }
+
+    /// What to print of the warnings of a file; one line per launch has no room for them.
+    pub fn warnings(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) -> String {
+        match self.format {
+            Format::Brief => return String::new(),
+            Format::Pretty => return warning::pretty(sources, warnings, self.style),
+            Format::Json => return warning::json(sources, file, warnings),
+            Format::Github => return warning::github(sources, warnings),
+            Format::Sarif => self.sarif.warn(sources, warnings),
+            Format::Junit => self.junit.warn(sources, file, warnings),
+        }
+        String::new()
     }
 
     /// What to print of a file with errors.

@@ -6,12 +6,15 @@
 use super::remark::remarks;
 use super::{Case, Style, diagnostic};
 use crate::verdict::Verdict;
+use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
 
 /// What a run has said so far.
 #[derive(Default, Debug)]
 pub struct Suites {
     cases: Vec<TestCase>,
+    /// By file.
+    warnings: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -80,8 +83,16 @@ impl Suites {
         self.wrong(file, name, kind, reason, String::new());
     }
 
+    /// Adds warnings, as what the suite of the file has printed.
+    pub fn warn(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) {
+        if !warnings.is_empty() {
+            self.warnings.push((file.to_owned(), super::warning::pretty(sources, warnings, Style::PLAIN)));
+        }
+    }
+
     /// Adds all of another run.
     pub fn extend(&mut self, other: Self) {
+        self.warnings.extend(other.warnings);
         self.cases.extend(other.cases);
     }
 
@@ -102,6 +113,9 @@ impl Suites {
             let own: Vec<&TestCase> = self.cases.iter().filter(|case| case.file == file).collect();
             text += &format!("  <testsuite name=\"{}\" {}>\n", escaped(file), counts(&own));
             own.iter().for_each(|case| text += &test_case(case));
+            for (_, printed) in self.warnings.iter().filter(|(of, _)| of == file) {
+                text += &format!("    <system-out>{}</system-out>\n", escaped(printed));
+            }
             text += "  </testsuite>\n";
         }
         text + "</testsuites>\n"

@@ -1,13 +1,14 @@
 //! `--format sarif`: one log of SARIF 2.1.0 for a run, as code hosts and editors read it.
 //!
 //! Violations are results of level `error`, each with its execution as a code flow (a thread flow for each thread, in the
-//! common order of steps) and its repair as a fix. Proofs that are bounded or about nothing are results of level `warning`.
-//! What was not checked is a notification of the run, which was then not successful.
+//! common order of steps) and its repair as a fix. Proofs that are bounded or about nothing are results of level `warning`,
+//! warnings are of level `note`. What was not checked is a notification of the run, which was then not successful.
 
 use super::Case;
 use super::json::{self, EditReport, FindingReport, Place, Position, StepReport};
 use super::remark::{remarks, subject};
 use crate::codes;
+use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
 use serde_json::{Value, json};
 
@@ -47,15 +48,17 @@ impl Log {
         }
     }
 
+    /// Adds warnings.
+    pub fn warn(&mut self, sources: &SourceMap, warnings: &[Warning]) {
+        for warning in warnings {
+            let text = format!("{}\nhelp: {}", warning.message, warning.help);
+            let at = json::position(sources, warning.span);
+            self.result(warning.kind.code, "note", &text, at, json!({}));
+        }
+    }
+
     /// Adds a result without an execution.
-    pub(super) fn result(
-        &mut self,
-        code: &'static str,
-        level: &str,
-        text: &str,
-        at: Position,
-        properties: Value,
-    ) {
+    fn result(&mut self, code: &'static str, level: &str, text: &str, at: Position, properties: Value) {
         let (rule, index) = (code, self.rule(code));
         self.results.push(json!({
             "ruleId": rule,
