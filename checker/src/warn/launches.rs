@@ -34,11 +34,17 @@ pub struct Seen {
 /// What the launches of a kernel do.
 #[derive(Clone, Debug)]
 struct Kernel {
-    /// Whether there is data that two threads access, an assertion, or something to wait for.
-    has_something_to_protect: bool,
+    /// Whether all launches are proved.
+    is_proved: bool,
+    /// Whether there is data that two threads access, one of them writing.
+    shares: bool,
+    /// Whether there is an assertion, or something to wait for.
+    claims: bool,
+    /// Whether there is a fence, or a strong access.
+    synchronizes: bool,
     /// Whether each launch has a single CTA.
     is_one_cta: bool,
-    /// An access or a fence whose text has a scope that is wider than a CTA.
+    /// An access or a fence that orders others, and whose text has a scope that is wider than a CTA.
     wide: Option<Span>,
 }
 
@@ -55,21 +61,29 @@ impl Seen {
         self.assertions(graph, fails);
         self.mbarriers(&kernel.name, graph);
         let known = self.kernels.entry(kernel.name.clone()).or_insert(Kernel {
-            has_something_to_protect: false,
+            is_proved: true,
+            shares: false,
+            claims: false,
+            synchronizes: false,
             is_one_cta: true,
             wide: None,
         });
         let launch = &outcome.launch;
         let is_grid = !kernel.is_program && launch.placement.is_none() && launch.spa.is_none();
         known.is_one_cta &= is_grid && launch.gpus * launch.ctas == 1;
-        known.has_something_to_protect |= fails || kernel.is_program || protects(graph);
+        known.is_proved &= !fails;
+        known.claims |= kernel.is_program || claims(graph);
+        known.shares |= shares(graph);
+        known.synchronizes |=
+            graph.events.iter().any(|event| event.agent.is_some() && event.kind.scope().is_some());
         let wide = graph.events.iter().filter(|event| {
             matches!(event.kind, EventKind::Fence { .. } | EventKind::Read(_) | EventKind::Write(_))
         });
         let spans = wide.filter_map(|event| event.site).map(|site| graph.sites[site].span);
         let has_wide = |span: &Span| {
             let opcode = sources.text(*span).split_whitespace().next().unwrap_or("");
-            opcode.split('.').any(|word| word == "gpu" || word == "sys")
+            let orders = |word: &str| ["acquire", "release", "acq_rel", "sc"].contains(&word);
+            opcode.split('.').any(orders) && opcode.split('.').any(|word| word == "gpu" || word == "sys")
         };
         known.wide = known.wide.into_iter().chain(spans.filter(has_wide)).min();
     }
@@ -132,13 +146,10 @@ fn known_terms(graph: &EventGraph) -> Vec<bool> {
     known
 }
 
-/// Whether something could go wrong: data that two threads or operations access, one of them writing; a claim; something to
-/// wait for; memory of others.
-fn protects(graph: &EventGraph) -> bool {
-    let claims = !graph.obligations.is_empty() || !graph.finals.is_empty() || !graph.reachables.is_empty();
-    let waits = !graph.blocked.is_empty() || !graph.mbarriers.is_empty() || !graph.peer_accesses.is_empty();
-    let is_other = |kind: &EventKind| {
-        !matches!(
+/// Whether something is claimed or waited for, or done to memory in another way than by loads and stores.
+fn claims(graph: &EventGraph) -> bool {
+    let is_plain = |kind: &EventKind| {
+        matches!(
             kind,
             EventKind::Init(_)
                 | EventKind::Read(_)
@@ -148,6 +159,15 @@ fn protects(graph: &EventGraph) -> bool {
                 | EventKind::CtaExit(_)
         )
     };
+    !graph.obligations.is_empty()
+        || !graph.finals.is_empty()
+        || !graph.reachables.is_empty()
+        || !graph.blocked.is_empty()
+        || graph.events.iter().any(|event| !is_plain(&event.kind))
+}
+
+/// Whether two threads or operations access the same memory, one of them writing.
+fn shares(graph: &EventGraph) -> bool {
     let mut users: BTreeMap<LocationId, (BTreeSet<AgentId>, bool)> = BTreeMap::new();
     for event in graph.events.iter() {
         if let (Some(access), Some(agent)) = (event.kind.access(), event.agent) {
@@ -156,8 +176,7 @@ fn protects(graph: &EventGraph) -> bool {
             *is_written |= matches!(event.kind, EventKind::Write(_));
         }
     }
-    let shares = users.values().any(|(agents, is_written)| agents.len() > 1 && *is_written);
-    claims || waits || shares || graph.events.iter().any(|event| is_other(&event.kind))
+    users.values().any(|(agents, is_written)| agents.len() > 1 && *is_written)
 }
 
 /// The warnings.
@@ -165,15 +184,16 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
     let mut found = Vec::new();
     for kernel in &program.kernels {
         let Some(known) = seen.kernels.get(&kernel.name) else { continue };
-        if !known.has_something_to_protect && !seen.is_partial {
+        if known.is_proved && known.synchronizes && !known.claims && !known.shares && !seen.is_partial {
             let message = format!(
-                "`{}` has no data that two threads access with one of them writing, no assertion, and nothing to wait for",
+                "`{}` has fences or strong accesses, but no data that two threads access with one of them writing, no \
+                 assertion, and nothing to wait for",
                 kernel.name
             );
             let help = "its proof says little: state what should hold, or launch more threads";
             found.push(Warning { kind: &warning::NOTHING_TO_PROTECT, span: kernel.span, message, help });
         }
-        if let Some(wide) = known.wide.filter(|_| known.is_one_cta) {
+        if let Some(wide) = known.wide.filter(|_| known.is_one_cta && known.is_proved && known.shares) {
             let opcode = sources.text(wide).split_whitespace().next().unwrap_or("");
             let message = format!(
                 "every launch of `{}` is a single CTA, so whether the scope of `{opcode}` is wide enough was not put to the \
@@ -187,8 +207,10 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
     if seen.is_partial {
         return found;
     }
-    for ((_, object), (arrival, is_waited)) in &seen.mbarriers {
-        if let (Some(span), false) = (arrival, is_waited) {
+    for ((kernel, object), (arrival, is_waited)) in &seen.mbarriers {
+        // Where there is no data, arrivals are what the kernel is about.
+        let shares = seen.kernels.get(kernel).is_some_and(|kernel| kernel.shares);
+        if let (Some(span), false, true) = (arrival, is_waited, shares) {
             let message = format!("threads arrive at `{object}`, and none ever waits for it");
             let help =
                 "an arrival orders nothing for those who do not wait: add the wait, or take the arrival out";
@@ -207,6 +229,7 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
             | ItemKind::Program(KernelText { name, body, .. })
                 if seen.kernels.contains_key(&name.text) =>
             {
+                walk.is_proved = seen.kernels.get(&name.text).is_some_and(|kernel| kernel.is_proved);
                 walk.block(body);
             }
             _ => {}
@@ -218,6 +241,8 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
 /// Goes through the statements that are executed.
 struct Walk<'a> {
     seen: &'a Seen,
+    /// Whether what the statements are part of is proved; else an assertion may hold because nothing gets there.
+    is_proved: bool,
     found: Vec<Warning>,
 }
 
@@ -268,7 +293,7 @@ impl Walk<'_> {
             span.file == own.file && own.start <= span.start && span.end <= own.end
         });
         // `assert false` says that a place is never reached.
-        if is_open || matches!(condition.kind, ExprKind::Bool(false)) {
+        if is_open || !self.is_proved || matches!(condition.kind, ExprKind::Bool(false)) {
             return;
         }
         let message =
