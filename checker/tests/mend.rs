@@ -138,12 +138,7 @@ fn claims_accesses_and_launches_are_no_way_to_a_proof() {
 
 #[test]
 fn a_search_ends_with_its_budget_and_says_so() {
-    let folder = Folder::new("fix-budget");
-    let path = folder.write(
-        "k.fence",
-        "kernel k(N in 0..=3) { launch { warps: 2 } shared x[4]: u32 = 0;
-        for i in 0..N { st [x[i]], tid; } final { assert [x[0]] == 5; } }",
-    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ticket-lock/cta-scope.fence");
     let run = |budget: &str| fencepost("fix", &path, &["--budget", budget, "--format", "json"]);
     let output = run("1");
     let found = json(&output);

@@ -60,7 +60,7 @@ kinds! {
     NOTHING_TO_PROTECT {
         code: "warning::nothing-to-protect",
         page: "warning-nothing-to-protect",
-        summary: "a kernel in which nothing can go wrong, so that its proof says little",
+        summary: "fences or strong accesses, and nothing that they could order",
         property: None,
         rules: [],
     }

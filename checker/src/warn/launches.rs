@@ -219,11 +219,12 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
     }
     let Some(main) = sources.ids().next() else { return found };
     let (file, _) = parse(&sources.file(main).text, main);
-    let mut walk = Walk { seen, found };
+    let mut walk = Walk { seen, found, is_proved: false };
     for item in &file.items {
         match &item.kind {
             ItemKind::Function(function) if walk.executes(function.body.place.0) => {
-                walk.block(&function.body)
+                walk.is_proved = seen.kernels.values().all(|kernel| kernel.is_proved);
+                walk.block(&function.body);
             }
             ItemKind::Kernel(KernelText { name, body, .. })
             | ItemKind::Program(KernelText { name, body, .. })
@@ -353,9 +354,8 @@ fn look(statement: &Statement, acts: &mut bool, calls: &mut bool) {
 fn look_at(expr: &Expr, acts: &mut bool, calls: &mut bool) {
     match &expr.kind {
         ExprKind::Instruction { opcode, operands } => {
-            const ACCESSES: &[&str] =
-                &["ld.", "st.", "atom.", "red.", "bar.", "barrier.", "fence.", "mbarrier."];
-            *acts |= ACCESSES.iter().any(|word| opcode.text.starts_with(word));
+            const ACTS: &[&str] = &["ld", "st", "atom", "red", "bar", "barrier", "fence", "mbarrier"];
+            *acts |= opcode.text.split('.').next().is_some_and(|word| ACTS.contains(&word));
             for operand in operands {
                 if let Operand::Expr(expr) = operand {
                     look_at(expr, acts, calls);
