@@ -323,7 +323,7 @@ const INPUT: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{all, find, list, page, similar, with_page};
+    use super::{all, find, findings, list, page, similar, with_page};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn every_finding_has_a_full_page() {
-        for code in with_page() {
+        for code in with_page(findings::all().chain(findings::warnings())) {
             let text = page(code);
             for part in ["What it means", "Why it matters", "Example", "How to fix", "Rule"] {
                 assert!(text.contains(part), "{}: {part}", code.name);

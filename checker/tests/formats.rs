@@ -1,6 +1,7 @@
 //! What machines read: JSON and SARIF against their schemas, JUnit, annotations, and standard input.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 #[path = "schema/validator.rs"]
 mod validator;

@@ -227,6 +227,20 @@ fn of_two_that_do_the_same_only_one_can_go() {
 }
 
 #[test]
+fn each_part_of_a_condition_is_a_place_to_be_weaker() {
+    let text = message(RELEASE, ACQUIRE)
+        .replace(ACQUIRE, "await tid == 0 && ld.acquire.gpu.global.u32 [flag] == 1;");
+    let folder = Folder::new("relax-parts");
+    let path = folder.write("k.fence", &text);
+    let found = json(&fencepost("relax", &path, &["--format", "json"]));
+    let waits: Vec<&Value> =
+        found["places"].as_array().expect("a list").iter().filter(|place| place["kind"] == "wait").collect();
+    assert_eq!(waits.len(), 1, "{found}");
+    assert_eq!(waits[0]["need"], "weaker");
+    assert_eq!(waits[0]["form"], "await ld.acquire.gpu.global.u32 [flag] == 1");
+}
+
+#[test]
 fn relax_refuses_what_is_not_proved() {
     let folder = Folder::new("relax-unproved");
     let path = folder.write("k.fence", message("st.relaxed.gpu.global.u32 [flag], 1;", ACQUIRE));

@@ -92,7 +92,7 @@ pub enum Need {
 pub struct Because {
     /// The form; empty for leaving it out.
     pub form: String,
-    /// What it would allow; `None` where no answer came within the budget.
+    /// What it would allow; `None` where no answer came within the budget and the loop bound.
     pub finding: Option<Told>,
 }
 
@@ -119,6 +119,8 @@ enum Steps {
     Opcode(Span, String),
     /// Other texts for a part of it, one after the other, each weaker than the one before.
     Forms(Vec<Form>),
+    /// Other texts for a part of it, one of them at most.
+    Either(Vec<Form>),
 }
 
 impl Candidate {
@@ -136,6 +138,13 @@ impl Candidate {
                 });
                 forms.get(next).cloned().into_iter().collect()
             }
+            Steps::Either(forms) => {
+                if form.is_none() {
+                    forms.clone()
+                } else {
+                    Vec::new()
+                }
+            }
         }
     }
 }
@@ -151,7 +160,8 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
         return Ok(Relax::Unproved(failures));
     }
     let candidates = candidates(texts.sources(), &proved);
-    let mut search = Search { trial, texts };
+    let within_bound = proved.iter().any(|outcome| outcome.verdict == Verdict::ProvedUpToBound);
+    let mut search = Search { trial, texts, within_bound };
     let mut needs = Vec::new();
     for candidate in &candidates {
         needs.push(search.need(candidate)?);
@@ -166,7 +176,7 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     Ok(Relax::Done(Relaxed {
         places: places.collect(),
         after,
-        within_bound: proved.iter().any(|outcome| outcome.verdict == Verdict::ProvedUpToBound),
+        within_bound,
         n_launches: proved.len(),
         n_tried: search.trial.n_tried,
         is_over,
@@ -176,6 +186,8 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
 struct Search<'a> {
     trial: Trial<'a>,
     texts: &'a Texts,
+    /// Whether the file is proved within the loop bound only. If not, no text that is counts as good as it.
+    within_bound: bool,
 }
 
 /// Leaving a place out (an empty text), and forms on the way there, the weakest first.
@@ -276,6 +288,7 @@ impl Search<'_> {
         }
         let Some(changed) = self.texts.changed(edits) else { return Ok(Fails::Illegal) };
         Ok(match self.trial.answer(&changed, 1, None)? {
+            Answer::Holds { within_bound } if within_bound && !self.within_bound => Fails::Told(None),
             Answer::Holds { .. } => Fails::No,
             Answer::Fails(failure) => Fails::Told(told(&failure)),
             Answer::Open(failure) if failure.outcome.limit.is_none() => Fails::Told(told(&failure)),
@@ -393,7 +406,7 @@ fn of_await(sources: &SourceMap, syntax: &Syntax, node: usize) -> Option<Candida
         span,
         text: text.to_owned(),
         removal,
-        steps: Steps::Forms(steps),
+        steps: Steps::Either(steps),
     })
 }
 

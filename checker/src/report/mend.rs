@@ -304,7 +304,7 @@ fn because_text(reason: &Because) -> String {
         if reason.form.is_empty() { "without it".to_owned() } else { format!("with `{}`", reason.form) };
     match &reason.finding {
         Some(told) => format!("{form}: {}", told.line()),
-        None => format!("{form}: not decided within the budget"),
+        None => format!("{form}: not decided within the budget and the loop bound"),
     }
 }
 
