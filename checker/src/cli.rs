@@ -5,7 +5,9 @@ mod check;
 mod emit;
 mod explain;
 mod fmt;
+mod formats;
 mod load;
+mod mend;
 mod output;
 mod parallel;
 mod paths;
@@ -71,6 +73,8 @@ pub fn main() -> ExitCode {
     let mut output = Output::new(arguments.color);
     let status = match arguments.command {
         Command::Check(options) => check::run(&options, &mut output),
+        Command::Fix(options) => mend::run(mend::Task::Fix, &options, &mut output),
+        Command::Relax(options) => mend::run(mend::Task::Relax, &options, &mut output),
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),

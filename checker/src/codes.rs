@@ -3,7 +3,7 @@
 //!
 //! A code is stable: it keeps its meaning once it was in a release. The suite checks that every code in the sources is here.
 
-use crate::findings;
+use crate::findings::{self, FindingKind};
 use std::fmt::Write as _;
 
 /// A code.
@@ -19,12 +19,14 @@ pub struct Code {
 
 /// All of them, by family.
 pub fn all() -> impl Iterator<Item = Code> {
-    with_page().chain(INPUT.iter().map(|&(name, summary)| Code { name, summary, page: "" }))
+    with_page(findings::all())
+        .chain(with_page(findings::warnings()))
+        .chain(INPUT.iter().map(|&(name, summary)| Code { name, summary, page: "" }))
 }
 
-/// Those of findings.
-fn with_page() -> impl Iterator<Item = Code> {
-    findings::all().map(|kind| Code { name: kind.code, summary: kind.summary, page: kind.page })
+/// Those of rows.
+fn with_page(kinds: impl Iterator<Item = &'static FindingKind>) -> impl Iterator<Item = Code> {
+    kinds.map(|kind| Code { name: kind.code, summary: kind.summary, page: kind.page })
 }
 
 /// The code called `name`.
@@ -60,8 +62,12 @@ pub fn page(code: Code) -> String {
 pub fn list() -> String {
     let mut text = String::from("Findings (each has a page: fencepost explain CODE)\n\n");
     let width = all().map(|code| code.name.len()).max().unwrap_or(0);
-    for code in with_page() {
+    for code in with_page(findings::all()) {
         // Writing to a string does not fail.
+        let _ = writeln!(text, "  {:<width$}  {}", code.name, code.summary);
+    }
+    text.push_str("\nWarnings (each has a page, too)\n\n");
+    for code in with_page(findings::warnings()) {
         let _ = writeln!(text, "  {:<width$}  {}", code.name, code.summary);
     }
     text.push_str("\nErrors in the input\n\n");
@@ -317,7 +323,7 @@ const INPUT: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{all, find, list, page, similar, with_page};
+    use super::{all, find, findings, list, page, similar, with_page};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -331,7 +337,7 @@ mod tests {
 
     #[test]
     fn every_finding_has_a_full_page() {
-        for code in with_page() {
+        for code in with_page(findings::all().chain(findings::warnings())) {
             let text = page(code);
             for part in ["What it means", "Why it matters", "Example", "How to fix", "Rule"] {
                 assert!(text.contains(part), "{}: {part}", code.name);

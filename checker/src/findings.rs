@@ -51,6 +51,7 @@ pub mod lifetime;
 pub mod mbarrier;
 pub mod race;
 pub mod remark;
+pub mod warning;
 
 use std::fmt;
 
@@ -224,6 +225,11 @@ pub fn all() -> impl Iterator<Item = &'static FindingKind> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// All warnings, in the order in which they are listed.
+pub fn warnings() -> impl Iterator<Item = &'static FindingKind> {
+    warning::KINDS.iter().copied()
 }
 
 /// The flags that have rows.

@@ -94,7 +94,11 @@ pub mod explain;
 
 pub mod examine;
 
+pub mod warn;
+
 pub mod codes;
+
+pub mod mend;
 
 pub mod report;
 

@@ -146,6 +146,9 @@ fn verdicts(folder: &Path, file: &str) -> Vec<String> {
     let mut all = Vec::new();
     for line in run.stdout.lines() {
         let report: Value = serde_json::from_str(line).expect("every line is a JSON object");
+        if report.get("warning").is_some() {
+            continue;
+        }
         let verdict = report["verdict"].as_str().unwrap_or("no verdict").to_owned();
         let key = match verdict.as_str() {
             "rejected" => "errors",
@@ -408,6 +411,35 @@ fn the_example_of_every_finding_has_it() {
         }
     }
     assert!(n_examples >= 10, "{n_examples} examples were found in:\n{list}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The pages of warnings: each is shown, and its example is warned about, and is proved all the same.
+#[test]
+fn the_example_of_every_warning_has_it() {
+    let folder = folder("warnings", "warnings");
+    let list = fencepost(&folder, &["explain"]).stdout;
+    let warnings = list.split("\n\n").nth(3).expect("warnings come after findings, below a title");
+    let page = fs::read_to_string(source_folder().join("reference/codes.md")).expect("the codes have a page");
+    let mut failures = Vec::new();
+    for code in warnings.lines().filter_map(|line| line.split_whitespace().next()) {
+        assert!(code.starts_with("warning::"), "{code}");
+        if !page.contains(&format!("$ fencepost explain {code}\n")) {
+            failures.push(format!("reference/codes.md does not show {code}"));
+        }
+        let text = fencepost(&folder, &["explain", code]).stdout;
+        let (_, example) = text.split_once("\nExample\n").expect("every warning has an example");
+        let (example, _) = example.split_once("\nHow to fix\n").expect("it is followed by the repair");
+        let kernel: String =
+            example.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect();
+        let file = format!("{}.fence", code.replace("::", "-"));
+        fs::write(folder.join(&file), kernel).expect("writable");
+        let run = fencepost(&folder, &["check", &file, "--format", "github"]);
+        let title = format!("title={}::", code.replace(':', "%3A"));
+        if run.code != 0 || !run.stdout.contains(&title) || run.stdout.lines().count() != 1 {
+            failures.push(format!("{code}: the example has exit code {}:\n{}", run.code, run.stdout));
+        }
+    }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -333,7 +333,8 @@ fn reports_are_deterministic() {
 #[test]
 fn the_example_of_every_page_shows_what_it_is_about() {
     let mut n_examples = 0;
-    for code in codes::all() {
+    // Warnings are said of a file; the examples of their pages are run with the book.
+    for code in codes::all().filter(|code| !code.name.starts_with("warning::")) {
         let page = codes::page(code);
         let Some((_, example)) = page.split_once("\nExample\n") else { continue };
         let example = example.split("\nHow to fix\n").next().unwrap_or(example);

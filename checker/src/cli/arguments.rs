@@ -37,6 +37,10 @@ pub enum Color {
 pub enum Command {
     /// Check kernels, for all their launches.
     Check(CheckOptions),
+    /// Find the fewest and cheapest changes after which everything is proved.
+    Fix(MendOptions),
+    /// Say of each fence, barrier, wait, sem and scope whether it is needed.
+    Relax(MendOptions),
     /// Say what a finding or an error means.
     Explain(ExplainOptions),
     /// Put kernel files into the canonical layout.
@@ -60,9 +64,6 @@ pub struct ProgramOptions {
     /// Architecture, in place of the one the file names: `sm_90`, or `spa_50` for machine code with `MEMBAR`.
     #[arg(long, value_name = "sm_NN|spa_50")]
     pub target: Option<String>,
-    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
-    #[arg(long, value_name = "NAME")]
-    pub launch: Option<String>,
     /// Loop bound to start with.
     #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
@@ -72,7 +73,7 @@ pub struct ProgramOptions {
     /// Most clauses of a formula.
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.clauses_max)]
     pub max_clauses: usize,
-    /// Work per kernel and launch, in millions of steps, the same on every machine.
+    /// Work per kernel and launch (of `fix` and `relax`: per file), in millions of steps, the same on every machine.
     #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
     pub budget: u64,
 }
@@ -87,11 +88,14 @@ impl ProgramOptions {
 /// `fencepost check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckOptions {
-    /// `.fence` and `.litmus` files, or folders to search for them.
+    /// `.fence` and `.litmus` files, folders to search for them, or `-` for a kernel file on standard input.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub program: ProgramOptions,
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
     /// Only these: race, assert, bounds, reachable, condition (of litmus tests; their only one by default).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
     pub property: Vec<Property>,
@@ -113,12 +117,56 @@ pub struct CheckOptions {
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,
+    /// Leave out warnings.
+    #[arg(long)]
+    pub no_warnings: bool,
+    /// Exit with 1 if there are warnings.
+    #[arg(long, value_enum, conflicts_with = "no_warnings")]
+    pub deny: Option<Deny>,
     /// Show the execution of each finding, step by step.
     #[arg(long)]
     pub trace: bool,
     /// Print sizes and times to stderr.
     #[arg(long)]
     pub stats: bool,
+}
+
+/// What `--deny` is about.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deny {
+    /// Warnings.
+    Warnings,
+}
+
+/// `fencepost fix` and `fencepost relax`.
+#[derive(Args, Clone, Debug)]
+pub struct MendOptions {
+    /// `.fence` files, folders to search for them, or `-` for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// Loop bound to raise it to while some loop can run longer.
+    #[arg(long, value_name = "N", default_value_t = UNROLL_MAX, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll_max: u32,
+    /// Exit with 0 where everything is proved up to the bound.
+    #[arg(long)]
+    pub allow_bounded: bool,
+    /// Write the changes into the files; without it they are printed only.
+    #[arg(long)]
+    pub write: bool,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = MendFormat::Pretty)]
+    pub format: MendFormat,
+}
+
+/// Form of the report of `fix` and `relax`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MendFormat {
+    /// For people, with a unified diff.
+    Pretty,
+    /// One JSON object per file.
+    Json,
 }
 
 /// Form of the report.
@@ -130,6 +178,12 @@ pub enum Format {
     Brief,
     /// One JSON object per kernel and launch.
     Json,
+    /// One SARIF 2.1.0 log, for code hosts and editors.
+    Sarif,
+    /// Workflow commands that GitHub shows as annotations.
+    Github,
+    /// One JUnit document, with a test case per kernel and launch.
+    Junit,
 }
 
 /// `fencepost explain`.
@@ -142,7 +196,7 @@ pub struct ExplainOptions {
 /// `fencepost fmt`.
 #[derive(Args, Clone, Debug)]
 pub struct FmtOptions {
-    /// `.fence` files, or folders to search for them.
+    /// `.fence` files, folders to search for them, or `-` to put standard input on standard output.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Change nothing; name the files that would change and exit with 1 if there are any.
@@ -156,10 +210,13 @@ pub struct EmitOptions {
     /// What to print.
     #[arg(value_enum)]
     pub artefact: Artefact,
-    /// The file; for `model` a `.cat` file or the name of a model.
+    /// The file, or `-` for standard input; for `model` a `.cat` file or the name of a model.
     pub file: PathBuf,
     #[command(flatten)]
     pub program: ProgramOptions,
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
 }
 
 /// What `emit` can print.

@@ -1,17 +1,18 @@
 //! `fencepost check`.
 
-use super::arguments::{CheckOptions, Format};
+use super::arguments::{CheckOptions, Deny, Format};
+use super::formats::Report;
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
 use crate::check::{CheckError, Config, FINDINGS_MAX, Limits, stopped, usual_properties};
 use crate::encode::Treatment;
 use crate::examine::{Examination, examine};
-use crate::explain;
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
-use crate::report::{Case, Style, condition, diagnostic, json, summary, trace};
-use crate::verdict::{Limit, Property, Verdict};
+use crate::report::{Case, diagnostic, summary};
+use crate::verdict::{Limit, Outcome, Property, Verdict};
+use crate::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -28,6 +29,7 @@ const GRACE: Duration = Duration::from_secs(2);
 struct Run<'a> {
     options: &'a CheckOptions,
     output: &'a mut Output,
+    report: Report,
     /// By name, as far as they were needed.
     models: BTreeMap<String, Result<Arc<Model>, Arc<Unusable>>>,
     status: Status,
@@ -35,6 +37,7 @@ struct Run<'a> {
     n_bad_files: usize,
     verdicts: Vec<Verdict>,
     named_launch_found: bool,
+    n_warnings: usize,
 }
 
 /// A model that does not load, which has been said on stderr, and why.
@@ -61,6 +64,7 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
         for file in all {
             run.without_model(file, name, &unusable);
         }
+        run.end();
         return run.status;
     }
     for bad in &bad {
@@ -78,7 +82,8 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     run.finish()
 }
 
-fn internal(output: &mut Output, message: &str) -> Status {
+/// Says that there is a bug of ours.
+pub fn internal(output: &mut Output, message: &str) -> Status {
     let text = "this is a bug of Fencepost, not of the kernel, and there is no verdict; please report it with the input";
     output.complain(&format!("internal error: {message}\n  {text}\n"));
     Status::Internal
@@ -95,6 +100,7 @@ impl<'a> Run<'a> {
     fn new(options: &'a CheckOptions, output: &'a mut Output) -> Self {
         Self {
             options,
+            report: Report::new(options, output.style),
             output,
             models: BTreeMap::new(),
             status: Status::Fine,
@@ -102,6 +108,7 @@ impl<'a> Run<'a> {
             n_bad_files: 0,
             verdicts: Vec::new(),
             named_launch_found: false,
+            n_warnings: 0,
         }
     }
 
@@ -114,17 +121,20 @@ impl<'a> Run<'a> {
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let mut run = Run { models, ..Run::new(options, &mut output) };
             run.titled(file, true);
-            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
+            let Run { models, report, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
+            let counts = (n_errors, n_bad_files, run.n_warnings);
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
-            (output, status, (n_errors, n_bad_files), verdicts, named_launch_found)
+            ((output, report), status, counts, verdicts, named_launch_found)
         };
-        parallel::in_order(jobs, files, work, |_, (output, status, errors, verdicts, named)| {
+        parallel::in_order(jobs, files, work, |_, ((output, report), status, counts, verdicts, named)| {
             self.output.hand_over(output);
+            self.report.extend(report);
             // Long runs show what they have.
             self.output.flush();
             self.status = self.status.max(status);
-            self.n_errors += errors.0;
-            self.n_bad_files += errors.1;
+            self.n_errors += counts.0;
+            self.n_bad_files += counts.1;
+            self.n_warnings += counts.2;
             self.verdicts.extend(verdicts);
             self.named_launch_found |= named;
         });
@@ -156,28 +166,19 @@ impl<'a> Run<'a> {
     }
 
     fn refused_line(&mut self, file: &str, code: &'static str, reason: &str) {
-        if self.options.format == Format::Json {
-            let line = json::refused(file, code, reason);
-            self.output.print(&format!("{line}\n"));
-        }
+        self.output.print(&self.report.refused(file, code, reason, None));
     }
 
     /// The line of a file that was not checked for want of a model.
     fn without_model(&mut self, file: &str, name: &str, unusable: &Unusable) {
-        if self.options.format == Format::Json {
-            let message = format!("the memory model `{}` cannot be used", paths::shown(name));
-            let reasons = (&unusable.sources, &unusable.errors[..]);
-            let line = json::refused_since(file, "input::model", &message, Some(reasons));
-            self.output.print(&format!("{line}\n"));
-        }
+        let message = format!("the memory model `{}` cannot be used", paths::shown(name));
+        let reasons = (&unusable.sources, &unusable.errors[..]);
+        self.output.print(&self.report.refused(file, "input::model", &message, Some(reasons)));
     }
 
     /// A bug of ours leaves no verdict.
     fn failed(&mut self, file: &str, kernel: &str, launch: &str, message: &str) {
-        if self.options.format == Format::Json {
-            let line = json::failed(file, kernel, launch, message);
-            self.output.print(&format!("{line}\n"));
-        }
+        self.output.print(&self.report.failed(file, kernel, launch, message));
         let place = if kernel.is_empty() {
             format!("{file}: {message}")
         } else {
@@ -218,23 +219,43 @@ impl<'a> Run<'a> {
         };
         let texts = Arc::new(texts);
         let mut has_launch = false;
+        let mut seen = Seen::default();
+        if !options.define.is_empty() || self.options.launch.is_some() || !self.options.property.is_empty() {
+            // Other runs look at the rest.
+            seen.leave_out();
+        }
         for (index, kernel) in program.kernels.iter().enumerate() {
             if kernel.condition.is_none() && self.options.property == [Property::Condition] {
                 let reason = "`--property condition` is for litmus tests, and this is a kernel";
                 return self.refuse(file, "input::property", reason);
             }
-            let launches = match load::launches(kernel, options.launch.as_deref()) {
+            let launches = match load::launches(kernel, self.options.launch.as_deref()) {
                 Ok(launches) => launches,
                 Err(reason) => return self.refuse(file, "input::launch", &format!("--launch: {reason}")),
             };
             for launch in &launches {
                 has_launch = true;
-                self.launch((&sources, &texts), file, (&program, index, launch), &model);
+                match self.launch((&sources, &texts), file, (&program, index, launch), &model) {
+                    Some(outcome) => seen.add(&program, &sources, index, &outcome),
+                    None => seen.leave_out(),
+                }
             }
         }
+        if !self.options.no_warnings && !input.is_litmus() && has_launch {
+            self.warn(&sources, file, &warn::warnings(&sources, &program, &seen));
+        }
         self.named_launch_found |= has_launch;
-        if let (Some(launch), true, false) = (&options.launch, input.is_named, has_launch) {
+        if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
             self.refuse(file, "input::launch", &format!("no kernel has a launch `{}`", paths::shown(launch)));
+        }
+    }
+
+    /// Warnings change no verdict, and the exit code only if they are denied.
+    fn warn(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) {
+        self.n_warnings += warnings.len();
+        self.output.print(&self.report.warnings(sources, file, warnings));
+        if self.options.deny == Some(Deny::Warnings) && !warnings.is_empty() {
+            self.status = self.status.max(Status::Violated);
         }
     }
 
@@ -266,10 +287,7 @@ impl<'a> Run<'a> {
 
     fn rejected(&mut self, sources: &SourceMap, file: &str, errors: &[Diagnostic]) {
         complain_all(sources, errors, self.output);
-        if self.options.format == Format::Json {
-            let line = json::rejected(sources, file, errors);
-            self.output.print(&format!("{line}\n"));
-        }
+        self.output.print(&self.report.rejected(sources, file, errors));
         self.n_errors += errors.len();
         self.n_bad_files += 1;
         self.status = self.status.max(Status::Rejected);
@@ -281,7 +299,7 @@ impl<'a> Run<'a> {
         file: &str,
         (program, kernel, launch): (&Arc<Program>, usize, &Launch),
         model: &Arc<Model>,
-    ) {
+    ) -> Option<Outcome> {
         let checked = decide((texts, program, kernel, launch), model, self.options);
         let kernel = &program.kernels[kernel];
         match checked {
@@ -299,21 +317,16 @@ impl<'a> Run<'a> {
                 self.verdicts.push(outcome.verdict);
                 self.status = self.status.max(status(outcome.verdict, self.options.allow_bounded));
                 self.show(&case);
+                return Some(outcome);
             }
             Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
             Err(Failure::Internal(message)) => self.failed(file, &kernel.name, &launch.name, &message),
         }
+        None
     }
 
     fn show(&mut self, case: &Case<'_>) {
-        match self.options.format {
-            Format::Json => self.output.print(&format!("{}\n", json::report(case))),
-            Format::Brief => self.output.print(&format!("{}\n", summary::line(case))),
-            Format::Pretty => {
-                let text = pretty(case, self.options.trace, self.output.style);
-                self.output.print(&text);
-            }
-        }
+        self.output.print(&self.report.case(case));
         if self.options.stats {
             self.output.complain(&summary::statistics(case));
         }
@@ -322,7 +335,7 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self) -> Status {
-        if let Some(launch) = &self.options.program.launch
+        if let Some(launch) = &self.options.launch
             && !self.named_launch_found
             && self.n_errors == 0
         {
@@ -335,12 +348,18 @@ impl<'a> Run<'a> {
             let text = format!("\n{}\n", self.counts());
             self.output.print(&text);
         }
+        self.end();
         if self.n_errors > 0 {
             let errors = count(self.n_errors, "error");
             let files = count(self.n_bad_files, "input");
             self.output.complain(&format!("{errors} in {files}; rejected input was not checked\n"));
         }
         self.status
+    }
+
+    /// Writes what is one document for the whole run.
+    fn end(&mut self) {
+        self.output.print(&self.report.end());
     }
 
     /// Rejects everything that was named, for one reason.
@@ -367,7 +386,11 @@ impl<'a> Run<'a> {
             .map(|(n, name)| format!("{n} {name}"))
             .collect();
         let n = self.verdicts.len();
-        format!("{n} launch{} checked: {}", if n == 1 { "" } else { "es" }, parts.join(", "))
+        let warnings = match self.n_warnings {
+            0 => String::new(),
+            n => format!("; {}", count(n, "warning")),
+        };
+        format!("{n} launch{} checked: {}{warnings}", if n == 1 { "" } else { "es" }, parts.join(", "))
     }
 }
 
@@ -382,22 +405,6 @@ fn status(verdict: Verdict, allow_bounded: bool) -> Status {
         Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => Status::Undecided,
         Verdict::Violated => Status::Violated,
     }
-}
-
-fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
-    let mut text = condition::condition(case, style);
-    if let Some(witness) = case.outcome.condition.as_ref().and_then(|result| result.witness.as_ref())
-        && with_trace
-    {
-        let explanation = explain::condition(&case.outcome.graph, witness);
-        text += &format!("{}\n", trace::trace(case, witness, &explanation));
-    }
-    text += &summary::summary(case, style);
-    text += &diagnostic::findings(case, with_trace, style);
-    if !case.outcome.findings.is_empty() {
-        text.push('\n');
-    }
-    text
 }
 
 /// Checks one launch on a thread of its own, and gives up on the thread if it overstays.

@@ -89,7 +89,7 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
     };
     let mut text = String::new();
     for kernel in &program.kernels {
-        let launches = load::launches(kernel, options.program.launch.as_deref()).map_err(Failure::Launch)?;
+        let launches = load::launches(kernel, options.launch.as_deref()).map_err(Failure::Launch)?;
         for launch in &launches {
             let allowance = config.allowance();
             let unrolling = UnrollOptions {

@@ -26,10 +26,14 @@ pub fn run(options: &FmtOptions, output: &mut Output) -> Status {
                 output.complain(&format!("error: {name}: {text}\n"));
                 status
             }
-            Ok((text, canonical)) if text == canonical => Status::Fine,
+            Ok((text, canonical)) if text == canonical && (options.check || !file.is_stdin()) => Status::Fine,
             Ok(_) if options.check => {
                 output.print(&format!("{name}\n"));
                 Status::Violated
+            }
+            Ok((_, canonical)) if file.is_stdin() => {
+                output.print(&canonical);
+                Status::Fine
             }
             Ok((_, canonical)) => match std::fs::write(&file.path, canonical) {
                 Ok(()) => Status::Fine,

@@ -5,11 +5,14 @@ use fencepost_dsl::kernel::parse;
 use fencepost_dsl::span::FileId;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Most bytes that are read of a file; no kind of input may be larger.
 const BYTES_MAX: u64 = 4 << 20;
+/// The path that stands for standard input, and what that is called in reports.
+const STDIN: (&str, &str) = ("-", "<stdin>");
 
 /// Why a path is no input.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +37,13 @@ pub struct Input {
 impl Input {
     /// A file that was named.
     pub fn named(path: &Path) -> Self {
-        Self { path: path.to_owned(), name: shown(&path.to_string_lossy()), is_named: true }
+        let name = if is_stdin(path) { STDIN.1.to_owned() } else { shown(&path.to_string_lossy()) };
+        Self { path: path.to_owned(), name, is_named: true }
+    }
+
+    /// Whether it is standard input.
+    pub fn is_stdin(&self) -> bool {
+        is_stdin(&self.path)
     }
 
     /// Whether it is a litmus test.
@@ -51,7 +60,7 @@ impl Input {
     }
 
     /// The file behind a name that was put together from this one's.
-    fn resolve(&self, wanted: &str) -> PathBuf {
+    pub fn resolve(&self, wanted: &str) -> PathBuf {
         let same = |name: &str| name.trim_start_matches("./") == wanted;
         if wanted == self.name || same(&self.name) {
             return self.path.clone();
@@ -86,8 +95,21 @@ pub fn shown(text: &str) -> String {
         .collect()
 }
 
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN.0
+}
+
+/// Standard input, which can be read once only.
+fn stdin() -> Result<String, String> {
+    static TEXT: OnceLock<Result<String, String>> = OnceLock::new();
+    TEXT.get_or_init(|| text_of(io::stdin().lock())).clone()
+}
+
 /// A file's text, or why there is none. Only regular files: another might never end, or never begin.
 pub fn read(path: &Path) -> Result<String, String> {
+    if is_stdin(path) {
+        return stdin();
+    }
     let kind = fs::metadata(path).map_err(|error| error.to_string())?.file_type();
     if kind.is_dir() {
         return Err("it is a folder".to_owned());
@@ -95,9 +117,12 @@ pub fn read(path: &Path) -> Result<String, String> {
     if !kind.is_file() {
         return Err("it is no regular file; write what it gives into one".to_owned());
     }
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    text_of(fs::File::open(path).map_err(|error| error.to_string())?)
+}
+
+fn text_of(source: impl Read) -> Result<String, String> {
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    source.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(format!("it has more than {BYTES_MAX} bytes, the limit for a file (limit::file-size)"));
     }
@@ -118,6 +143,7 @@ pub fn kernel_files(paths: &[PathBuf]) -> (Vec<Input>, Vec<BadPath>) {
     for path in paths {
         let name = || shown(&path.to_string_lossy());
         match fs::metadata(path) {
+            _ if is_stdin(path) => files.push(Input::named(path)),
             Err(error) => bad.push(BadPath { path: name(), reason: error.to_string() }),
             Ok(metadata) if metadata.is_dir() => {
                 let before = files.len();
@@ -137,7 +163,7 @@ pub fn kernel_files(paths: &[PathBuf]) -> (Vec<Input>, Vec<BadPath>) {
 
 fn search(folder: &Path, files: &mut Vec<Input>, bad: &mut Vec<BadPath>) {
     let unreadable =
-        |error: std::io::Error| BadPath { path: shown(&folder.to_string_lossy()), reason: error.to_string() };
+        |error: io::Error| BadPath { path: shown(&folder.to_string_lossy()), reason: error.to_string() };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return bad.push(unreadable(error)),

@@ -20,6 +20,9 @@ mod text;
 use crate::verdict::Property;
 
 pub use find::{Job, find};
+pub(crate) use find::{Key, key};
+pub(crate) use propose::{Ground, proposals};
+pub(crate) use syntax::{Instruction, NodeKind, Syntax};
 pub use text::{Edit, EditKind, Piece, Texts};
 
 /// Changes, and what was checked of the program with them.

@@ -5,6 +5,7 @@ use super::wording::Words;
 use super::{Case, Style, wrap};
 use crate::event::EventId;
 use crate::explain::{Explanation, Subject};
+use crate::warn::Warning;
 use crate::witness::Witness;
 use fencepost_dsl::span::FileId;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
@@ -112,6 +113,18 @@ pub fn input_error(sources: &SourceMap, error: &Diagnostic, style: Style) -> Str
     if let Some(help) = &error.help {
         note(&mut text, "help", "1;32", help, style);
     }
+    text
+}
+
+/// A warning, drawn.
+pub(super) fn drawn_warning(sources: &SourceMap, warning: &Warning, style: Style) -> String {
+    // Of a block its first line says enough.
+    let first = sources.text(warning.span).lines().next().map_or(0, str::len);
+    let span = Span::new(warning.span.file, warning.span.start as usize, warning.span.start as usize + first);
+    let labels = vec![(span, "here".to_owned())];
+    let mut text = draw(sources, warning.kind.code, &warning.message, labels, style);
+    note(&mut text, "help", "1;32", warning.help, style);
+    note(&mut text, "more", "1;36", &format!("fencepost explain {}", warning.kind.code), style);
     text
 }
 
@@ -315,6 +328,9 @@ impl std::error::Error for Snippet {}
 impl miette::Diagnostic for Snippet {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.code.is_empty() { None } else { Some(Box::new(&self.code)) }
+    }
+    fn severity(&self) -> Option<miette::Severity> {
+        self.code.starts_with("warning::").then_some(miette::Severity::Warning)
     }
     fn source_code(&self) -> Option<&dyn miette::SourceCode> {
         self.source.as_ref().map(|source| source as &dyn miette::SourceCode)

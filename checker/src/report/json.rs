@@ -4,8 +4,9 @@
 
 use super::Case;
 use super::summary::{notes, stopped};
+use super::trace;
 use super::wording::Words;
-use crate::event::{AgentId, SiteId};
+use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The schema's name.
-const SCHEMA: &str = "fencepost/1";
+pub(super) const SCHEMA: &str = "fencepost/1";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -67,16 +68,16 @@ struct PropertyVerdict {
 }
 
 #[derive(Serialize)]
-struct FindingReport {
-    code: &'static str,
-    property: &'static str,
-    message: String,
-    rule: Vec<&'static str>,
-    primary: Option<Place>,
-    secondary: Vec<Place>,
+pub(super) struct FindingReport {
+    pub(super) code: &'static str,
+    pub(super) property: &'static str,
+    pub(super) message: String,
+    pub(super) rule: Vec<&'static str>,
+    pub(super) primary: Option<Place>,
+    pub(super) secondary: Vec<Place>,
     parameters: BTreeMap<String, String>,
-    why: Vec<String>,
-    help: Option<String>,
+    pub(super) why: Vec<String>,
+    pub(super) help: Option<String>,
     /// On what the execution rests although nobody computes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncomputed: Vec<Place>,
@@ -84,16 +85,47 @@ struct FindingReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<RepairReport>,
+    pub(super) repair: Option<RepairReport>,
+    /// What matters of the execution, in an order in which it can happen.
+    pub(super) witness: Vec<StepReport>,
+}
+
+/// A step of an execution.
+#[derive(Serialize)]
+pub(super) struct StepReport {
+    /// Counted from 1.
+    pub(super) step: usize,
+    #[serde(flatten)]
+    pub(super) place: Place,
+    /// What it does, as in `reads`.
+    does: &'static str,
+    /// What it reads or writes; text, as the values of parameters are.
+    pub(super) value: Option<String>,
+    /// Of a read: what it reads from, one for each part that is read by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) reads_from: Vec<Source>,
+    /// A round of a waiting loop that does not leave it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed_try: bool,
+}
+
+/// Where a value comes from.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Source {
+    /// A write of the list.
+    Step(usize),
+    /// `initial`, or `elsewhere` for a write that is not listed.
+    Other(&'static str),
 }
 
 /// A checked change, as edits of the text.
 #[derive(Serialize)]
-struct RepairReport {
-    edits: Vec<EditReport>,
+pub(super) struct RepairReport {
+    pub(super) edits: Vec<EditReport>,
     /// Edits that mend other findings, and were in place when this was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    others: Vec<EditReport>,
+    pub(super) others: Vec<EditReport>,
     /// Properties that are still violated with all of them.
     stays: Vec<&'static str>,
     /// Whether it was checked within the loop bound only.
@@ -104,26 +136,24 @@ struct RepairReport {
 
 /// Text between two places, the end not included, and what takes its place.
 #[derive(Serialize)]
-struct EditReport {
-    file: String,
-    line: usize,
-    column: usize,
-    end_line: usize,
-    end_column: usize,
-    text: String,
+pub(super) struct EditReport {
+    #[serde(flatten)]
+    pub(super) at: Position,
+    pub(super) text: String,
 }
 
 #[derive(Serialize)]
-struct Place {
-    file: String,
-    line: usize,
-    column: usize,
-    thread: Option<ThreadReport>,
-    text: String,
+pub(super) struct Place {
+    #[serde(flatten)]
+    pub(super) at: Position,
+    pub(super) thread: Option<ThreadReport>,
+    pub(super) text: String,
 }
 
 #[derive(Serialize)]
-struct ThreadReport {
+pub(super) struct ThreadReport {
+    /// As reports name it.
+    pub(super) name: String,
     /// In a program: the launch, or `the host`, which is on no device.
     #[serde(skip_serializing_if = "Option::is_none")]
     grid: Option<String>,
@@ -144,11 +174,14 @@ struct Bounds {
     raise_limit: Option<LimitReport>,
 }
 
+/// From one character to another, the latter not included.
 #[derive(Serialize)]
-struct Position {
-    file: String,
-    line: usize,
-    column: usize,
+pub(super) struct Position {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) end_line: usize,
+    pub(super) end_column: usize,
 }
 
 #[derive(Serialize)]
@@ -186,7 +219,6 @@ struct Milliseconds {
 /// The line of one launch, without a line feed.
 pub fn report(case: &Case<'_>) -> String {
     let outcome = case.outcome;
-    let findings = outcome.findings.iter().zip(case.explanations);
     line(&Report {
         schema: SCHEMA,
         file: case.file,
@@ -200,7 +232,7 @@ pub fn report(case: &Case<'_>) -> String {
             .iter()
             .map(|(property, verdict)| PropertyVerdict { property: property.name(), verdict: verdict.name() })
             .collect(),
-        findings: findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect(),
+        findings: findings(case),
         more_findings: outcome.more_findings,
         unstated: outcome.unstated.iter().map(|property| property.name()).collect(),
         condition: outcome.condition.as_ref().map(|result| ConditionReport {
@@ -222,6 +254,12 @@ pub fn report(case: &Case<'_>) -> String {
         notes: notes(case),
         stats: stats(case),
     })
+}
+
+/// All that was found.
+pub(super) fn findings(case: &Case<'_>) -> Vec<FindingReport> {
+    let findings = case.outcome.findings.iter().zip(case.explanations);
+    findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect()
 }
 
 fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation) -> FindingReport {
@@ -247,27 +285,57 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
         },
         uncomputed: explanation.uncomputed.iter().map(|&site| result_of(case, site)).collect(),
         cause: explanation.cause,
-        repair: explanation.repair.as_ref().map(|repair| repair_report(case, repair)),
+        repair: explanation.repair.as_ref().map(|repair| repair_report(case.sources, repair)),
+        witness: steps(case, &words, explanation),
     }
 }
 
-fn repair_report(case: &Case<'_>, repair: &Repair) -> RepairReport {
-    let piece = |piece: &Piece| {
-        let start = position(case.sources, piece.span);
-        let end = position(case.sources, Span { start: piece.span.end, ..piece.span });
-        EditReport {
-            file: start.file,
-            line: start.line,
-            column: start.column,
-            end_line: end.line,
-            end_column: end.column,
-            text: piece.text.clone(),
+/// The steps that `--trace` shows.
+fn steps(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> Vec<StepReport> {
+    let graph = &case.outcome.graph;
+    let (events, _, _) = trace::rows(case, words.witness, explanation);
+    let step_of: BTreeMap<EventId, usize> = (1..).zip(&events).map(|(step, &event)| (event, step)).collect();
+    let source = |source: EventId| match step_of.get(&source) {
+        Some(&step) => Source::Step(step),
+        None if graph.events[source].agent.is_none() => Source::Other("initial"),
+        None => Source::Other("elsewhere"),
+    };
+    let report = |(step, &event): (usize, &EventId)| {
+        let kind = &graph.events[event].kind;
+        let reads = matches!(kind, EventKind::Read(_));
+        let accessed = kind.access().filter(|_| reads || matches!(kind, EventKind::Write(_)));
+        let sources = words.witness.execution.sources.get(&event).filter(|_| reads);
+        let at = position(case.sources, words.span(event).unwrap_or(case.kernel.span));
+        let thread = graph.events[event].agent.map(|agent| thread(case, agent));
+        StepReport {
+            step,
+            place: Place { at, thread, text: words.instruction(event) },
+            does: words.verb(event),
+            value: accessed.map(|access| words.witness.values[access.value].to_string()),
+            reads_from: sources.into_iter().flatten().map(|&(write, _)| source(write)).collect(),
+            failed_try: matches!(graph.events[event].role, Role::Spin(_)),
         }
     };
-    let pieces = |edits: &[Edit]| edits.iter().flat_map(|edit| &edit.pieces).map(piece).collect();
+    (1..).zip(&events).map(report).collect()
+}
+
+/// Edits, each as the text that it replaces and what takes its place.
+pub(super) fn pieces<'p>(
+    sources: &SourceMap,
+    pieces: impl IntoIterator<Item = &'p Piece>,
+) -> Vec<EditReport> {
+    let piece = |piece: &Piece| EditReport { at: position(sources, piece.span), text: piece.text.clone() };
+    pieces.into_iter().map(piece).collect()
+}
+
+fn edits(sources: &SourceMap, edits: &[Edit]) -> Vec<EditReport> {
+    pieces(sources, edits.iter().flat_map(|edit| &edit.pieces))
+}
+
+fn repair_report(sources: &SourceMap, repair: &Repair) -> RepairReport {
     RepairReport {
-        edits: pieces(&repair.edits),
-        others: pieces(&repair.others),
+        edits: edits(sources, &repair.edits),
+        others: edits(sources, &repair.others),
         stays: repair.stays.iter().map(|property| property.name()).collect(),
         within_bound: repair.within_bound,
         launches: repair.n_launches,
@@ -277,17 +345,20 @@ fn repair_report(case: &Case<'_>, repair: &Repair) -> RepairReport {
 /// An instruction whose result nobody computes.
 fn result_of(case: &Case<'_>, site: SiteId) -> Place {
     let site = &case.outcome.graph.sites[site];
-    let Position { file, line, column } = position(case.sources, site.span);
     let text =
         if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
-    Place { file, line, column, thread: None, text }
+    Place { at: position(case.sources, site.span), thread: None, text }
 }
 
 /// (2) is primary, as in the drawn report.
-fn places(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> (Option<Place>, Vec<Place>) {
+pub(super) fn places(
+    case: &Case<'_>,
+    words: &Words<'_>,
+    explanation: &Explanation,
+) -> (Option<Place>, Vec<Place>) {
     let at = |span: Span, agent: Option<AgentId>, text: String| {
-        let Position { file, line, column } = position(case.sources, span);
-        Place { file, line, column, thread: agent.map(|agent| thread(case, agent)), text }
+        let thread = agent.map(|agent| thread(case, agent));
+        Place { at: position(case.sources, span), thread, text }
     };
     let event = |event| {
         let agent = case.outcome.graph.events[event].agent;
@@ -338,6 +409,7 @@ fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
     let hierarchy = &case.outcome.graph.hierarchy;
     let thread = hierarchy.threads[agent];
     ThreadReport {
+        name: hierarchy.describe(agent),
         grid: hierarchy.grids()[hierarchy.grid_of(agent)].name.clone(),
         gpu: if hierarchy.is_host(agent) { 0 } else { thread.gpu },
         cluster: thread.cluster,
@@ -347,9 +419,16 @@ fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
     }
 }
 
-fn position(sources: &SourceMap, span: Span) -> Position {
-    let at = sources.line_column(span);
-    Position { file: sources.file(span.file).name.clone(), line: at.line, column: at.column }
+pub(super) fn position(sources: &SourceMap, span: Span) -> Position {
+    let start = sources.line_column(span);
+    let end = sources.line_column(Span { start: span.end.max(span.start), ..span });
+    Position {
+        file: sources.file(span.file).name.clone(),
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+    }
 }
 
 fn vacuity_report(sources: &SourceMap, vacuity: &Vacuity) -> VacuityReport {
@@ -412,6 +491,8 @@ struct ErrorReport<'a> {
     /// `null` where the error is not about a place in a text.
     line: Option<usize>,
     column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
     rule: &'a [&'static str],
     help: Option<&'a str>,
 }
@@ -423,28 +504,41 @@ pub fn rejected(sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> Strin
 
 fn placed<'a>(sources: &SourceMap, errors: &'a [Diagnostic]) -> Vec<ErrorReport<'a>> {
     let report = |error: &'a Diagnostic| {
-        let Position { file, line, column } = position(sources, error.span());
-        let (line, column) = (Some(line), Some(column));
-        let (rule, help) = (error.rules.as_slice(), error.help.as_deref());
-        ErrorReport { code: error.code, message: &error.message, file, line, column, rule, help }
+        let at = position(sources, error.span());
+        ErrorReport {
+            code: error.code,
+            message: &error.message,
+            file: at.file,
+            line: Some(at.line),
+            column: Some(at.column),
+            end_line: Some(at.end_line),
+            end_column: Some(at.end_column),
+            rule: &error.rules,
+            help: error.help.as_deref(),
+        }
     };
     errors.iter().map(report).collect()
 }
 
-/// The line of a path that was rejected for what it is, or for the options.
-pub fn refused(file: &str, code: &'static str, message: &str) -> String {
-    refused_since(file, code, message, None)
-}
-
-/// The same, with the errors in another text that are the reason.
-pub fn refused_since(
+/// The line of a path that was rejected for what it is, or for the options; with the errors in another text that are the
+/// reason, if there are any.
+pub fn refused(
     file: &str,
     code: &'static str,
     message: &str,
     reasons: Option<(&SourceMap, &[Diagnostic])>,
 ) -> String {
-    let error =
-        ErrorReport { code, message, file: file.to_owned(), line: None, column: None, rule: &[], help: None };
+    let error = ErrorReport {
+        code,
+        message,
+        file: file.to_owned(),
+        line: None,
+        column: None,
+        end_line: None,
+        end_column: None,
+        rule: &[],
+        help: None,
+    };
     let mut errors = vec![error];
     errors.extend(reasons.into_iter().flat_map(|(sources, reasons)| placed(sources, reasons)));
     line(&Rejected { schema: SCHEMA, file, verdict: "rejected", errors })
@@ -464,7 +558,7 @@ pub fn failed(file: &str, kernel: &str, launch: &str, error: &str) -> String {
     line(&Failed { schema: SCHEMA, file, kernel, launch, error })
 }
 
-fn line(value: &impl Serialize) -> String {
+pub(super) fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain structs with string keys always serialise")
 }
 
@@ -481,7 +575,7 @@ mod tests {
         let text = rejected(&sources, "a.fence", &errors);
         assert_eq!(
             text,
-            r#"{"schema":"fencepost/1","file":"a.fence","verdict":"rejected","errors":[{"code":"syntax::bad-token","message":"no \"y\" here","file":"a.fence","line":2,"column":1,"rule":[],"help":null}]}"#
+            r#"{"schema":"fencepost/1","file":"a.fence","verdict":"rejected","errors":[{"code":"syntax::bad-token","message":"no \"y\" here","file":"a.fence","line":2,"column":1,"end_line":2,"end_column":4,"rule":[],"help":null}]}"#
         );
     }
 

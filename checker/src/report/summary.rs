@@ -4,8 +4,8 @@ use super::{Case, Style, wording, wrap};
 use crate::event::{Because, UnknownKind};
 use crate::findings::remark;
 use crate::models;
-use crate::verdict::{Limit, Property, Vacuity, Verdict, proxies};
-use fencepost_dsl::kernel::program::{FinalKind, Instruction};
+use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
+use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
@@ -14,13 +14,7 @@ use std::collections::BTreeSet;
 pub fn summary(case: &Case<'_>, style: Style) -> String {
     let outcome = case.outcome;
     let mut text = format!("{}: {}{}\n", head(case), verdict(case, style), claim(case));
-    for open in &outcome.open_loops {
-        let text_of = format!(
-            "loop at {} can run more than {} times: {}",
-            place(case.sources, open.span),
-            outcome.unroll,
-            more_than_a_wait(case.sources, &open.because)
-        );
+    for (_, text_of) in loops(case) {
         text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));
     }
     if !outcome.open_loops.is_empty() {
@@ -59,6 +53,19 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         );
     }
     text
+}
+
+/// The loops that can run past the bound, with a sentence each.
+pub(super) fn loops(case: &Case<'_>) -> Vec<(Span, String)> {
+    let text = |open: &OpenLoop| {
+        format!(
+            "loop at {} can run more than {} times: {}",
+            place(case.sources, open.span),
+            case.outcome.unroll,
+            more_than_a_wait(case.sources, &open.because)
+        )
+    };
+    case.outcome.open_loops.iter().map(|open| (open.span, text(open))).collect()
 }
 
 /// Why the number of rounds of a loop matters.
@@ -263,7 +270,7 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
     }
 }
 
-fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
+pub(super) fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
     let within = if bounded { " within the bound" } else { "" };
     match vacuity {
         Vacuity::NothingCompletes => format!(
@@ -278,6 +285,17 @@ fn vacuous(sources: &SourceMap, vacuity: &Vacuity, bounded: bool) -> String {
             "no execution{within} reaches the `reachable` at {} with its condition true",
             place(sources, *span)
         ),
+    }
+}
+
+/// Why nothing is known of a launch.
+pub(super) fn undecided(outcome: &Outcome, kernel: &Kernel) -> String {
+    match &outcome.limit {
+        Some(limit) => {
+            let (what, knob) = stopped(limit);
+            format!("{}: not decided: {what}; {knob}", kernel.name)
+        }
+        None => format!("{}: not decided", kernel.name),
     }
 }
 

@@ -19,16 +19,7 @@ const COLUMNS_MAX: usize = 6;
 pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation) -> String {
     let graph = &case.outcome.graph;
     let words = Words { case, witness };
-    let story = explanation.events(graph.events.len());
-    let relevant = relevant(graph, witness, explanation, &story);
-    let (columns, n_folded) = columns(graph, &relevant, &story, explanation);
-    let rows: Vec<EventId> = ordered(graph, witness)
-        .into_iter()
-        .filter(|&event| {
-            relevant.contains(&event)
-                && graph.events[event].agent.is_some_and(|agent| columns.contains(&agent))
-        })
-        .collect();
+    let (rows, columns, n_folded) = rows(case, witness, explanation);
     let step_of: BTreeMap<EventId, usize> =
         rows.iter().enumerate().map(|(i, &event)| (event, i + 1)).collect();
     let mark = |event: EventId| match explanation.subject {
@@ -59,6 +50,23 @@ pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation) -> S
         text += &format!("  {n_folded} more thread{s} without a step that matters here\n");
     }
     text
+}
+
+/// The steps that matter, the threads that take them, and how many threads are left out.
+pub(super) fn rows(
+    case: &Case<'_>,
+    witness: &Witness,
+    explanation: &Explanation,
+) -> (Vec<EventId>, Vec<AgentId>, usize) {
+    let graph = &case.outcome.graph;
+    let story = explanation.events(graph.events.len());
+    let relevant = relevant(graph, witness, explanation, &story);
+    let (columns, n_folded) = columns(graph, &relevant, &story, explanation);
+    let is_shown = |&event: &EventId| {
+        relevant.contains(&event) && graph.events[event].agent.is_some_and(|agent| columns.contains(&agent))
+    };
+    let rows = ordered(graph, witness).into_iter().filter(is_shown).collect();
+    (rows, columns, n_folded)
 }
 
 /// A table of phases for each mbarrier: who arrived, who passed, what is missing.

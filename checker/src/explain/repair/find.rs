@@ -10,9 +10,9 @@ use super::{Edit, Repair, Texts};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Outcome, Property, Verdict};
-use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
 
 /// Single changes tried per launch.
@@ -40,7 +40,7 @@ pub struct Job<'a> {
 }
 
 /// What makes a finding the same one in a changed program: its property and the operands it is about.
-type Key = (Property, BTreeSet<String>);
+pub type Key = (Property, BTreeSet<String>);
 
 /// A change, and the findings that are left with it and those before it.
 type Part = (Vec<Edit>, Vec<Key>);
@@ -63,7 +63,11 @@ pub fn find(
     }
     let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
     let syntax = Syntax::new(job.texts.sources(), only);
-    let keys = outcome.findings.iter().zip(explanations).map(|(f, e)| key(job, outcome, f.property, e));
+    let keys = outcome
+        .findings
+        .iter()
+        .zip(explanations)
+        .map(|(f, e)| key(job.texts.sources(), outcome, f.property, e));
     let keys: Vec<Key> = keys.collect();
     let mut tried = Vec::new();
     let by_finding: Vec<Vec<Proposal>> = explanations
@@ -282,10 +286,9 @@ impl Search<'_> {
             Err(CheckError::Unsupported(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let job = Job { texts: &changed, ..*self.job };
         let left = outcome.findings.iter().map(|finding| {
             let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
-            key(&job, &outcome, finding.property, &explanation)
+            key(changed.sources(), &outcome, finding.property, &explanation)
         });
         let left = left.collect();
         Ok(Some(Try {
@@ -300,12 +303,13 @@ fn is_proof(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound)
 }
 
-fn key(job: &Job<'_>, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
+/// What makes a finding in these texts the same one in others.
+pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
     let text = |span: Span| {
-        let text = job.texts.sources().text(span);
+        let text = sources.text(span);
         // Without the opcode, which a repair may change; and which one of those that read alike.
         let operands = text.split_once(char::is_whitespace).map_or(text, |(_, rest)| rest);
-        let before = &job.texts.sources().file(span.file).text[..span.start as usize];
+        let before = &sources.file(span.file).text[..span.start as usize];
         format!("{operands} {}", before.matches(operands).count())
     };
     let site = |event| {

@@ -81,7 +81,7 @@ impl Texts {
     }
 
     /// The texts with changes; `None` if they overlap, or change what comes with Fencepost and is not the reader's to change.
-    pub(super) fn changed(&self, edits: &[Edit]) -> Option<Self> {
+    pub(crate) fn changed(&self, edits: &[Edit]) -> Option<Self> {
         let is_library = |piece: &Piece| self.sources.file(piece.span.file).name.starts_with(LIBRARY_ROOT);
         if edits.iter().flat_map(|edit| &edit.pieces).any(is_library) {
             return None;
@@ -93,12 +93,27 @@ impl Texts {
         Some(Self::new(&sources, self.options.clone()))
     }
 
+    /// The same texts, of which nothing is known.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(&self.sources, self.options.clone())
+    }
+
+    /// Other texts for the same files.
+    pub(crate) fn replaced(&self, text: impl Fn(FileId, &str) -> String) -> Self {
+        let mut sources = SourceMap::default();
+        for id in self.sources.ids() {
+            let file = self.sources.file(id);
+            sources.add(file.name.as_str(), text(id, &file.text));
+        }
+        Self::new(&sources, self.options.clone())
+    }
+
     fn main(&self) -> Option<FileId> {
         self.sources.ids().next()
     }
 
     /// The program of these texts; `None` if they are none.
-    pub(super) fn program(&self) -> Option<Program> {
+    pub(crate) fn program(&self) -> Option<Program> {
         let mut read = |path: &str| {
             let found = self.sources.ids().find(|&file| self.sources.file(file).name == path);
             let text = found.map(|file| self.sources.file(file).text.to_string());
@@ -162,6 +177,12 @@ impl Edit {
             inserted(sources, anchor, is_after, &text),
         ];
         Self { kind, pieces }
+    }
+
+    /// A statement left out, with its line if it has it for itself.
+    pub(crate) fn removed(sources: &SourceMap, span: Span) -> Self {
+        let kind = EditKind::Replace { span, before: sources.text(span).to_owned(), after: String::new() };
+        Self { kind, pieces: vec![Piece { span: whole_line(sources, span), text: String::new() }] }
     }
 
     /// The places a reader should look at.

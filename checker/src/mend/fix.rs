@@ -1,0 +1,403 @@
+//! The search of `fix`: fewest changes first, of as many the cheapest.
+//!
+//! A state is a text. From one that is violated, proposals for its findings lead to others, in order of the number of
+//! changes so far and of what they [cost](super::cost). A text that is proved for everything ends the search. One that is
+//! still violated is gone on from only if some finding is gone and none is new, so it is no search of all that could be
+//! done. What was found is made smaller at the end: a change that is not needed is left out, and one that can be weaker is.
+
+use super::cost::cost;
+use super::trial::{Answer, Failure, Place, Setting, Trial, is_proof};
+use super::weaken::weaker;
+use super::{cost, diff};
+use crate::check::{CheckError, FINDINGS_MAX};
+use crate::explain::repair::{Edit, EditKind, Ground, Key, Piece, Syntax, Texts, key, proposals};
+use crate::verdict::Verdict;
+use fencepost_dsl::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Changes proposed for a state that are kept, the cheapest.
+const PROPOSALS_MAX: usize = 160;
+/// States that are gone on from.
+const STATES_MAX: usize = 16;
+/// Steps from the text as it is.
+const DEPTH_MAX: usize = 6;
+
+/// What came of it.
+pub enum Fix {
+    /// Everything is proved as it is.
+    Nothing {
+        /// Whether only within the loop bound.
+        within_bound: bool,
+    },
+    /// Everything is proved with these texts.
+    Found(Found),
+    /// No set of changes was found.
+    None(Unfixed),
+}
+
+/// Texts of which everything is proved.
+pub struct Found {
+    /// All files.
+    pub after: Texts,
+    /// The lines that other lines take the place of.
+    pub pieces: Vec<Piece>,
+    /// How many changes they come from.
+    pub n_changes: usize,
+    /// What they cost.
+    pub cost: u32,
+    /// Whether only within the loop bound.
+    pub within_bound: bool,
+    /// How many launches were checked.
+    pub n_launches: usize,
+    /// Texts tried.
+    pub n_tried: usize,
+}
+
+/// Why nothing was found.
+pub struct Unfixed {
+    /// Launches that are not proved, as they are.
+    pub failures: Vec<Failure>,
+    /// Whether something is violated, and not only undecided.
+    pub is_violated: bool,
+    /// Texts tried.
+    pub n_tried: usize,
+    /// Whether the budget was used up before everything was tried.
+    pub is_over: bool,
+}
+
+struct State {
+    texts: Texts,
+    /// Changes up to it, each list for the text before.
+    steps: Vec<Vec<Edit>>,
+    place: Place,
+    keys: BTreeSet<Key>,
+}
+
+/// What is to be tried: fewest changes first, then by cost, by how likely it is meant, and in order of proposal.
+type Order = (usize, u32, u32, usize);
+
+struct Search<'a> {
+    trial: Trial<'a>,
+    states: Vec<State>,
+    queue: BTreeMap<Order, (usize, Vec<Edit>)>,
+    n_proposed: usize,
+    tried: BTreeSet<Vec<String>>,
+    /// Kernels with a violation that are still to be mended.
+    open: BTreeSet<usize>,
+}
+
+/// Looks for the fewest and cheapest changes after which everything is proved.
+///
+/// # Errors
+/// See [`CheckError`].
+pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
+    let mut trial = Trial::new(setting);
+    let (proved, failures) = trial.first(texts, FINDINGS_MAX)?;
+    let n_launches = proved.len() + failures.len();
+    if failures.is_empty() {
+        let within_bound = proved.iter().any(|outcome| outcome.verdict == Verdict::ProvedUpToBound);
+        return Ok(Fix::Nothing { within_bound });
+    }
+    let is_violated = |failure: &&Failure| failure.outcome.verdict == Verdict::Violated;
+    let open: BTreeSet<usize> = failures.iter().filter(is_violated).map(|failure| failure.place.0).collect();
+    // What is undecided is no bug that could be mended.
+    let can_try = texts.can_change() && failures.iter().all(|failure| is_violated(&failure));
+    let mut search = Search {
+        trial,
+        states: Vec::new(),
+        queue: BTreeMap::new(),
+        n_proposed: 0,
+        tried: BTreeSet::new(),
+        open,
+    };
+    let mut found = None;
+    if let Some(first) = failures.first().filter(|_| can_try) {
+        search.go_on(first, Vec::new(), 0);
+        found = search.run()?;
+    }
+    if let Some((after, steps, within_bound)) = found {
+        let smaller = search.smaller(texts, &after, &steps)?;
+        let (after, n_changes, price) = match smaller {
+            Some((after, edits)) => (after, edits.len(), cost(&edits)),
+            None => (after, steps.iter().map(Vec::len).sum(), cost(steps.iter().flatten())),
+        };
+        let after = diff::tidied(texts.sources(), &after);
+        let pieces = diff::pieces(texts.sources(), after.sources());
+        let n_tried = search.trial.n_tried;
+        return Ok(Fix::Found(Found {
+            after,
+            pieces,
+            n_changes,
+            cost: price,
+            within_bound,
+            n_launches,
+            n_tried,
+        }));
+    }
+    let is_violated = failures.iter().any(|failure| failure.outcome.verdict == Verdict::Violated);
+    let (n_tried, is_over) = (search.trial.n_tried, search.trial.is_over());
+    Ok(Fix::None(Unfixed { failures, is_violated, n_tried, is_over }))
+}
+
+/// A text that holds, the changes that lead to it, and whether it does so within the loop bound only.
+type Holds = (Texts, Vec<Vec<Edit>>, bool);
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<Option<Holds>, CheckError> {
+        while let Some(((n_changes, ..), (from, edits))) = self.queue.pop_first() {
+            if self.trial.is_over() {
+                break;
+            }
+            let Some(texts) = self.states[from].texts.changed(&edits) else { continue };
+            if !self.tried.insert(all_of(&texts)) {
+                continue;
+            }
+            let place = self.states[from].place;
+            let steps: Vec<Vec<Edit>> = self.states[from].steps.iter().cloned().chain([edits]).collect();
+            match self.trial.answer(&texts, 1, Some(place))? {
+                Answer::Holds { within_bound } => return Ok(Some((texts, steps, within_bound))),
+                Answer::Fails(failure) => self.failed(from, *failure, steps, n_changes)?,
+                Answer::Open(_) | Answer::NoProgram => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on from a text that is violated, if it is nearer to a proof.
+    fn failed(
+        &mut self,
+        from: usize,
+        failure: Failure,
+        steps: Vec<Vec<Edit>>,
+        n_changes: usize,
+    ) -> Result<(), CheckError> {
+        let before = &self.states[from];
+        let (kernel, launch) = before.place;
+        if failure.place.0 != kernel {
+            // The kernel is mended. Others do not depend on how, but for functions that they share.
+            if self.open.contains(&failure.place.0) {
+                self.open.remove(&kernel);
+                self.queue.clear();
+                self.expand(&failure.texts, steps, n_changes)?;
+            }
+            return Ok(());
+        }
+        let is_nearer = failure.place.1 != launch || {
+            let left = keys(&failure);
+            left.iter().all(|key| before.keys.contains(key))
+        };
+        if is_nearer && steps.len() < DEPTH_MAX && self.states.len() < STATES_MAX {
+            let parent = (failure.place == before.place).then(|| before.keys.clone());
+            let texts = failure.texts.again();
+            if let Answer::Fails(all) = self.trial.answer(&texts, FINDINGS_MAX, Some(failure.place))? {
+                let left = keys(&all);
+                let is_less = parent.is_none_or(|known| left.len() < known.len() && left.is_subset(&known));
+                if is_less && all.place == failure.place {
+                    self.go_on(&all, steps, n_changes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, texts: &Texts, steps: Vec<Vec<Edit>>, n_changes: usize) -> Result<(), CheckError> {
+        if let Answer::Fails(all) = self.trial.answer(&texts.again(), FINDINGS_MAX, None)? {
+            self.go_on(&all, steps, n_changes);
+        }
+        Ok(())
+    }
+
+    /// Takes a text as a state, and queues what is proposed for its findings.
+    fn go_on(&mut self, failure: &Failure, steps: Vec<Vec<Edit>>, n_changes: usize) {
+        let id = self.states.len();
+        let kernel = &failure.program.kernels[failure.place.0];
+        let only = (!kernel.is_program).then_some(kernel.name.as_str());
+        let syntax = Syntax::new(failure.texts.sources(), only);
+        let mut found: Vec<(usize, u32, u32, Vec<Edit>)> = Vec::new();
+        for explanation in &failure.explanations {
+            let ground =
+                Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
+            for proposal in proposals(&ground) {
+                if found.iter().all(|(.., known)| *known != proposal.edits) {
+                    let n = proposal.edits.len();
+                    found.push((n, cost(&proposal.edits), proposal.rank, proposal.edits));
+                }
+            }
+        }
+        found.sort_by_key(|&(n, price, rank, _)| (n, price, rank));
+        let so_far = cost(steps.iter().flatten());
+        for (n, price, rank, edits) in found.into_iter().take(PROPOSALS_MAX) {
+            self.n_proposed += 1;
+            self.queue.insert((n_changes + n, so_far + price, rank, self.n_proposed), (id, edits));
+        }
+        let (texts, place) = (failure.texts.again(), failure.place);
+        self.states.push(State { texts, steps, place, keys: keys(failure) });
+    }
+
+    /// The same changes without those that are not needed, and as weak as they can be; as changes of the first text.
+    fn smaller(
+        &mut self,
+        texts: &Texts,
+        after: &Texts,
+        steps: &[Vec<Edit>],
+    ) -> Result<Option<(Texts, Vec<Edit>)>, CheckError> {
+        let Some(mut edits) = flat(steps) else { return Ok(None) };
+        let is_same = texts.changed(&edits).is_some_and(|flat| all_of(&flat) == all_of(after));
+        if !is_same {
+            return Ok(None);
+        }
+        for i in (0..edits.len()).rev() {
+            let mut fewer = edits.clone();
+            fewer.remove(i);
+            if !fewer.is_empty() && self.holds(texts, &fewer)? {
+                edits = fewer;
+            }
+        }
+        for i in 0..edits.len() {
+            'weaker: loop {
+                for less in weaker_edits(&edits[i]) {
+                    let mut changed = edits.clone();
+                    changed[i] = less;
+                    if self.holds(texts, &changed)? {
+                        edits = changed;
+                        continue 'weaker;
+                    }
+                }
+                break;
+            }
+        }
+        Ok(texts.changed(&edits).map(|after| (after, edits)))
+    }
+
+    fn holds(&mut self, texts: &Texts, edits: &[Edit]) -> Result<bool, CheckError> {
+        if self.trial.is_over() {
+            return Ok(false);
+        }
+        let Some(changed) = texts.changed(edits) else { return Ok(false) };
+        Ok(matches!(self.trial.answer(&changed, 1, None)?, Answer::Holds { within_bound: false }))
+    }
+}
+
+fn keys(failure: &Failure) -> BTreeSet<Key> {
+    debug_assert!(!is_proof(failure.outcome.verdict));
+    let found = failure.outcome.findings.iter().zip(&failure.explanations);
+    let sources = failure.texts.sources();
+    found
+        .map(|(finding, explanation)| key(sources, &failure.outcome, finding.property, explanation))
+        .collect()
+}
+
+fn all_of(texts: &Texts) -> Vec<String> {
+    let sources = texts.sources();
+    sources.ids().map(|file| sources.file(file).text.clone()).collect()
+}
+
+/// A change that does one step less, and still more than nothing.
+fn weaker_edits(edit: &Edit) -> Vec<Edit> {
+    let with = |kind: EditKind, from: &str, to: &str| {
+        let mut pieces = edit.pieces.clone();
+        for piece in &mut pieces {
+            piece.text = piece.text.replacen(from, to, 1);
+        }
+        Edit { kind, pieces }
+    };
+    match &edit.kind {
+        EditKind::Replace { span, before, after } => {
+            let is_opcode = before.contains('.') && !before.contains(' ');
+            let found = weaker(after).into_iter().filter(|less| is_opcode && keeps(before, less));
+            let kind = |less: &str| EditKind::Replace {
+                span: *span,
+                before: before.clone(),
+                after: less.to_owned(),
+            };
+            found.map(|less| with(kind(&less), after, &less)).collect()
+        }
+        EditKind::Insert { text, is_after, anchor } => {
+            let opcode = text.split([' ', ';']).next().unwrap_or("");
+            let kind = |text: String| EditKind::Insert { text, is_after: *is_after, anchor: *anchor };
+            let found = weaker(opcode).into_iter();
+            found.map(|less| with(kind(text.replacen(opcode, &less, 1)), opcode, &less)).collect()
+        }
+        EditKind::Move { .. } => Vec::new(),
+    }
+}
+
+/// Whether an opcode orders at least what another one does, in sem and in scope, and is not that one.
+fn keeps(before: &str, less: &str) -> bool {
+    let words = |opcode: &str| opcode.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let sems = |opcode: &str| words(opcode).iter().map(|word| cost::sem_strength(word)).max().unwrap_or(0);
+    let scope = |opcode: &str| {
+        let words = words(opcode);
+        cost::SCOPES.iter().rposition(|scope| words.iter().any(|word| word == scope))
+    };
+    let has = |opcode: &str, sem: &str| words(opcode).iter().any(|word| word == sem || word == "acq_rel");
+    let kept = ["acquire", "release"].iter().all(|sem| !has(before, sem) || has(less, sem));
+    before != less && kept && sems(less) >= sems(before) && scope(less) >= scope(before)
+}
+
+/// Changes of one text after the other, as changes of the first one; `None` where one changes what another has made.
+fn flat(steps: &[Vec<Edit>]) -> Option<Vec<Edit>> {
+    let mut flat: Vec<Edit> = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        for edit in step {
+            let mut edit = edit.clone();
+            for earlier in steps[..n].iter().rev() {
+                for piece in &mut edit.pieces {
+                    piece.span = before(earlier, piece.span)?;
+                }
+            }
+            flat.push(edit);
+        }
+    }
+    Some(flat)
+}
+
+/// Where a place was before some changes.
+fn before(edits: &[Edit], span: Span) -> Option<Span> {
+    let mut pieces: Vec<&Piece> =
+        edits.iter().flat_map(|edit| &edit.pieces).filter(|piece| piece.span.file == span.file).collect();
+    pieces.sort_by_key(|piece| (piece.span.start, piece.span.end));
+    let old = |at: u32| {
+        let (at, mut delta) = (i64::from(at), 0);
+        for piece in &pieces {
+            let start = i64::from(piece.span.start) + delta;
+            let end = start + i64::try_from(piece.text.len()).ok()?;
+            if at <= start {
+                break;
+            }
+            if at < end {
+                return None;
+            }
+            delta = end - i64::from(piece.span.end);
+        }
+        u32::try_from(at - delta).ok()
+    };
+    Some(Span { start: old(span.start)?, end: old(span.end)?, ..span })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keeps, weaker_edits};
+    use crate::explain::repair::{Edit, EditKind, Piece};
+    use fencepost_dsl::{FileId, Span};
+
+    #[test]
+    fn a_weaker_change_never_takes_away_what_was_there() {
+        assert!(keeps("st.relaxed.cta.u32", "st.release.cta.u32"));
+        assert!(keeps("st.weak.u32", "st.relaxed.cta.u32"));
+        assert!(!keeps("st.relaxed.gpu.u32", "st.release.cta.u32"), "the scope is narrower");
+        assert!(!keeps("atom.acquire.gpu.add.u32", "atom.release.sys.add.u32"), "it acquired");
+        assert!(!keeps("st.relaxed.gpu.u32", "st.relaxed.gpu.u32"), "it is the same");
+    }
+
+    #[test]
+    fn a_new_fence_is_tried_in_each_weaker_form() {
+        let span = Span::new(FileId(0), 5, 5);
+        let text = "fence.sc.gpu;".to_owned();
+        let pieces = vec![Piece { span, text: format!("\n    {text}") }];
+        let edit = Edit { kind: EditKind::Insert { text, is_after: true, anchor: span }, pieces };
+        let found: Vec<String> =
+            weaker_edits(&edit).into_iter().map(|edit| edit.pieces[0].text.clone()).collect();
+        assert_eq!(found, ["\n    fence.sc.cluster;", "\n    fence.acq_rel.gpu;"]);
+    }
+}

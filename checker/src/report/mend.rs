@@ -1,0 +1,402 @@
+//! What `fix` and `relax` say: text and JSON.
+
+use super::json::{EditReport, Position, line, pieces, position};
+use super::summary::{undecided, vacuous};
+use super::wording::Words;
+use super::{Case, Style, wrap};
+use crate::mend::Failure;
+use crate::mend::diff;
+use crate::mend::fix::{Fix, Found, Unfixed};
+use crate::mend::relax::{Because, Need, PlaceKind, PlaceReport, Relaxed};
+use crate::verdict::{Vacuity, Verdict};
+use fencepost_dsl::SourceMap;
+use serde::Serialize;
+
+/// What a failing launch is told as: one sentence and its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// Code of the finding.
+    pub code: &'static str,
+    /// `file:line`, if it is about a place.
+    pub at: Option<String>,
+    /// One sentence.
+    pub text: String,
+    /// The kernel, and the launch if it has a name.
+    pub launch: String,
+}
+
+/// The first finding of a launch, or why nothing is proved of it; `None` if a limit stopped it.
+pub fn told(failure: &Failure) -> Option<Told> {
+    let (program, sources, outcome) = (&failure.program, failure.texts.sources(), &failure.outcome);
+    let kernel = &program.kernels[failure.place.0];
+    let case = Case {
+        sources,
+        file: "",
+        program,
+        kernel,
+        model: "",
+        variants: &[],
+        outcome,
+        explanations: &failure.explanations,
+    };
+    let launch = match outcome.launch.name.as_str() {
+        "default" => kernel.name.clone(),
+        name => format!("{}, launch {name}", kernel.name),
+    };
+    let shown = |at: &Position| format!("{}:{}", at.file, at.line);
+    if let (Some(finding), Some(explanation)) = (outcome.findings.first(), failure.explanations.first()) {
+        let words = Words { case: &case, witness: &finding.witness };
+        let (primary, _) = super::json::places(&case, &words, explanation);
+        let at = primary.map(|place| shown(&place.at));
+        return Some(Told { code: explanation.code, at, text: words.headline(explanation), launch });
+    }
+    let vacuity = outcome.vacuity.first()?;
+    let at = match vacuity {
+        Vacuity::NothingCompletes => None,
+        Vacuity::FilteredOut(span) | Vacuity::Unreachable(span) => Some(shown(&position(sources, *span))),
+    };
+    let text = vacuous(sources, vacuity, !outcome.open_loops.is_empty());
+    Some(Told { code: vacuity.kind().code, at, text, launch })
+}
+
+impl Told {
+    /// `race::uniform (k.fence:9): data race on …`.
+    fn line(&self) -> String {
+        let at = self.at.as_ref().map_or_else(String::new, |at| format!(" at {at}"));
+        format!("{}{at} ({}): {}", self.code, self.launch, self.text)
+    }
+}
+
+/// Text under a bullet.
+fn item(text: &str, style: Style) -> String {
+    format!("  {}\n", wrap(text, style.width.saturating_sub(4).max(20)).join("\n    "))
+}
+
+fn n_of(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `3 launches`.
+fn launches(n: usize) -> String {
+    format!("{n} launch{}", if n == 1 { "" } else { "es" })
+}
+
+fn bound(within: bool) -> &'static str {
+    if within { " up to the loop bound" } else { "" }
+}
+
+/// What `fix` says of a file, without the diff.
+pub fn fixed(file: &str, fix: &Fix, style: Style) -> String {
+    match fix {
+        Fix::Nothing { within_bound } => {
+            let proved = style.paint("1;32", &format!("proved{}", bound(*within_bound)));
+            format!("{file}: {proved} as it is; nothing to mend\n")
+        }
+        Fix::Found(found) => found_text(file, found, style),
+        Fix::None(unfixed) => unfixed_text(file, unfixed, style),
+    }
+}
+
+fn found_text(file: &str, found: &Found, style: Style) -> String {
+    let with = format!("mended with {}", n_of(found.n_changes, "change"));
+    format!(
+        "{file}: {}\n{}",
+        style.paint("1;32", &with),
+        item(
+            &format!(
+                "checked: everything is proved{} with {} for {}; {} tried",
+                bound(found.within_bound),
+                if found.n_changes == 1 { "it" } else { "them" },
+                launches(found.n_launches),
+                n_of(found.n_tried, "text")
+            ),
+            style
+        )
+    )
+}
+
+fn unfixed_text(file: &str, unfixed: &Unfixed, style: Style) -> String {
+    let why = if unfixed.is_violated { "no set of changes was found" } else { "not decided" };
+    let mut text = format!("{file}: {}\n", style.paint("1;31", why));
+    for failure in &unfixed.failures {
+        text += &match told(failure) {
+            Some(told) => item(&format!("stays: {}", told.line()), style),
+            None => item(&undecided(&failure.outcome, &failure.program.kernels[failure.place.0]), style),
+        };
+    }
+    let is_undecided = unfixed.failures.iter().any(|failure| failure.outcome.verdict != Verdict::Violated);
+    let tried = n_of(unfixed.n_tried, "text");
+    text += &if is_undecided {
+        item(
+            "only violations can be mended: settle first what is not decided, with the knob that `fencepost check` names",
+            style,
+        )
+    } else if unfixed.is_over {
+        item(&format!("{tried} tried; the budget is used up: raise --budget to go on"), style)
+    } else {
+        item(
+            &format!(
+                "{tried} tried: other sems, scopes, counts, parities and places, more fences, barriers and waits; look \
+                 for a signal that is missing, given too often, or given to somebody else"
+            ),
+            style,
+        )
+    };
+    text
+}
+
+#[derive(Serialize)]
+struct FixReport<'a> {
+    schema: &'static str,
+    command: &'static str,
+    file: &'a str,
+    verdict: &'static str,
+    edits: Vec<EditReport>,
+    diff: String,
+    changes: usize,
+    cost: u32,
+    stays: Vec<ToldReport>,
+    tried: usize,
+    /// Whether the budget was used up before everything was tried.
+    stopped: bool,
+}
+
+#[derive(Serialize)]
+struct ToldReport {
+    code: Option<&'static str>,
+    launch: String,
+    at: Option<String>,
+    message: String,
+}
+
+fn told_report(failure: &Failure) -> ToldReport {
+    let kernel = &failure.program.kernels[failure.place.0];
+    let unknown = || ToldReport {
+        code: None,
+        launch: kernel.name.clone(),
+        at: None,
+        message: undecided(&failure.outcome, kernel),
+    };
+    told(failure).map_or_else(unknown, ToldReport::from)
+}
+
+impl From<Told> for ToldReport {
+    fn from(told: Told) -> Self {
+        Self { code: Some(told.code), launch: told.launch, at: told.at, message: told.text }
+    }
+}
+
+/// The line of a file for `fix`.
+pub fn fix_json(file: &str, before: &SourceMap, fix: &Fix) -> String {
+    let mut report = FixReport {
+        schema: super::json::SCHEMA,
+        command: "fix",
+        file,
+        verdict: "proved",
+        edits: Vec::new(),
+        diff: String::new(),
+        changes: 0,
+        cost: 0,
+        stays: Vec::new(),
+        tried: 0,
+        stopped: false,
+    };
+    let name = |within_bound: bool| {
+        if within_bound { Verdict::ProvedUpToBound.name() } else { Verdict::Proved.name() }
+    };
+    match fix {
+        Fix::Nothing { within_bound } => report.verdict = name(*within_bound),
+        Fix::Found(found) => {
+            report.verdict = name(found.within_bound);
+            report.edits = pieces(before, &found.pieces);
+            report.diff = diff::unified(before, found.after.sources());
+            (report.changes, report.cost, report.tried) = (found.n_changes, found.cost, found.n_tried);
+        }
+        Fix::None(unfixed) => {
+            let worst = unfixed.failures.iter().map(|failure| failure.outcome.verdict).max();
+            report.verdict = worst.unwrap_or(Verdict::Inconclusive).name();
+            report.stays = unfixed.failures.iter().map(told_report).collect();
+            (report.tried, report.stopped) = (unfixed.n_tried, unfixed.is_over);
+        }
+    }
+    line(&report)
+}
+
+/// What `relax` says of a file that is not proved.
+pub fn unproved(file: &str, failures: &[Failure], style: Style) -> String {
+    let why = "not proved as it is, so nothing can be said of what it needs";
+    let mut text = format!("{file}: {}\n", style.paint("1;31", why));
+    for failure in failures {
+        text += &match told(failure) {
+            Some(told) => item(&told.line(), style),
+            None => item(&undecided(&failure.outcome, &failure.program.kernels[failure.place.0]), style),
+        };
+    }
+    text + &item("`fencepost fix` looks for a repair", style)
+}
+
+/// What `relax` says of a file, without the diff.
+pub fn relaxed(file: &str, sources: &SourceMap, done: &Relaxed, style: Style) -> String {
+    let mut text = format!(
+        "{file}: proved{} for {}; {} looked at\n",
+        bound(done.within_bound),
+        launches(done.n_launches),
+        n_of(done.places.len(), "place")
+    );
+    for place in &done.places {
+        text += &place_text(sources, place, style);
+    }
+    let changed = done.places.iter().filter(|place| place.together.is_some()).count();
+    let alone =
+        done.places.iter().filter(|place| matches!(place.need, Need::Redundant | Need::Weaker { .. }));
+    let alone = alone.count();
+    if alone == 0 {
+        text += if done.is_over { "" } else { "everything that was looked at is needed as it is\n" };
+    } else if changed == alone {
+        text += match alone {
+            1 => "together: the file stays proved with that change (checked)\n",
+            _ => "together: the file stays proved with all of these changes at once (checked)\n",
+        };
+    } else {
+        text += &format!(
+            "together: the file stays proved with {changed} of these {alone} changes at once (checked):\n"
+        );
+        for place in done.places.iter().filter(|place| place.together.is_some()) {
+            let form = place.together.as_deref().unwrap_or("");
+            text += &item(&format!("{}: {}", place_name(sources, place), form_text(form)), style);
+        }
+    }
+    if done.is_over {
+        text += "the budget is used up before everything was tried: raise --budget\n";
+    }
+    text
+}
+
+fn place_name(sources: &SourceMap, place: &PlaceReport) -> String {
+    let at = position(sources, place.span);
+    let text = place.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{}:{} `{}`", at.file, at.line, text.trim_end_matches(';'))
+}
+
+fn form_text(form: &str) -> String {
+    if form.is_empty() { "leave it out".to_owned() } else { format!("`{form}` is enough") }
+}
+
+fn place_text(sources: &SourceMap, place: &PlaceReport, style: Style) -> String {
+    let name = place_name(sources, place);
+    let (what, because) = match &place.need {
+        Need::Redundant => (style.paint("1;33", "not needed: everything is proved without it"), &[][..]),
+        Need::Weaker { form, because } => {
+            (style.paint("1;33", &format!("`{form}` is enough")), because.as_slice())
+        }
+        Need::Needed { because } => (style.paint("1;32", "needed"), because.as_slice()),
+        Need::Open => ("not looked at".to_owned(), &[][..]),
+    };
+    let mut text = format!("{name}: {what}\n");
+    for reason in because {
+        text += &item(&because_text(reason), style);
+    }
+    text
+}
+
+fn because_text(reason: &Because) -> String {
+    let form =
+        if reason.form.is_empty() { "without it".to_owned() } else { format!("with `{}`", reason.form) };
+    match &reason.finding {
+        Some(told) => format!("{form}: {}", told.line()),
+        None => format!("{form}: not decided within the budget and the loop bound"),
+    }
+}
+
+#[derive(Serialize)]
+struct RelaxReport<'a> {
+    schema: &'static str,
+    command: &'static str,
+    file: &'a str,
+    verdict: &'static str,
+    places: Vec<PlaceJson>,
+    edits: Vec<EditReport>,
+    diff: String,
+    tried: usize,
+    stopped: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stays: Vec<ToldReport>,
+}
+
+#[derive(Serialize)]
+struct PlaceJson {
+    kind: &'static str,
+    #[serde(flatten)]
+    at: Position,
+    text: String,
+    /// `needed`, `weaker`, `redundant` or `open`.
+    need: &'static str,
+    /// The weakest form alone; empty if it can be left out.
+    form: Option<String>,
+    /// The form it has together with the others; null if it is as it was.
+    together: Option<String>,
+    because: Vec<BecauseJson>,
+}
+
+#[derive(Serialize)]
+struct BecauseJson {
+    form: String,
+    finding: Option<ToldReport>,
+}
+
+/// The line of a file for `relax`.
+pub fn relax_json(file: &str, sources: &SourceMap, done: Result<&Relaxed, &[Failure]>) -> String {
+    let mut report = RelaxReport {
+        schema: super::json::SCHEMA,
+        command: "relax",
+        file,
+        verdict: Verdict::Proved.name(),
+        places: Vec::new(),
+        edits: Vec::new(),
+        diff: String::new(),
+        tried: 0,
+        stopped: false,
+        stays: Vec::new(),
+    };
+    match done {
+        Ok(done) => {
+            if done.within_bound {
+                report.verdict = Verdict::ProvedUpToBound.name();
+            }
+            report.places = done.places.iter().map(|place| place_json(sources, place)).collect();
+            report.edits = pieces(sources, &diff::pieces(sources, done.after.sources()));
+            report.diff = diff::unified(sources, done.after.sources());
+            (report.tried, report.stopped) = (done.n_tried, done.is_over);
+        }
+        Err(failures) => {
+            let worst = failures.iter().map(|failure| failure.outcome.verdict).max();
+            report.verdict = worst.unwrap_or(Verdict::Inconclusive).name();
+            report.stays = failures.iter().map(told_report).collect();
+        }
+    }
+    line(&report)
+}
+
+fn place_json(sources: &SourceMap, place: &PlaceReport) -> PlaceJson {
+    let because = |reasons: &[Because]| {
+        let one = |reason: &Because| BecauseJson {
+            form: reason.form.clone(),
+            finding: reason.finding.clone().map(ToldReport::from),
+        };
+        reasons.iter().map(one).collect()
+    };
+    let (need, form, because) = match &place.need {
+        Need::Redundant => ("redundant", Some(String::new()), Vec::new()),
+        Need::Weaker { form, because: reasons } => ("weaker", Some(form.clone()), because(reasons)),
+        Need::Needed { because: reasons } => ("needed", None, because(reasons)),
+        Need::Open => ("open", None, Vec::new()),
+    };
+    let kind = match place.kind {
+        PlaceKind::Barrier => "barrier",
+        PlaceKind::Wait => "wait",
+        PlaceKind::Fence => "fence",
+        PlaceKind::Access => "access",
+    };
+    let at = position(sources, place.span);
+    PlaceJson { kind, at, text: place.text.clone(), need, form, together: place.together.clone(), because }
+}

@@ -1,0 +1,34 @@
+//! Warnings: what is likely a mistake in a kernel file and breaks no property.
+//!
+//! Some are seen in the text, others only in what the launches of a file do, all of them together. A warning is given only
+//! where it is certain: what a limit cut short, or a loop bound, is not looked at.
+
+mod launches;
+mod text;
+
+pub use launches::Seen;
+
+use crate::findings::FindingKind;
+use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::{SourceMap, Span};
+
+/// A warning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// Its row.
+    pub kind: &'static FindingKind,
+    /// Where.
+    pub span: Span,
+    /// One sentence, without its end.
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
+}
+
+/// All warnings of a file, in order of the text. `seen` is what its launches do.
+pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warning> {
+    let mut found = text::warnings(sources);
+    found.extend(launches::warnings(sources, program, seen));
+    found.sort_by_key(|warning| (warning.span, warning.kind.code));
+    found
+}

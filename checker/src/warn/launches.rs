@@ -1,0 +1,375 @@
+//! Warnings about what the launches of a file do: branches that none takes, assertions that cannot fail, mbarriers nobody
+//! waits for, and kernels whose launches put nothing to the test.
+
+use super::Warning;
+use crate::event::{
+    AgentId, EventGraph, EventKind, LocationId, MbarrierRole, ObligationKind, TermKind, TermRef, UnknownKind,
+};
+use crate::findings::warning;
+use crate::verdict::{Outcome, Verdict};
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::ast::{
+    Block, Else, Expr, ExprKind, ItemKind, Kernel as KernelText, Operand, Statement, StatementKind,
+};
+use fencepost_dsl::kernel::parse;
+use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::{SourceMap, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the launches of a file do.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Instructions that some thread of some launch executes.
+    executed: BTreeSet<Span>,
+    /// Assertions and final conditions that depend on more than constants and parameters, or that fail.
+    open_assertions: BTreeSet<Span>,
+    /// By object of a kernel: a first arrival, and whether somebody waits.
+    mbarriers: BTreeMap<(String, String), (Option<Span>, bool)>,
+    /// By kernel.
+    kernels: BTreeMap<String, Kernel>,
+    /// Whether a limit, a loop bound or a choice of launches left something out.
+    is_partial: bool,
+}
+
+/// What the launches of a kernel do.
+#[derive(Clone, Debug)]
+struct Kernel {
+    /// Whether all launches are proved.
+    is_proved: bool,
+    /// Whether there is data that two threads access, one of them writing.
+    shares: bool,
+    /// Whether there is an assertion, or something to wait for.
+    claims: bool,
+    /// Whether there is a fence, or a strong access.
+    synchronizes: bool,
+    /// Whether each launch has a single CTA.
+    is_one_cta: bool,
+    /// An access or a fence that orders others, and whose text has a scope that is wider than a CTA.
+    wide: Option<Span>,
+}
+
+impl Seen {
+    /// Adds a launch.
+    pub fn add(&mut self, program: &Program, sources: &SourceMap, kernel: usize, outcome: &Outcome) {
+        let graph = &outcome.graph;
+        self.is_partial |=
+            outcome.limit.is_some() || !outcome.open_loops.is_empty() || outcome.raise_limit.is_some();
+        let kernel = &program.kernels[kernel];
+        self.is_partial |= kernel.condition.is_some();
+        self.executed.extend(graph.sites.iter().map(|site| site.span));
+        let fails = !matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
+        self.assertions(graph, fails);
+        self.mbarriers(&kernel.name, graph);
+        let known = self.kernels.entry(kernel.name.clone()).or_insert(Kernel {
+            is_proved: true,
+            shares: false,
+            claims: false,
+            synchronizes: false,
+            is_one_cta: true,
+            wide: None,
+        });
+        let launch = &outcome.launch;
+        let is_grid = !kernel.is_program && launch.placement.is_none() && launch.spa.is_none();
+        known.is_one_cta &= is_grid && launch.gpus * launch.ctas == 1;
+        known.is_proved &= !fails;
+        known.claims |= kernel.is_program || claims(graph);
+        known.shares |= shares(graph);
+        known.synchronizes |=
+            graph.events.iter().any(|event| event.agent.is_some() && event.kind.scope().is_some());
+        let wide = graph.events.iter().filter(|event| {
+            matches!(event.kind, EventKind::Fence { .. } | EventKind::Read(_) | EventKind::Write(_))
+        });
+        let spans = wide.filter_map(|event| event.site).map(|site| graph.sites[site].span);
+        let has_wide = |span: &Span| {
+            let opcode = sources.text(*span).split_whitespace().next().unwrap_or("");
+            let orders = |word: &str| ["acquire", "release", "acq_rel", "sc"].contains(&word);
+            opcode.split('.').any(orders) && opcode.split('.').any(|word| word == "gpu" || word == "sys")
+        };
+        known.wide = known.wide.into_iter().chain(spans.filter(has_wide)).min();
+    }
+
+    /// Says that not all launches were looked at.
+    pub fn leave_out(&mut self) {
+        self.is_partial = true;
+    }
+
+    fn assertions(&mut self, graph: &EventGraph, fails: bool) {
+        let known = known_terms(graph);
+        for obligation in &graph.obligations {
+            let is_open = !known[obligation.condition.index()] || !known[obligation.guard.index()] || fails;
+            if obligation.kind == ObligationKind::Assertion && is_open {
+                self.open_assertions.insert(obligation.span);
+            }
+        }
+        for goal in &graph.finals {
+            if !known[goal.condition.index()] || fails {
+                self.open_assertions.insert(goal.span);
+            }
+        }
+    }
+
+    fn mbarriers(&mut self, kernel: &str, graph: &EventGraph) {
+        for mbarrier in graph.mbarriers.iter() {
+            let stem = mbarrier.name.stem();
+            let object = stem.split('[').next().unwrap_or(stem).to_owned();
+            let (arrival, is_waited) = self.mbarriers.entry((kernel.to_owned(), object)).or_default();
+            for operation in &mbarrier.operations {
+                let event = &graph.events[operation.event];
+                let EventKind::Mbarrier(kind) = &event.kind else { continue };
+                *is_waited |= matches!(kind.role, MbarrierRole::Wait | MbarrierRole::Test);
+                if kind.role == MbarrierRole::Arrive
+                    && let Some(site) = event.site
+                {
+                    let span = graph.sites[site].span;
+                    *arrival = Some(arrival.map_or(span, |known| known.min(span)));
+                }
+            }
+        }
+    }
+}
+
+/// Of each term, whether it is made of constants and parameters alone.
+fn known_terms(graph: &EventGraph) -> Vec<bool> {
+    let mut known: Vec<bool> = Vec::with_capacity(graph.terms.n_terms());
+    for term in (0..graph.terms.n_terms()).map(TermRef::from_index) {
+        let is_known = match graph.terms.kind(term) {
+            TermKind::Unknown(unknown) => graph.terms.unknowns()[*unknown].kind == UnknownKind::Parameter,
+            // Operands precede their users.
+            _ => graph
+                .terms
+                .operands(term)
+                .iter()
+                .all(|operand| known.get(operand.index()).copied().unwrap_or(false)),
+        };
+        known.push(is_known);
+    }
+    known
+}
+
+/// Whether something is claimed or waited for, or done to memory in another way than by loads and stores.
+fn claims(graph: &EventGraph) -> bool {
+    let is_plain = |kind: &EventKind| {
+        matches!(
+            kind,
+            EventKind::Init(_)
+                | EventKind::Read(_)
+                | EventKind::Write(_)
+                | EventKind::Fence { .. }
+                | EventKind::CtaStart(_)
+                | EventKind::CtaExit(_)
+        )
+    };
+    !graph.obligations.is_empty()
+        || !graph.finals.is_empty()
+        || !graph.reachables.is_empty()
+        || !graph.blocked.is_empty()
+        || graph.events.iter().any(|event| !is_plain(&event.kind))
+}
+
+/// Whether two threads or operations access the same memory, one of them writing.
+fn shares(graph: &EventGraph) -> bool {
+    let mut users: BTreeMap<LocationId, (BTreeSet<AgentId>, bool)> = BTreeMap::new();
+    for event in graph.events.iter() {
+        if let (Some(access), Some(agent)) = (event.kind.access(), event.agent) {
+            let (agents, is_written) = users.entry(access.location).or_default();
+            agents.insert(agent);
+            *is_written |= matches!(event.kind, EventKind::Write(_));
+        }
+    }
+    users.values().any(|(agents, is_written)| agents.len() > 1 && *is_written)
+}
+
+/// The warnings.
+pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warning> {
+    let mut found = Vec::new();
+    for kernel in &program.kernels {
+        let Some(known) = seen.kernels.get(&kernel.name) else { continue };
+        if known.is_proved && known.synchronizes && !known.claims && !known.shares && !seen.is_partial {
+            let message = format!(
+                "`{}` has fences or strong accesses, but no data that two threads access with one of them writing, no \
+                 assertion, and nothing to wait for",
+                kernel.name
+            );
+            let help = "its proof says little: state what should hold, or launch more threads";
+            found.push(Warning { kind: &warning::NOTHING_TO_PROTECT, span: kernel.span, message, help });
+        }
+        if let Some(wide) = known.wide.filter(|_| known.is_one_cta && known.is_proved && known.shares) {
+            let opcode = sources.text(wide).split_whitespace().next().unwrap_or("");
+            let message = format!(
+                "every launch of `{}` is a single CTA, so whether the scope of `{opcode}` is wide enough was not put to the \
+                 test: `.cta` would do as well",
+                kernel.name
+            );
+            let help = "add a launch with several CTAs, or write `.cta`";
+            found.push(Warning { kind: &warning::SCOPES_MOOT, span: wide, message, help });
+        }
+    }
+    if seen.is_partial {
+        return found;
+    }
+    for ((kernel, object), (arrival, is_waited)) in &seen.mbarriers {
+        // Where there is no data, arrivals are what the kernel is about.
+        let shares = seen.kernels.get(kernel).is_some_and(|kernel| kernel.shares);
+        if let (Some(span), false, true) = (arrival, is_waited, shares) {
+            let message = format!("threads arrive at `{object}`, and none ever waits for it");
+            let help =
+                "an arrival orders nothing for those who do not wait: add the wait, or take the arrival out";
+            found.push(Warning { kind: &warning::ARRIVAL_WITHOUT_WAIT, span: *span, message, help });
+        }
+    }
+    let Some(main) = sources.ids().next() else { return found };
+    let (file, _) = parse(&sources.file(main).text, main);
+    let mut walk = Walk { seen, found, is_proved: false };
+    for item in &file.items {
+        match &item.kind {
+            ItemKind::Function(function) if walk.executes(function.body.place.0) => {
+                walk.is_proved = seen.kernels.values().all(|kernel| kernel.is_proved);
+                walk.block(&function.body);
+            }
+            ItemKind::Kernel(KernelText { name, body, .. })
+            | ItemKind::Program(KernelText { name, body, .. })
+                if seen.kernels.contains_key(&name.text) =>
+            {
+                walk.is_proved = seen.kernels.get(&name.text).is_some_and(|kernel| kernel.is_proved);
+                walk.block(body);
+            }
+            _ => {}
+        }
+    }
+    walk.found
+}
+
+/// Goes through the statements that are executed.
+struct Walk<'a> {
+    seen: &'a Seen,
+    /// Whether what the statements are part of is proved; else an assertion may hold because nothing gets there.
+    is_proved: bool,
+    found: Vec<Warning>,
+}
+
+impl Walk<'_> {
+    /// Whether some instruction inside is executed.
+    fn executes(&self, outer: Span) -> bool {
+        let from = Span { end: outer.start, ..outer };
+        let inside = |span: &&Span| span.file == outer.file && span.start < outer.end;
+        self.seen.executed.range(from..).take_while(inside).next().is_some()
+    }
+
+    fn block(&mut self, block: &Block) {
+        block.statements.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::If { then, otherwise, .. } => {
+                self.arm(then, "the branch");
+                match otherwise {
+                    Some(Else::Block(block)) => self.arm(block, "the branch behind `else`"),
+                    Some(Else::If(inner)) => self.statement(inner),
+                    None => {}
+                }
+            }
+            StatementKind::For { body, .. }
+            | StatementKind::While { body, .. }
+            | StatementKind::Loop(body)
+            | StatementKind::Client { body, .. }
+            | StatementKind::Final(body) => self.block(body),
+            StatementKind::Assert(condition) => self.assertion(statement, condition),
+            _ => {}
+        }
+    }
+
+    fn arm(&mut self, block: &Block, what: &str) {
+        if !acts(block) || self.executes(block.place.0) {
+            return self.block(block);
+        }
+        let message = format!("no thread of any launch takes {what}");
+        let help = "correct the condition, or add a launch in which some thread takes it; what is in it is not checked";
+        self.found.push(Warning { kind: &warning::BRANCH_NEVER_TAKEN, span: block.place.0, message, help });
+    }
+
+    fn assertion(&mut self, statement: &Statement, condition: &Expr) {
+        let is_open = self.seen.open_assertions.iter().any(|span| {
+            let own = statement.place.0;
+            span.file == own.file && own.start <= span.start && span.end <= own.end
+        });
+        // `assert false` says that a place is never reached.
+        if is_open || !self.is_proved || matches!(condition.kind, ExprKind::Bool(false)) {
+            return;
+        }
+        let message =
+            "this assertion holds whatever is read: constants, parameters and thread numbers decide it"
+                .to_owned();
+        let help = "assert something about a value that was read, or take it out";
+        self.found.push(Warning {
+            kind: &warning::CONSTANT_ASSERTION,
+            span: statement.place.0,
+            message,
+            help,
+        });
+    }
+}
+
+/// Whether a block has an instruction of its own that leaves a trace when it is executed, and calls nothing: what a
+/// function does is found at the function.
+fn acts(block: &Block) -> bool {
+    let mut acts = false;
+    let mut calls = false;
+    for statement in &block.statements {
+        look(statement, &mut acts, &mut calls);
+    }
+    acts && !calls
+}
+
+fn look(statement: &Statement, acts: &mut bool, calls: &mut bool) {
+    match &statement.kind {
+        StatementKind::Let { value, .. }
+        | StatementKind::Var { value, .. }
+        | StatementKind::Assign { value, .. }
+        | StatementKind::Expr(value)
+        | StatementKind::Await(value)
+        | StatementKind::Assert(value)
+        | StatementKind::Assume(value)
+        | StatementKind::Return(Some(value)) => look_at(value, acts, calls),
+        StatementKind::If { condition, then, otherwise } => {
+            look_at(condition, acts, calls);
+            then.statements.iter().for_each(|statement| look(statement, acts, calls));
+            match otherwise {
+                Some(Else::Block(block)) => {
+                    block.statements.iter().for_each(|statement| look(statement, acts, calls));
+                }
+                Some(Else::If(inner)) => look(inner, acts, calls),
+                None => {}
+            }
+        }
+        StatementKind::For { body, .. } | StatementKind::While { body, .. } | StatementKind::Loop(body) => {
+            body.statements.iter().for_each(|statement| look(statement, acts, calls));
+        }
+        // What the host does has no instructions.
+        StatementKind::Host(_) => *calls = true,
+        _ => {}
+    }
+}
+
+fn look_at(expr: &Expr, acts: &mut bool, calls: &mut bool) {
+    match &expr.kind {
+        ExprKind::Instruction { opcode, operands } => {
+            const ACTS: &[&str] = &["ld", "st", "atom", "red", "bar", "barrier", "fence", "mbarrier"];
+            *acts |= opcode.text.split('.').next().is_some_and(|word| ACTS.contains(&word));
+            for operand in operands {
+                if let Operand::Expr(expr) = operand {
+                    look_at(expr, acts, calls);
+                }
+            }
+        }
+        ExprKind::Call { .. } => *calls = true,
+        ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => look_at(inner, acts, calls),
+        ExprKind::Binary(_, left, right) => {
+            [left, right].into_iter().for_each(|expr| look_at(expr, acts, calls))
+        }
+        ExprKind::Select(condition, then, otherwise) => {
+            [condition, then, otherwise].into_iter().for_each(|expr| look_at(expr, acts, calls));
+        }
+        _ => {}
+    }
+}
