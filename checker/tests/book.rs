@@ -365,6 +365,40 @@ fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The lines of the cheat sheet are statements of its kernel, on one of the machines that have matrix units.
+#[test]
+fn every_line_of_the_cheat_sheet_is_accepted() {
+    let folder = folder("cheat-sheet", "cheat-sheet");
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "reference/cuda.md").expect("it has a page");
+    let frame = &page.text[page.blocks[0].body.clone()];
+    let (before, after) = frame.split_once("// the line").expect("its kernel has a place for them");
+    let (mut failures, mut n_lines) = (Vec::new(), 0);
+    for row in page.text.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap_or_default();
+        // A cell with words in front says something else than what to write.
+        if !cell.starts_with('`') {
+            continue;
+        }
+        let statements: Vec<&str> = cell.split('`').filter(|part| part.ends_with(';')).collect();
+        if statements.is_empty() {
+            continue;
+        }
+        n_lines += 1;
+        let errors = ["sm_90a", "sm_100a"].map(|target| {
+            let text = format!("//! target {target}\n{before}{}{after}", statements.join(" "));
+            fs::write(folder.join("line.fence"), text).expect("writable");
+            let run = fencepost(&folder, &["emit", "events", "line.fence"]);
+            (run.code != 0).then_some(run.stderr)
+        });
+        if let [Some(first), Some(_)] = &errors {
+            failures.push(format!("{cell}\n{first}"));
+        }
+    }
+    assert!(n_lines >= 80, "{n_lines} lines were found");
+    assert!(failures.is_empty(), "{} of {n_lines} lines:\n\n{}", failures.len(), failures.join("\n"));
+}
+
 /// The pages of codes that a finding can have: each is shown, and its example has that code.
 #[test]
 fn the_example_of_every_finding_has_it() {
