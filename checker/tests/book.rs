@@ -1,9 +1,11 @@
 //! The book is true: every kernel in it has the verdict it says, and every console block prints what it shows.
 //!
-//! Fenced blocks are of four kinds; any other kind is an error, so that nothing is shown unchecked.
+//! Fenced blocks are of five kinds; any other kind is an error, so that nothing is shown unchecked.
 //!
 //! * `fence,expect=proved`, `fence,expect=violated:CODE`, `fence,expect=rejected:CODE`, …: a whole file and its verdict.
-//!   `file=NAME.fence` writes it where later console blocks of the page run.
+//!   `file=NAME.fence` writes it where later console blocks of the page run. `example=PATH` says that it is the kernel of
+//!   that file of `examples`, but for the lines above it that say what it shows.
+//! * `diff,from=PATH,to=PATH`: how the kernels of two examples differ, with whatever lines around; ` …` leaves some out.
 //! * `fence,fragment`: statements, to be accepted inside [`FRAME`].
 //! * `cat,file=NAME.cat`, `cat,fragment`: a memory model; statements on top of `ptx.cat`.
 //! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
@@ -179,6 +181,39 @@ fn check_verdict(folder: &Path, file: &str, expect: &str) -> Result<(), String> 
     if holds { Ok(()) } else { Err(format!("expected {expect}, found {}", found.join(", "))) }
 }
 
+/// The lines of an example without what is said of it above the kernel; its target stays.
+fn example(path: &str) -> Result<Vec<String>, String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(path);
+    let text = fs::read_to_string(file).map_err(|error| format!("there is no example {path}: {error}"))?;
+    let is_said =
+        |line: &str| line.starts_with("//@") || (line.starts_with("//!") && !line.starts_with("//! target"));
+    let lines = text.lines().filter(|line| !is_said(line));
+    Ok(lines.skip_while(|line| line.is_empty()).map(str::to_owned).collect())
+}
+
+/// Whether the lines that a block takes away and adds make the one example into the other.
+fn check_diff_block(body: &str, block: &Block) -> Result<(), String> {
+    let (Some(from), Some(to)) = (block.value("from"), block.value("to")) else {
+        return Err("a diff says `from=…` and `to=…`".to_owned());
+    };
+    let (mut lines, mut wanted) = (example(from)?, example(to)?);
+    for line in body.lines() {
+        if let Some(gone) = line.strip_prefix('-') {
+            let at = lines.iter().position(|line| line == gone);
+            lines.remove(at.ok_or_else(|| format!("{from} has no line `{gone}`"))?);
+        } else if let Some(kept) = line.strip_prefix(' ')
+            && kept != "…"
+            && !lines.iter().any(|line| line == kept)
+        {
+            return Err(format!("{from} has no line `{kept}`"));
+        }
+    }
+    lines.extend(body.lines().filter_map(|line| Some(line.strip_prefix('+')?.to_owned())));
+    lines.sort_unstable();
+    wanted.sort_unstable();
+    if lines == wanted { Ok(()) } else { Err(format!("this does not make {from} into {to}")) }
+}
+
 fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
     let body = &page.text[block.body.clone()];
     let file = block.value("file").map_or_else(|| format!("block-{index}.fence"), str::to_owned);
@@ -186,6 +221,11 @@ fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) ->
         fs::write(folder.join(&file), format!("{}{body}{}", FRAME.0, FRAME.1)).expect("writable");
         let run = fencepost(folder, &["emit", "events", &file]);
         return if run.code == 0 { Ok(()) } else { Err(format!("a fragment is rejected:\n{}", run.stderr)) };
+    }
+    if let Some(path) = block.value("example")
+        && !body.lines().eq(example(path)?)
+    {
+        return Err(format!("this is not the kernel of examples/{path}"));
     }
     fs::write(folder.join(&file), body).expect("writable");
     match block.value("expect") {
@@ -272,6 +312,7 @@ fn every_block_says_what_is_true() {
             let result = match block.language.as_str() {
                 "fence" => check_fence_block(page, block, &folder, index),
                 "cat" => check_cat_block(page, block, &folder, index),
+                "diff" => check_diff_block(body, block),
                 "text" => Ok(()),
                 "console" => match transcript(body, &folder) {
                     Ok(real) if bless => {
@@ -284,7 +325,9 @@ fn every_block_says_what_is_true() {
                     Ok(real) => Err(format!("the output is different:\n{real}")),
                     Err(reason) => Err(reason),
                 },
-                other => Err(format!("blocks are `fence`, `cat`, `console` or `text`, not `{other}`")),
+                other => {
+                    Err(format!("blocks are `fence`, `cat`, `console`, `diff` or `text`, not `{other}`"))
+                }
             };
             if let Err(reason) = result {
                 failures.push(format!("book/src/{}:{}: {reason}", page.name, block.line));
