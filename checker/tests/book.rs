@@ -7,7 +7,7 @@
 //!   that file of `examples`, but for the lines above it that say what it shows.
 //! * `diff,from=PATH,to=PATH`: how the kernels of two examples differ, with whatever lines around; ` …` leaves some out.
 //! * `fence,fragment`: statements, to be accepted inside [`FRAME`].
-//! * `cat,file=NAME.cat`, `cat,fragment`: a memory model; statements on top of `ptx.cat`.
+//! * `cat,file=NAME.cat`, `cat,fragment`, `cat,excerpt`: a memory model; statements on top of `ptx.cat`; statements of it.
 //! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
 //!   the page's own; `$ echo $?` shows the exit code. Times and steps in JSON are shown as 0.
 //! * `text`: pictures and grammar, not checked.
@@ -236,11 +236,31 @@ fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) ->
 
 fn check_cat_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
     let body = &page.text[block.body.clone()];
+    if block.has("excerpt") {
+        return check_excerpt(body);
+    }
     let file = block.value("file").map_or_else(|| format!("block-{index}.cat"), str::to_owned);
     let text = if block.has("fragment") { format!("include \"ptx.cat\"\n{body}") } else { body.to_owned() };
     fs::write(folder.join(&file), text).expect("writable");
     let run = fencepost(folder, &["emit", "model", &file]);
     if run.code == 0 { Ok(()) } else { Err(format!("a model is rejected:\n{}", run.stderr)) }
+}
+
+/// Whether every statement of a block is one of `ptx.cat`, line by line.
+fn check_excerpt(body: &str) -> Result<(), String> {
+    let model = include_str!("../models/ptx.cat");
+    let mut rest = body;
+    while !rest.is_empty() {
+        // A statement goes on as long as lines are indented.
+        let mut next = rest.match_indices('\n').map(|(at, _)| at + 1);
+        let end = next.find(|&at| !rest[at..].starts_with(' ')).unwrap_or(rest.len());
+        let (statement, others) = rest.split_at(end);
+        if !model.contains(&format!("\n{statement}")) {
+            return Err(format!("ptx.cat does not say\n{statement}"));
+        }
+        rest = others;
+    }
+    Ok(())
 }
 
 /// The block as it should be: its commands with their real output.
