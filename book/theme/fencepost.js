@@ -30,6 +30,7 @@
     function cat(hljs) {
         return {
             name: "cat",
+            lexemes: /[A-Za-z_][A-Za-z0-9_-]*/,
             keywords: {
                 keyword: "let rec and as in include acyclic irreflexive empty flag show if else",
                 built_in: "id int ext loc po rf co fr rmw addr data ctrl domain range",

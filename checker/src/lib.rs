@@ -94,8 +94,8 @@ pub mod examine;
 
 pub mod codes;
 
-pub mod rules;
-
 pub mod report;
+
+pub mod rules;
 
 pub mod cli;

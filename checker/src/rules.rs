@@ -4,6 +4,7 @@
 //! cited anywhere is in it and that every entry is cited.
 
 use crate::codes;
+use crate::report::{Style, wrap};
 use std::fmt::Write as _;
 
 const TABLE: &str = include_str!("rules.txt");
@@ -63,14 +64,18 @@ pub fn find(id: &str) -> Option<Rule> {
 /// What `fencepost explain MM-36` prints.
 pub fn page(rule: &Rule) -> String {
     // Writing to a string does not fail.
-    let mut text = format!("{}: {}\n\n", rule.id, rule.sentence);
-    let _ = writeln!(text, "Where: {}", place(rule));
+    let mut text = lines(&format!("{}: {}", rule.id, rule.sentence));
+    let _ = writeln!(text, "\nWhere: {}", place(rule));
     let codes: Vec<&str> =
         codes::all().filter(|code| cites(code.text(), rule.id)).map(|code| code.name).collect();
     if !codes.is_empty() {
-        let _ = writeln!(text, "Findings whose page names it: {}", codes.join(", "));
+        text += &lines(&format!("Findings whose page names it: {}", codes.join(", ")));
     }
     text
+}
+
+fn lines(text: &str) -> String {
+    wrap(text, Style::PLAIN.width).iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Where a rule is said, for a reader who has not seen the table.

@@ -24,7 +24,7 @@ pub fn run(options: &ExplainOptions, output: &mut Output) -> Status {
             let near =
                 codes::similar(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             output.complain(&format!(
-                "error: there is no code `{name}`{near}\n  `fencepost explain` without a code lists them all\n"
+                "error: there is no code or rule `{name}`{near}\n  `fencepost explain` without a name lists all codes\n"
             ));
             Status::Rejected
         }
