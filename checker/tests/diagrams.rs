@@ -93,7 +93,7 @@ const DIAGRAMS: &[Diagram] = &[
             arrow(1, 2, ""),
             arrow(2, 3, "barrier"),
             arrow(3, 4, "no fence here"),
-            missing(4, 5, "releases nothing"),
+            missing(4, 5, "no release"),
             arrow(5, 6, ""),
         ],
     },
@@ -258,9 +258,15 @@ fn draw_arrow(svg: &mut String, diagram: &Diagram, arrow: &Arrow) {
     };
     let _ = writeln!(svg, "<path class=\"{class}\" marker-end=\"url(#{marker})\" d=\"M{x} {y}L{u} {v}\"/>");
     if !arrow.label.is_empty() {
-        let is_down = from.lane == to.lane;
-        let (x, y) = ((x + u) / 2, (y + v) / 2);
-        let (x, y, anchor) = if is_down { (x + 8, y + 4, "start") } else { (x, y - 7, "middle") };
+        let (mx, my) = (usize::midpoint(x, u), usize::midpoint(y, v));
+        let (x, y, anchor) = if from.lane == to.lane {
+            (mx + 8, my + 4, "start")
+        } else if y == v {
+            (mx, my - 7, "middle")
+        } else {
+            // Beside a slanted line, near its start, where nothing crosses it yet.
+            (usize::midpoint(x, mx) + 8, usize::midpoint(y, my), "start")
+        };
         let label = escaped(arrow.label);
         let _ = writeln!(
             svg,
