@@ -17,6 +17,13 @@ pub struct Code {
     page: &'static str,
 }
 
+impl Code {
+    /// What its page says below the title; empty for errors in the input.
+    pub fn text(&self) -> &'static str {
+        self.page
+    }
+}
+
 /// All of them, by family.
 pub fn all() -> impl Iterator<Item = Code> {
     with_page(findings::all())

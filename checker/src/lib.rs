@@ -102,4 +102,6 @@ pub mod mend;
 
 pub mod report;
 
+pub mod rules;
+
 pub mod cli;

@@ -1,11 +1,13 @@
 //! The book is true: every kernel in it has the verdict it says, and every console block prints what it shows.
 //!
-//! Fenced blocks are of four kinds; any other kind is an error, so that nothing is shown unchecked.
+//! Fenced blocks are of five kinds; any other kind is an error, so that nothing is shown unchecked.
 //!
 //! * `fence,expect=proved`, `fence,expect=violated:CODE`, `fence,expect=rejected:CODE`, …: a whole file and its verdict.
-//!   `file=NAME.fence` writes it where later console blocks of the page run.
+//!   `file=NAME.fence` writes it where later console blocks of the page run. `example=PATH` says that it is the kernel of
+//!   that file of `examples`, but for the lines above it that say what it shows.
+//! * `diff,from=PATH,to=PATH`: how the kernels of two examples differ, with whatever lines around; ` …` leaves some out.
 //! * `fence,fragment`: statements, to be accepted inside [`FRAME`].
-//! * `cat,file=NAME.cat`, `cat,fragment`: a memory model; statements on top of `ptx.cat`.
+//! * `cat,file=NAME.cat`, `cat,fragment`, `cat,excerpt`: a memory model; statements on top of `ptx.cat`; statements of it.
 //! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
 //!   the page's own; `$ echo $?` shows the exit code. Times and steps in JSON are shown as 0.
 //! * `text`: pictures and grammar, not checked.
@@ -182,6 +184,39 @@ fn check_verdict(folder: &Path, file: &str, expect: &str) -> Result<(), String> 
     if holds { Ok(()) } else { Err(format!("expected {expect}, found {}", found.join(", "))) }
 }
 
+/// The lines of an example without what is said of it above the kernel; its target stays.
+fn example(path: &str) -> Result<Vec<String>, String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(path);
+    let text = fs::read_to_string(file).map_err(|error| format!("there is no example {path}: {error}"))?;
+    let is_said =
+        |line: &str| line.starts_with("//@") || (line.starts_with("//!") && !line.starts_with("//! target"));
+    let lines = text.lines().filter(|line| !is_said(line));
+    Ok(lines.skip_while(|line| line.is_empty()).map(str::to_owned).collect())
+}
+
+/// Whether the lines that a block takes away and adds make the one example into the other.
+fn check_diff_block(body: &str, block: &Block) -> Result<(), String> {
+    let (Some(from), Some(to)) = (block.value("from"), block.value("to")) else {
+        return Err("a diff says `from=…` and `to=…`".to_owned());
+    };
+    let (mut lines, mut wanted) = (example(from)?, example(to)?);
+    for line in body.lines() {
+        if let Some(gone) = line.strip_prefix('-') {
+            let at = lines.iter().position(|line| line == gone);
+            lines.remove(at.ok_or_else(|| format!("{from} has no line `{gone}`"))?);
+        } else if let Some(kept) = line.strip_prefix(' ')
+            && kept != "…"
+            && !lines.iter().any(|line| line == kept)
+        {
+            return Err(format!("{from} has no line `{kept}`"));
+        }
+    }
+    lines.extend(body.lines().filter_map(|line| Some(line.strip_prefix('+')?.to_owned())));
+    lines.sort_unstable();
+    wanted.sort_unstable();
+    if lines == wanted { Ok(()) } else { Err(format!("this does not make {from} into {to}")) }
+}
+
 fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
     let body = &page.text[block.body.clone()];
     let file = block.value("file").map_or_else(|| format!("block-{index}.fence"), str::to_owned);
@@ -189,6 +224,11 @@ fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) ->
         fs::write(folder.join(&file), format!("{}{body}{}", FRAME.0, FRAME.1)).expect("writable");
         let run = fencepost(folder, &["emit", "events", &file]);
         return if run.code == 0 { Ok(()) } else { Err(format!("a fragment is rejected:\n{}", run.stderr)) };
+    }
+    if let Some(path) = block.value("example")
+        && !body.lines().eq(example(path)?)
+    {
+        return Err(format!("this is not the kernel of examples/{path}"));
     }
     fs::write(folder.join(&file), body).expect("writable");
     match block.value("expect") {
@@ -199,11 +239,31 @@ fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) ->
 
 fn check_cat_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
     let body = &page.text[block.body.clone()];
+    if block.has("excerpt") {
+        return check_excerpt(body);
+    }
     let file = block.value("file").map_or_else(|| format!("block-{index}.cat"), str::to_owned);
     let text = if block.has("fragment") { format!("include \"ptx.cat\"\n{body}") } else { body.to_owned() };
     fs::write(folder.join(&file), text).expect("writable");
     let run = fencepost(folder, &["emit", "model", &file]);
     if run.code == 0 { Ok(()) } else { Err(format!("a model is rejected:\n{}", run.stderr)) }
+}
+
+/// Whether every statement of a block is one of `ptx.cat`, line by line.
+fn check_excerpt(body: &str) -> Result<(), String> {
+    let model = include_str!("../models/ptx.cat");
+    let mut rest = body;
+    while !rest.is_empty() {
+        // A statement goes on as long as lines are indented.
+        let mut next = rest.match_indices('\n').map(|(at, _)| at + 1);
+        let end = next.find(|&at| !rest[at..].starts_with(' ')).unwrap_or(rest.len());
+        let (statement, others) = rest.split_at(end);
+        if !model.contains(&format!("\n{statement}")) {
+            return Err(format!("ptx.cat does not say\n{statement}"));
+        }
+        rest = others;
+    }
+    Ok(())
 }
 
 /// The block as it should be: its commands with their real output.
@@ -275,6 +335,7 @@ fn every_block_says_what_is_true() {
             let result = match block.language.as_str() {
                 "fence" => check_fence_block(page, block, &folder, index),
                 "cat" => check_cat_block(page, block, &folder, index),
+                "diff" => check_diff_block(body, block),
                 "text" => Ok(()),
                 "console" => match transcript(body, &folder) {
                     Ok(real) if bless => {
@@ -287,7 +348,9 @@ fn every_block_says_what_is_true() {
                     Ok(real) => Err(format!("the output is different:\n{real}")),
                     Err(reason) => Err(reason),
                 },
-                other => Err(format!("blocks are `fence`, `cat`, `console` or `text`, not `{other}`")),
+                other => {
+                    Err(format!("blocks are `fence`, `cat`, `console`, `diff` or `text`, not `{other}`"))
+                }
             };
             if let Err(reason) = result {
                 failures.push(format!("book/src/{}:{}: {reason}", page.name, block.line));
@@ -366,6 +429,40 @@ fn anchors(text: &str) -> Vec<String> {
             heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
         })
         .collect()
+}
+
+/// The lines of the cheat sheet are statements of its kernel, on one of the machines that have matrix units.
+#[test]
+fn every_line_of_the_cheat_sheet_is_accepted() {
+    let folder = folder("cheat-sheet", "cheat-sheet");
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "reference/cuda.md").expect("it has a page");
+    let frame = &page.text[page.blocks[0].body.clone()];
+    let (before, after) = frame.split_once("// the line").expect("its kernel has a place for them");
+    let (mut failures, mut n_lines) = (Vec::new(), 0);
+    for row in page.text.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap_or_default();
+        // A cell with words in front says something else than what to write.
+        if !cell.starts_with('`') {
+            continue;
+        }
+        let statements: Vec<&str> = cell.split('`').filter(|part| part.ends_with(';')).collect();
+        if statements.is_empty() {
+            continue;
+        }
+        n_lines += 1;
+        let errors = ["sm_90a", "sm_100a"].map(|target| {
+            let text = format!("//! target {target}\n{before}{}{after}", statements.join(" "));
+            fs::write(folder.join("line.fence"), text).expect("writable");
+            let run = fencepost(&folder, &["emit", "events", "line.fence"]);
+            (run.code != 0).then_some(run.stderr)
+        });
+        if let [Some(first), Some(_)] = &errors {
+            failures.push(format!("{cell}\n{first}"));
+        }
+    }
+    assert!(n_lines >= 80, "{n_lines} lines were found");
+    assert!(failures.is_empty(), "{} of {n_lines} lines:\n\n{}", failures.len(), failures.join("\n"));
 }
 
 /// The pages of codes that a finding can have: each is shown, and its example has that code.

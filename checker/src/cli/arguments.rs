@@ -189,7 +189,7 @@ pub enum Format {
 /// `fencepost explain`.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainOptions {
-    /// The code, such as `race::uniform`; without it, all codes are listed.
+    /// The code, such as `race::uniform`, or the id of a rule, such as `MM-36`; without it, all codes are listed.
     pub code: Option<String>,
 }
 

@@ -1,0 +1,162 @@
+// Colours for kernels, memory models and reports, and links from rule ids to what they say.
+// The pages are complete without any of it.
+(function () {
+    "use strict";
+
+    function fence(hljs) {
+        return {
+            name: "fence",
+            keywords: {
+                keyword: "kernel program fn const use launch global shared param register tmem symmetric multimem constant "
+                    + "texture surface view of alias client let var if else for in while loop break await assert assume "
+                    + "reachable final exit return stream event record wait synchronize on with shape as",
+                type: "u8 u16 u32 u64 b128 pred mbarrier tensormap",
+                literal: "true false",
+                built_in: "tid ntid laneid warpid nwarpid ctaid nctaid clusterid nclusterid cluster_ctarank cluster_nctarank "
+                    + "gpuid ngpuid mapa peer",
+            },
+            contains: [
+                hljs.COMMENT("//", "$"),
+                hljs.C_BLOCK_COMMENT_MODE,
+                hljs.QUOTE_STRING_MODE,
+                // An opcode, with its modifiers.
+                { className: "title", begin: /\b[a-zA-Z_][a-zA-Z0-9_]*(?:(?:\.|::)[a-zA-Z0-9_]+)+/ },
+                { className: "title", begin: /\b(?:ld|st)(?=\s*\[)/ },
+                { className: "number", begin: /\b(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9][0-9_]*)(?:u8|u16|u32|u64)?\b/ },
+            ],
+        };
+    }
+
+    function cat(hljs) {
+        return {
+            name: "cat",
+            lexemes: /[A-Za-z_][A-Za-z0-9_-]*/,
+            keywords: {
+                keyword: "let rec and as in include acyclic irreflexive empty flag show if else",
+                built_in: "id int ext loc po rf co fr rmw addr data ctrl domain range",
+            },
+            contains: [
+                hljs.COMMENT(/\(\*/, /\*\)/),
+                hljs.QUOTE_STRING_MODE,
+                { className: "number", begin: /\b[0-9]+\b/ },
+                { className: "type", begin: /\[[A-Za-z| &\\-]+\]/ },
+            ],
+        };
+    }
+
+    // Reports: what is typed, headlines, the words that begin a paragraph, quoted code.
+    function console_(hljs) {
+        return {
+            name: "console",
+            contains: [
+                { className: "keyword", begin: /^\$ .*$/ },
+                { className: "deletion", begin: /^ {2}[×│] (?=\S).*$/ },
+                { className: "title", begin: /^[a-z]+::[a-z-]+$/ },
+                { className: "strong", begin: /^ {2}(?:why|rule|help|also|more|with|note|rests on):/ },
+                { className: "comment", begin: /^ *[·╭╰├│─┬ ]+[─┬╰┴].*$/, contains: [{ className: "string", begin: /\((?:1|2)\)/ }] },
+                { className: "string", begin: /`[^`\n]*`/ },
+            ],
+        };
+    }
+
+    function mark(verdict) {
+        if (verdict === "proved") { return "fp-good"; }
+        return verdict.startsWith("violated") || verdict.startsWith("rejected") ? "fp-bad" : "fp-open";
+    }
+
+    // The line of a verdict may break, and its verdict is marked. Works on lines, as the colours above never span two.
+    function verdicts(block) {
+        block.innerHTML = block.innerHTML.split("\n").map(function (line) {
+            const found = line.match(/^([^<]*?\): )(proved up to bound [0-9]+|proved|violated|vacuous|inconclusive)(   .*)$/);
+            // What is drawn in columns stays as it is; other lines may break where the page is narrow.
+            if (!found) {
+                return /^(?:<[^>]*>)* *(?:[0-9]+ )?[│·╭╰─]/.test(line) || line === "" ? line : '<span class="fp-line">' + line + "</span>";
+            }
+            return '<span class="fp-verdict">' + found[1] + '<span class="' + mark(found[2]) + '">' + found[2] + "</span>"
+                + found[3] + "</span>";
+        }).join("\n");
+    }
+
+    // What the info string of a kernel says of it: its file and its verdict.
+    function label(block) {
+        const words = {};
+        block.classList.forEach(function (name) {
+            const at = name.indexOf("=");
+            if (at > 0) { words[name.slice(0, at)] = name.slice(at + 1); }
+        });
+        if (!words.expect) { return; }
+        const line = document.createElement("div");
+        line.className = "fp-label";
+        const file = document.createElement("span");
+        file.textContent = words.example ? "examples/" + words.example : words.file || "";
+        const verdict = document.createElement("span");
+        const text = words.expect.replace(/_/g, " ").replace(":", ": ");
+        verdict.textContent = text;
+        verdict.className = mark(text);
+        line.append(file, verdict);
+        const pre = block.closest("pre");
+        if (pre && pre.parentNode) { pre.parentNode.insertBefore(line, pre); }
+    }
+
+    // Ids of rules lead to the page that has their sentences.
+    function rules() {
+        const root = typeof path_to_root === "string" ? path_to_root : "";
+        const main = document.querySelector("main");
+        if (!main || /reference\/rules\.html$/.test(location.pathname)) { return; }
+        const id = /\b(?:(?:MM|AX|FN|BR|MB|AS|LT|SPA|A)-[0-9]+|UB-[A-Z][0-9]+|SPA-R[0-9]+)\b/g;
+        const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+        const nodes = [];
+        while (walker.nextNode()) {
+            const node = walker.currentNode;
+            if (!node.parentElement.closest("pre, code, a, h1, h2, h3, h4, h5") && node.data.search(id) >= 0) {
+                nodes.push(node);
+            }
+        }
+        nodes.forEach(function (node) {
+            const parts = document.createDocumentFragment();
+            let from = 0;
+            for (const found of node.data.matchAll(id)) {
+                parts.append(node.data.slice(from, found.index));
+                const link = document.createElement("a");
+                link.className = "fp-rule";
+                link.href = root + "reference/rules.html#" + found[0];
+                link.textContent = found[0];
+                parts.append(link);
+                from = found.index + found[0].length;
+            }
+            parts.append(node.data.slice(from));
+            node.replaceWith(parts);
+        });
+    }
+
+    // Opcodes in tables may break behind a modifier, and not within one.
+    function breaks() {
+        document.querySelectorAll("main td code").forEach(function (code) {
+            const parts = code.textContent.split(/(?<=\w(?:::|[.(,_]))(?=[A-Za-z0-9])/);
+            if (parts.length > 1 && code.children.length === 0) {
+                code.replaceChildren(...parts.flatMap(function (part, index) {
+                    return index === 0 ? [part] : [document.createElement("wbr"), part];
+                }));
+            }
+        });
+    }
+
+    if (typeof hljs !== "undefined") {
+        hljs.registerLanguage("fence", fence);
+        hljs.registerLanguage("cat", cat);
+        hljs.registerLanguage("console", console_);
+        const highlight = hljs.highlightElement || hljs.highlightBlock;
+        document.querySelectorAll("pre > code").forEach(function (block) {
+            const kinds = ["fence", "cat", "console"];
+            const kind = kinds.find(function (kind) { return block.classList.contains("language-" + kind); });
+            if (!kind) { return; }
+            delete block.dataset.highlighted;
+            highlight.call(hljs, block);
+            block.classList.add("hljs");
+            if (kind === "console") { verdicts(block); }
+        });
+    }
+    document.querySelectorAll("pre > code.language-fence").forEach(label);
+    breaks();
+    rules();
+})();
