@@ -39,8 +39,9 @@ const FAMILIES: &[Family] = families! {
     "ttas-cas-lock-relaxed": [N = 4] [N = 8] [N = 16] [N = 32];
     "ttas-exch-lock": [N = 2] [N = 3] [N = 4] [N = 5];
     "xf-barrier": [N = 4] [N = 8] [N = 16] [N = 32];
-    "counter-barrier": [N = 3] [N = 4] [N = 5] [N = 6] [N = 8];
+    "counter-barrier": [N = 4] [N = 8] [N = 12] [N = 16];
     "counter-barrier": [N = 2, ROUNDS = 2] [N = 2, ROUNDS = 4] [N = 4, ROUNDS = 2] [N = 4, ROUNDS = 4];
+    "last-block": [N = 4] [N = 8] [N = 12] [N = 16];
     "sense-barrier": [N = 2] [N = 3] [N = 4] [N = 5];
     "sense-barrier": [N = 2, ROUNDS = 2] [N = 2, ROUNDS = 4] [N = 4, ROUNDS = 2] [N = 4, ROUNDS = 4];
     "dissemination-barrier": [N = 8, STEPS = 3] [N = 16, STEPS = 4] [N = 32, STEPS = 5] [N = 64, STEPS = 6];
