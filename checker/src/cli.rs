@@ -5,6 +5,7 @@ mod check;
 mod emit;
 mod explain;
 mod fmt;
+mod graph;
 mod load;
 mod output;
 mod parallel;

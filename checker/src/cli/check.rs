@@ -1,6 +1,7 @@
 //! `fencepost check`.
 
 use super::arguments::{CheckOptions, Format};
+use super::graph::{self, Picture};
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
@@ -35,6 +36,7 @@ struct Run<'a> {
     n_bad_files: usize,
     verdicts: Vec<Verdict>,
     named_launch_found: bool,
+    pictures: Vec<Picture>,
 }
 
 /// A model that does not load, which has been said on stderr, and why.
@@ -102,6 +104,7 @@ impl<'a> Run<'a> {
             n_bad_files: 0,
             verdicts: Vec::new(),
             named_launch_found: false,
+            pictures: Vec::new(),
         }
     }
 
@@ -114,12 +117,13 @@ impl<'a> Run<'a> {
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let mut run = Run { models, ..Run::new(options, &mut output) };
             run.titled(file, true);
-            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
+            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, pictures, .. } = run;
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
-            (output, status, (n_errors, n_bad_files), verdicts, named_launch_found)
+            (output, status, (n_errors, n_bad_files), (verdicts, pictures), named_launch_found)
         };
-        parallel::in_order(jobs, files, work, |_, (output, status, errors, verdicts, named)| {
+        parallel::in_order(jobs, files, work, |_, (output, status, errors, (verdicts, pictures), named)| {
             self.output.hand_over(output);
+            self.pictures.extend(pictures);
             // Long runs show what they have.
             self.output.flush();
             self.status = self.status.max(status);
@@ -314,6 +318,9 @@ impl<'a> Run<'a> {
                 self.output.print(&text);
             }
         }
+        if let Some(file) = &self.options.graph {
+            self.pictures.extend(graph::draw(file, case));
+        }
         if self.options.stats {
             self.output.complain(&summary::statistics(case));
         }
@@ -334,6 +341,10 @@ impl<'a> Run<'a> {
         if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
             let text = format!("\n{}\n", self.counts());
             self.output.print(&text);
+        }
+        if let Some(file) = &self.options.graph {
+            let written = graph::write(file, &self.pictures, self.output);
+            self.status = self.status.max(written);
         }
         if self.n_errors > 0 {
             let errors = count(self.n_errors, "error");
@@ -390,7 +401,7 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
         && with_trace
     {
         let explanation = explain::condition(&case.outcome.graph, witness);
-        text += &format!("{}\n", trace::trace(case, witness, &explanation));
+        text += &format!("{}\n", trace::trace(case, witness, &explanation, style));
     }
     text += &summary::summary(case, style);
     text += &diagnostic::findings(case, with_trace, style);

@@ -6,6 +6,7 @@ use super::Case;
 use super::summary::{notes, stopped};
 use super::wording::Words;
 use crate::event::{AgentId, SiteId};
+use crate::explain::elsewhere::Judgement;
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
@@ -80,11 +81,21 @@ struct FindingReport {
     /// On what the execution rests although nobody computes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncomputed: Vec<Place>,
+    /// Published editions of the model that do not agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    editions: Vec<EditionReport>,
     /// The finding of the list, counted from 0, whose cause it has in common.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<RepairReport>,
+}
+
+/// What a published edition says of the execution: `forbidden`, or `no race` where it allows it.
+#[derive(Serialize)]
+struct EditionReport {
+    model: String,
+    execution: &'static str,
 }
 
 /// A checked change, as edits of the text.
@@ -246,6 +257,17 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
             None => words.advice(explanation).map(str::to_owned).or_else(|| words.no_repair(explanation)),
         },
         uncomputed: explanation.uncomputed.iter().map(|&site| result_of(case, site)).collect(),
+        editions: explanation
+            .elsewhere
+            .iter()
+            .map(|elsewhere| EditionReport {
+                model: elsewhere.model.clone(),
+                execution: match elsewhere.judgement {
+                    Judgement::Forbidden => "forbidden",
+                    Judgement::NoRace => "no race",
+                },
+            })
+            .collect(),
         cause: explanation.cause,
         repair: explanation.repair.as_ref().map(|repair| repair_report(case, repair)),
     }
