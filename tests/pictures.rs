@@ -188,7 +188,11 @@ fn fits(layout: &Layout) -> Result<(), String> {
     for step in &layout.boxes {
         let right = step.at.x + step.at.width;
         let bottom = step.at.y + step.at.height;
-        if step.labels.iter().any(|label| label.x + label.width() > right || label.y + label.height() > bottom) {
+        if step
+            .labels
+            .iter()
+            .any(|label| label.x + label.width() > right || label.y + label.height() > bottom)
+        {
             return Err(format!("the text of step {} leaves its box", step.step));
         }
     }

@@ -267,7 +267,10 @@ fn check_pictures(page: &Page, folder: &Path, bless: bool) -> Result<(), String>
         if bless {
             fs::write(&shown, drawn).expect("the book is writable");
         } else if fs::read_to_string(&shown).ok() != Some(drawn) {
-            return Err(format!("book/src/pictures/{name} is not what {} draws; BLESS=1 writes it", page.name));
+            return Err(format!(
+                "book/src/pictures/{name} is not what {} draws; BLESS=1 writes it",
+                page.name
+            ));
         }
     }
     Ok(())

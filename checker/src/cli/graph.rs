@@ -75,7 +75,10 @@ pub fn draw(file: &GraphFile, case: &Case<'_>) -> Option<Picture> {
 /// Writes what was drawn: one page of HTML, else a file for each launch; how that went.
 pub fn write(file: &GraphFile, pictures: &[Picture], output: &mut Output) -> Status {
     if pictures.is_empty() {
-        output.complain(&format!("no picture: nothing was found, and `{}` is not written\n", shown(&file.path)));
+        output.complain(&format!(
+            "no picture: nothing was found, and `{}` is not written\n",
+            shown(&file.path)
+        ));
         return Status::Fine;
     }
     let mut status = Status::Fine;

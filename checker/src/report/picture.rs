@@ -221,7 +221,8 @@ impl Layout {
         };
         let mut y = MARGIN;
         layout.paragraph(&mut y, &story.headline, Role::Title);
-        let rules = if story.rules.is_empty() { String::new() } else { format!("  {}", story.rules.join(", ")) };
+        let rules =
+            if story.rules.is_empty() { String::new() } else { format!("  {}", story.rules.join(", ")) };
         layout.paragraph(&mut y, &format!("{}{rules}", story.code), Role::Note);
         let sizes = sizes_of_rows(story, &routes, widest, y + 8);
         layout.add_lanes(&sizes, y + 8);

@@ -265,9 +265,11 @@ impl Teller<'_> {
         let mark = self.mark(&group.events);
         let mut details: Vec<String> = self.folding.operation_number(group.agent).into_iter().collect();
         details.extend(Words::round(&group.iterations));
+        details.extend(group.is_try.then(|| "a try that fails".to_owned()));
         let opcode = site.map_or_else(String::new, |site| site.text.clone());
-        let key = (group.may_share() && mark.is_empty())
-            .then(|| format!("{:?} {:?} {opcode} {object} {what} {:?}", group.site, group.iterations, group.is_try));
+        let key = (group.may_share() && mark.is_empty()).then(|| {
+            format!("{:?} {:?} {opcode} {object} {what} {:?}", group.site, group.iterations, group.is_try)
+        });
         let step = Step {
             lane: self.folding.lane_of(group.agent).unwrap_or(0),
             row: 0,
@@ -297,7 +299,9 @@ impl Teller<'_> {
 
     fn mark(&self, events: &[EventId]) -> &'static str {
         let (earlier, later) = match self.explanation.subject {
-            Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => (earlier, later),
+            Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+                (earlier, later)
+            }
             Subject::Lifetime { access, .. } => (access, access),
             _ => return "",
         };
@@ -391,6 +395,13 @@ impl Teller<'_> {
                     None => self.add_end(drafts, *agent, *span, ("breaks a rule", Words::round(iterations))),
                 }
             }
+            Subject::Lifetime { owner, ended: true, last: Some(last), .. } => {
+                if let (Some(agent), Some(span)) = (self.graph().events[*last].agent, self.words.span(*last))
+                {
+                    let what = format!("is over; {} may have ended from here on", self.words.cta(*owner));
+                    self.add_end(drafts, agent, span, (&what, None));
+                }
+            }
             Subject::Race { .. }
             | Subject::Flag { .. }
             | Subject::Lifetime { .. }
@@ -407,7 +418,9 @@ impl Teller<'_> {
         span: Span,
         (what, round): (&str, Option<String>),
     ) {
-        let Some(lane) = self.folding.lane_of(agent).filter(|_| !self.folding.is_folded(agent)) else { return };
+        let Some(lane) = self.folding.lane_of(agent).filter(|_| !self.folding.is_folded(agent)) else {
+            return;
+        };
         let own = drafts.iter().enumerate().filter(|(_, draft)| draft.step.lane == lane);
         let after: Vec<usize> = own.map(|(number, _)| number).collect();
         let text = self.words.case.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");

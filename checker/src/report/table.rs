@@ -66,8 +66,8 @@ fn widths(table: &[Vec<String>], width: usize) -> Option<Vec<usize>> {
     Some(widths)
 }
 
-/// A cell in lines of a width; lines after the first are set in. What is longer than most of a line is broken before its
-/// dots and brackets where they come in time.
+/// A cell in lines of a width; lines after the first are set in. What is longer than half a line is broken before its
+/// dots where they come in time.
 pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let indent = if width >= COLUMN_MIN { "  " } else { "" };
@@ -100,7 +100,7 @@ fn pieces(text: &str, width: usize) -> Vec<(&'static str, String)> {
         let mut glue = " ";
         for c in word.chars() {
             let is_long = word.chars().count() > width / 2;
-            if is_long && matches!(c, '.' | '[') && !part.is_empty() {
+            if is_long && c == '.' && !part.is_empty() {
                 pieces.push((glue, std::mem::take(&mut part)));
                 glue = "";
             }

@@ -15,9 +15,8 @@ pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation, styl
 
 /// A story as a table of at most `width` columns.
 pub fn table(story: &Story, width: usize) -> String {
-    let mut text = draw(&by_lane(story), width)
-        .or_else(|| draw(&by_step(story), width))
-        .unwrap_or_else(|| list(story));
+    let mut text =
+        draw(&by_lane(story), width).or_else(|| draw(&by_step(story), width)).unwrap_or_else(|| list(story));
     text += &phases(story, width);
     text += &legend(story, width);
     for note in &story.notes {
@@ -93,9 +92,8 @@ fn phases(story: &Story, width: usize) -> String {
             phase.passed.clone(),
         ]);
     }
-    let drawn = draw(&table, width).unwrap_or_else(|| {
-        table.iter().skip(1).map(|row| format!("  {}\n", row.join(" "))).collect()
-    });
+    let drawn = draw(&table, width)
+        .unwrap_or_else(|| table.iter().skip(1).map(|row| format!("  {}\n", row.join(" "))).collect());
     format!("\n{drawn}")
 }
 

@@ -14,8 +14,10 @@ pub fn dot(story: &Story) -> String {
             0 => String::new(),
             n => format!(" and {n} like it"),
         };
-        text += &format!("  subgraph cluster_{lane} {{\n    label={};\n", quoted(&format!("{}{more}", of.name)));
-        let mut own: Vec<usize> = (0..story.steps.len()).filter(|&step| story.steps[step].lane == lane).collect();
+        text +=
+            &format!("  subgraph cluster_{lane} {{\n    label={};\n", quoted(&format!("{}{more}", of.name)));
+        let mut own: Vec<usize> =
+            (0..story.steps.len()).filter(|&step| story.steps[step].lane == lane).collect();
         own.sort_by_key(|&step| story.steps[step].row);
         for &number in &own {
             let step = &story.steps[number];
@@ -51,7 +53,8 @@ pub fn dot(story: &Story) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let safe: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    let safe: String =
+        text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
     format!("\"{}\"", safe.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 

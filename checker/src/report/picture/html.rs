@@ -22,7 +22,7 @@ pub fn section(sources: &SourceMap, title: &str, story: &Story) -> String {
     format!(
         "<section class=\"finding\">\n<h2>{}</h2>\n<p class=\"of\">{}</p>\n<div class=\"pair\">\n\
          <div class=\"left\">\n<div class=\"told\" aria-live=\"polite\"><p class=\"hint\">Point at a step, or press an arrow \
-         key.</p></div>\n<div class=\"details\" hidden>\n{details}</div>\n{}</div>\n\
+         key.</p></div>\n<div class=\"details\" hidden>\n{details}</div>\n<div class=\"sources\">\n{}</div>\n</div>\n\
          <div class=\"picture\" tabindex=\"0\" aria-label=\"execution: arrow keys walk its steps\">\n{}</div>\n</div>\n\
          </section>\n",
         escaped(&story.headline),
@@ -63,7 +63,7 @@ fn source(sources: &SourceMap, story: &Story) -> String {
         for (number, line) in (1..).zip(source.text.lines()) {
             if !is_near(number) {
                 if !is_cut {
-                    text += "<span class=\"cut\">⋮</span>\n";
+                    text += "<span class=\"cut\">⋮\n</span>";
                 }
                 is_cut = true;
                 continue;
@@ -112,10 +112,8 @@ fn detail(story: &Story, number: usize) -> String {
     if !step.rules.is_empty() {
         rows.push(("rules", step.rules.join(", ")));
     }
-    let rows: String = rows
-        .iter()
-        .map(|(name, text)| format!("<dt>{name}</dt><dd>{}</dd>", escaped(text)))
-        .collect();
+    let rows: String =
+        rows.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{}</dd>", escaped(text))).collect();
     let mark = if step.mark.is_empty() { String::new() } else { format!(" {}", step.mark) };
     format!("<div data-step=\"{number}\"><h4>step {}{mark}</h4><dl>{rows}</dl></div>\n", step.row + 1)
 }
@@ -141,7 +139,7 @@ h3, h4 { font-size: .85rem; margin: .4rem 0; overflow-wrap: anywhere; }
 .picture svg { display: block; }
 .source { margin: 0; padding: .4rem 0; overflow-x: auto; border: 1px solid var(--line); border-radius: 4px;
   font: 12px/1.5 \"DejaVu Sans Mono\", Menlo, Consolas, monospace; }
-.source .line { display: inline-block; min-width: 100%; padding: 0 .5rem; }
+.source span { display: block; width: max-content; min-width: 100%; padding: 0 .5rem; }
 .source b { color: var(--faint); font-weight: normal; user-select: none; }
 .source .used { background: var(--used); }
 .source .lit { background: var(--lit); outline: 1px solid var(--focus); outline-offset: -1px; }
@@ -157,9 +155,10 @@ svg.execution .step.lit > rect { stroke: var(--focus); stroke-width: 3; }
 svg.execution g.near > path.link { stroke-width: 3.6; }
 @media (max-width: 60rem) {
   .pair { flex-direction: column; align-items: stretch; }
-  .left { position: static; max-height: none; min-width: 0; flex: none; }
-  .picture { flex: none; }
-  .told { min-height: 0; }
+  .left { display: contents; }
+  .picture { flex: none; order: 1; }
+  .sources { order: 2; }
+  .told { min-height: 0; position: sticky; top: 0; z-index: 1; background: var(--back); max-height: 40vh; overflow: auto; }
 }
 ";
 
@@ -224,3 +223,50 @@ for (const finding of document.querySelectorAll('.finding')) {
   });
 }
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::{page, section};
+    use crate::report::story::{Lane, Place, Step, Story};
+    use fencepost_dsl::{SourceMap, Span};
+
+    #[test]
+    fn nothing_of_a_source_is_markup() {
+        let mut sources = SourceMap::default();
+        let text = "kernel k {\n  // </pre><script>alert(1)</script>\n  st [x], 1;\n}\n";
+        let file = sources.add("<i>.fence", text);
+        let place = Place { span: Span::new(file, 13, 20), file: Some("<i>.fence".into()), line: 2 };
+        let step = Step {
+            lane: 0,
+            row: 0,
+            place: Some(place),
+            opcode: "st.weak<u>".into(),
+            short: "st<u>".into(),
+            object: "[x<u>]".into(),
+            what: "= 1".into(),
+            from: String::new(),
+            then: String::new(),
+            details: vec!["<u>".into()],
+            mark: "(1)",
+            rules: vec!["MM-19"],
+        };
+        let story = Story {
+            headline: "<u>".into(),
+            code: "race::uniform",
+            rules: vec!["MM-19"],
+            lanes: vec![Lane { name: "tid <u>".into(), others: vec!["<u>".into()], is_of_operations: false }],
+            steps: vec![step],
+            n_rows: 1,
+            links: Vec::new(),
+            phases: Vec::new(),
+            opcodes: vec![("st<u>".into(), "st.weak<u>".into())],
+            why: vec!["<u>".into()],
+            notes: vec!["<u>".into()],
+        };
+        let text = page("<u>", &[section(&sources, "<u>", &story)]);
+        for markup in ["<u>", "<i>", "<script>alert", "</pre><"] {
+            assert!(!text.contains(markup), "{markup} in\n{text}");
+        }
+        assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");
+    }
+}

@@ -81,8 +81,7 @@ fn link(story: &Story, route: &Route) -> String {
         path += &format!("{}{x} {y}", if i == 0 { "M" } else { "L" });
     }
     let rules = if link.rules.is_empty() { String::new() } else { format!(" ({})", link.rules.join(", ")) };
-    let meaning =
-        if link.is_broken { "the link that does not order the two" } else { route.kind.meaning() };
+    let meaning = if link.is_broken { "the link that does not order the two" } else { route.kind.meaning() };
     let title = format!("<title>{}</title>", escaped(&format!("{meaning}{rules}")));
     let mut text = format!("<g data-from=\"{}\" data-to=\"{}\">\n", link.from, link.to);
     text += &line(route.kind, route.is_broken, &path, &title);

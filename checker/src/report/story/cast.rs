@@ -62,8 +62,10 @@ pub(super) fn cast(words: &Words<'_>, explanation: &Explanation, flow: &BitMatri
         of.agent.is_some_and(|agent| agents.contains(&agent))
             && (story.contains(event) || search.before.contains(event) && search.is_shown(event))
     };
-    let mut events =
-        EventSet::from_iter(graph.events.len(), words.witness.execution.executed.iter().filter(|&e| shown(e)));
+    let mut events = EventSet::from_iter(
+        graph.events.len(),
+        words.witness.execution.executed.iter().filter(|&e| shown(e)),
+    );
     leave_out_empty_starts(graph, &story, &mut events);
     Cast { events, named: named(graph, explanation), mbarriers: search.mbarriers }
 }
@@ -194,7 +196,8 @@ impl Search<'_> {
                 }
                 Wait::Memory(looks) => {
                     for look in looks {
-                        let at = graph.events.ids().filter(|&event| graph.events[event].site == Some(look.site));
+                        let at =
+                            graph.events.ids().filter(|&event| graph.events[event].site == Some(look.site));
                         let own = |&event: &EventId| graph.events[event].agent == Some(blocked.agent);
                         at.filter(own).for_each(|event| self.take(event));
                     }
@@ -208,9 +211,9 @@ impl Search<'_> {
     fn take_operations(&mut self) {
         let is_own = |event: &EventId| {
             let of = &self.graph.events[*event];
-            of.agent.is_some_and(|agent| {
-                self.core.contains(&agent) && self.graph.hierarchy.is_operation(agent)
-            }) && self.before.contains(*event)
+            of.agent
+                .is_some_and(|agent| self.core.contains(&agent) && self.graph.hierarchy.is_operation(agent))
+                && self.before.contains(*event)
         };
         let own: Vec<EventId> = self.executed().filter(is_own).collect();
         let signals = own.into_iter().filter(|&event| {

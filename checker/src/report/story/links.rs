@@ -208,7 +208,8 @@ impl Links<'_> {
 
     /// The first link that does not hold, or the two accesses between which there is none.
     fn broken(&mut self, explanation: &Explanation) {
-        let mut rules: Vec<&'static str> = explanation.reasons.iter().flat_map(|r| r.rules()).copied().collect();
+        let mut rules: Vec<&'static str> =
+            explanation.reasons.iter().flat_map(|r| r.rules()).copied().collect();
         let mut seen = BTreeSet::new();
         rules.retain(|&rule| seen.insert(rule));
         let is_proxy = |reason: &Reason| {

@@ -12,7 +12,7 @@ fn is_dropped(word: &str) -> bool {
         word.strip_prefix(letters)
             .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
     };
-    let is_space = ["shared", "global", "local", "tensor", "const"]
+    let is_space = ["shared", "global", "local", "const"]
         .iter()
         .any(|space| word == *space || word.strip_prefix(space).is_some_and(|rest| rest.starts_with("::")));
     is_space

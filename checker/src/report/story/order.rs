@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the order of an execution follows: all that must happen before something else can, without values read.
 pub(super) fn hard(witness: &Witness) -> BitMatrix {
     let relations = &witness.basis.relations;
-    let between_grids = relations[&BaseRelation::ApiSynchronization].union(&relations[&BaseRelation::Triggers]);
+    let between_grids =
+        relations[&BaseRelation::ApiSynchronization].union(&relations[&BaseRelation::Triggers]);
     [
         BaseRelation::BarrierSynchronization,
         BaseRelation::Signals,
@@ -78,10 +79,10 @@ fn schedule(groups: &[(AgentId, Vec<EventId>)], mut nodes: Vec<Node>) -> Vec<usi
     let mut order = Vec::with_capacity(groups.len());
     let mut current: Option<AgentId> = None;
     while let Some(&any) = waiting.first() {
-        let same = current.and_then(|agent| {
-            free.range((agent, 0)..).next().copied().filter(|&(own, _)| own == agent)
-        });
-        let next = same.or_else(|| free.first().copied()).or_else(|| possible.first().copied()).unwrap_or(any);
+        let same = current
+            .and_then(|agent| free.range((agent, 0)..).next().copied().filter(|&(own, _)| own == agent));
+        let next =
+            same.or_else(|| free.first().copied()).or_else(|| possible.first().copied()).unwrap_or(any);
         free.remove(&next);
         possible.remove(&next);
         waiting.remove(&next);

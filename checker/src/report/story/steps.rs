@@ -132,8 +132,9 @@ impl Group {
     fn values(&self, words: &Words<'_>, reads: bool) -> Option<String> {
         let graph = words.graph();
         let is_wanted = |event: &EventId| matches!(graph.events[*event].kind, EventKind::Read(_)) == reads;
-        let is_whole =
-            self.site.is_some_and(|site| graph.sites[site].has_word("b128") || self.is_of_wide_elements(words));
+        let is_whole = self
+            .site
+            .is_some_and(|site| graph.sites[site].has_word("b128") || self.is_of_wide_elements(words));
         let mut values: Vec<u128> = Vec::new();
         let mut lower: Option<(LocationId, u128)> = None;
         for event in self.in_memory_order(words).into_iter().filter(is_wanted) {
@@ -168,13 +169,12 @@ impl Group {
     pub fn what(&self, words: &Words<'_>) -> String {
         let read = || self.values(words, true).map(|values| format!("→ {values}"));
         let written = || self.values(words, false).map(|values| format!("= {values}"));
-        let text = match self.action {
+        match self.action {
             Action::Read => read().unwrap_or_default(),
             Action::Write => written().unwrap_or_default(),
             Action::Update => read().or_else(written).unwrap_or_default(),
             Action::Other => self.events.first().map_or_else(String::new, |&event| other(words, event)),
-        };
-        if self.is_try { format!("{text} (a try that fails)") } else { text }
+        }
     }
 
     /// What an atomic writes after its read.
