@@ -15,6 +15,7 @@ mod steps;
 use super::Case;
 use super::wording::Words;
 use crate::bits::BitMatrix;
+use crate::encode::goal::GoalKind;
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::explain::{Explanation, Subject};
 use crate::witness::Witness;
@@ -197,13 +198,22 @@ impl Teller<'_> {
             let events = draft.group.map_or(&[][..], |group| self.groups[group].events.as_slice());
             step_of.extend(events.iter().map(|&event| (event, number)));
         }
+        let own_step_of = step_of.clone();
         self.folding.stand_in(&self.groups, &mut step_of);
         let mut all: Vec<Step> = drafts.iter().map(|draft| draft.step.clone()).collect();
         all.iter_mut().zip(&rows).for_each(|(step, &row)| step.row = row);
-        let links = links::links(&self.words, self.explanation, &step_of, &all);
+        let mut links = links::links(&self.words, self.explanation, &step_of, &all);
+        // What a lane stands for need not have happened in the order of the thread that is shown.
+        let is_shown_order = |link: &Link| {
+            let is_for_others = |step: usize| !self.folding.lanes()[all[step].lane].others.is_empty();
+            let goes_down = all[link.from].row < all[link.to].row;
+            link.is_broken || goes_down || !is_for_others(link.from) && !is_for_others(link.to)
+        };
+        links.retain(is_shown_order);
         for (draft, step) in drafts.iter().zip(&mut all) {
-            if let Some(group) = draft.group {
-                step.from = self.from(&self.groups[group], &step_of, &rows);
+            // Where those that a lane stands for have read different values, none is said.
+            if let Some(group) = draft.group.filter(|_| !step.what.is_empty()) {
+                step.from = self.from(&self.groups[group], &own_step_of, &rows);
             }
         }
         links::passed_on(&links, &mut all);
@@ -410,7 +420,15 @@ impl Teller<'_> {
         }
     }
 
-    /// A step after all of its thread, of the statement as it is written.
+    /// Where the statement that fails is in its thread; what waits for ever is behind all else.
+    fn end_position(&self) -> u32 {
+        match self.words.witness.claim {
+            GoalKind::Obligation(index) => self.graph().obligations[index].position,
+            _ => u32::MAX,
+        }
+    }
+
+    /// A step of the statement as it is written, behind what its thread did before.
     fn add_end(
         &self,
         drafts: &mut Vec<Draft>,
@@ -421,15 +439,22 @@ impl Teller<'_> {
         let Some(lane) = self.folding.lane_of(agent).filter(|_| !self.folding.is_folded(agent)) else {
             return;
         };
-        let own = drafts.iter().enumerate().filter(|(_, draft)| draft.step.lane == lane);
+        let end = self.end_position();
+        let is_before = |draft: &Draft| {
+            let event = draft.group.and_then(|group| self.groups[group].events.first());
+            draft.step.lane == lane && event.is_none_or(|&event| self.graph().events[event].position <= end)
+        };
+        let own = drafts.iter().enumerate().filter(|(_, draft)| is_before(draft));
         let after: Vec<usize> = own.map(|(number, _)| number).collect();
+        let at = if end == u32::MAX { drafts.len() } else { after.last().map_or(0, |last| last + 1) };
+        let moved = drafts.iter_mut().flat_map(|draft| &mut draft.after).filter(|before| **before >= at);
+        moved.for_each(|before| *before += 1);
         let text = self.words.case.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
         let text = clipped(text.trim_end_matches(';').split(" {").next().unwrap_or(""));
-        let place = Some(self.place(span));
         let step = Step {
             lane,
             row: 0,
-            place,
+            place: Some(self.place(span)),
             short: text.clone(),
             opcode: text,
             object: String::new(),
@@ -441,7 +466,7 @@ impl Teller<'_> {
             rules: self.explanation.rules.clone(),
         };
         let key = Some(format!("end {span:?} {what}"));
-        drafts.push(Draft { step, group: None, key, after });
+        drafts.insert(at, Draft { step, group: None, key, after });
     }
 }
 
