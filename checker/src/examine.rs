@@ -134,6 +134,8 @@ fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
 /// Published editions of PTX's model that know all that happens, and do not agree that an execution is one or has that race.
 fn editions(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) {
     let is_plain = model.name == PTX && model.resolved.variants.is_empty();
+    // No edition has heard of multimem addresses.
+    let is_plain = is_plain && outcome.graph.locations.iter().all(|location| location.multimem.is_empty());
     if !is_plain || explanations.is_empty() || outcome.graph.events.len() > EDITIONS_EVENTS_MAX {
         return;
     }

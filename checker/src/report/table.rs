@@ -1,15 +1,16 @@
 //! Tables for a terminal: cells are wrapped so that a row is no wider than it.
 
-/// Narrower columns than this are no longer read.
-const COLUMN_MIN: usize = 18;
+/// Narrower columns than this of instructions are no longer read.
+pub(super) const COLUMN_MIN: usize = 18;
 /// Between two columns.
 const GAP: usize = 3;
 /// Before the first.
 const INDENT: usize = 2;
 
-/// A table whose first row is its head, at most `width` columns wide; `None` if its columns would be too narrow.
-pub(super) fn draw(table: &[Vec<String>], width: usize) -> Option<String> {
-    let widths = widths(table, width)?;
+/// A table whose first row is its head, at most `width` columns wide; `None` if its columns would be narrower than
+/// `column_min`.
+pub(super) fn draw(table: &[Vec<String>], width: usize, column_min: usize) -> Option<String> {
+    let widths = widths(table, width, column_min)?;
     let mut text = String::new();
     for (i, row) in table.iter().enumerate() {
         let cells: Vec<Vec<String>> =
@@ -35,7 +36,7 @@ pub(super) fn draw(table: &[Vec<String>], width: usize) -> Option<String> {
 }
 
 /// The width of each column: what it needs, or its share of what the others leave.
-fn widths(table: &[Vec<String>], width: usize) -> Option<Vec<usize>> {
+fn widths(table: &[Vec<String>], width: usize, column_min: usize) -> Option<Vec<usize>> {
     let n_columns = table.first().map_or(0, Vec::len);
     let needed: Vec<usize> = (0..n_columns)
         .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
@@ -49,7 +50,7 @@ fn widths(table: &[Vec<String>], width: usize) -> Option<Vec<usize>> {
         let (small, large): (Vec<usize>, Vec<usize>) =
             open.iter().copied().partition(|&column| needed[column] <= share);
         if small.is_empty() {
-            if share < COLUMN_MIN {
+            if share < column_min {
                 return None;
             }
             for column in large {
@@ -130,9 +131,10 @@ mod tests {
     fn a_table_fits_or_there_is_none() {
         let row = |n: usize| (0..n).map(|i| format!("{i} some words of a cell that is long")).collect();
         let table: Vec<Vec<String>> = vec![row(3), row(3)];
-        let text = draw(&table, 80).expect("three columns fit");
+        let text = draw(&table, 80, 18).expect("three columns fit");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let table: Vec<Vec<String>> = vec![row(9), row(9)];
-        assert_eq!(draw(&table, 80), None);
+        assert_eq!(draw(&table, 80, 18), None);
+        assert!(draw(&table, 80, 5).is_some());
     }
 }

@@ -3,10 +3,13 @@
 //! Where there are more threads than columns fit, who does a step is a column of its own.
 
 use super::story::Story;
-use super::table::draw;
+use super::table::{COLUMN_MIN, draw};
 use super::{Case, Style, wrap};
 use crate::explain::Explanation;
 use crate::witness::Witness;
+
+/// Of the table of phases.
+const PHASE_MIN: usize = 5;
 
 /// The table, as wide as the style says.
 pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation, style: Style) -> String {
@@ -92,7 +95,7 @@ fn phases(story: &Story, width: usize) -> String {
             phase.passed.clone(),
         ]);
     }
-    let drawn = draw(&table, width)
+    let drawn = draw(&table, width, PHASE_MIN)
         .unwrap_or_else(|| table.iter().skip(1).map(|row| format!("  {}\n", row.join(" "))).collect());
     format!("\n{drawn}")
 }

@@ -26,9 +26,10 @@ pub(super) fn hard(witness: &Witness) -> BitMatrix {
     })
 }
 
-/// What an event rests on, values read included.
+/// What an event rests on, values read and the order of `fence.sc` included.
 pub(super) fn flow(witness: &Witness, hard: &BitMatrix) -> BitMatrix {
-    hard.union(&witness.basis.relations[&BaseRelation::ReadsFrom])
+    let relations = &witness.basis.relations;
+    hard.union(&relations[&BaseRelation::ReadsFrom]).union(&relations[&BaseRelation::FenceSc])
 }
 
 /// Which of two kinds of counts a node waits for.
