@@ -18,8 +18,9 @@ pub fn trace(case: &Case<'_>, witness: &Witness, explanation: &Explanation, styl
 
 /// A story as a table of at most `width` columns.
 pub fn table(story: &Story, width: usize) -> String {
-    let mut text =
-        draw(&by_lane(story), width).or_else(|| draw(&by_step(story), width)).unwrap_or_else(|| list(story));
+    let mut text = draw(&by_lane(story), width, COLUMN_MIN)
+        .or_else(|| draw(&by_step(story), width, COLUMN_MIN))
+        .unwrap_or_else(|| list(story));
     text += &phases(story, width);
     text += &legend(story, width);
     for note in &story.notes {
