@@ -6,6 +6,7 @@ mod emit;
 mod explain;
 mod fmt;
 mod formats;
+mod graph;
 mod load;
 mod mend;
 mod output;

@@ -3,9 +3,9 @@
 
 use crate::check::{CheckError, Config, Limits, check};
 use crate::explain::repair::{self, Texts};
-use crate::explain::{self, Explanation, cause, reading};
-use crate::models::Model;
-use crate::verdict::{Outcome, Verdict};
+use crate::explain::{self, Explanation, cause, elsewhere, reading};
+use crate::models::{Model, PTX};
+use crate::verdict::{Outcome, Verdict, ignored_proxies, unknown_to_model};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 
@@ -13,6 +13,11 @@ use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 const REPAIR_TIMES: u64 = 8;
 /// See above.
 const REPAIR_STEPS: u64 = 2_000_000;
+
+/// The published editions of PTX's model.
+const EDITIONS: [&str; 2] = ["ptx-7.5", "ptx-6.0"];
+/// Executions of larger graphs are not looked at under the editions, which would take as long as the check.
+const EDITIONS_EVENTS_MAX: usize = 2_000;
 
 /// What an examination has found out.
 #[derive(Clone, Debug)]
@@ -102,6 +107,7 @@ fn explanations(
         explanation.repair = repair;
     }
     readings(outcome, model, &mut explanations);
+    editions(outcome, model, &mut explanations);
     let order = cause::order(&outcome.graph, &outcome.findings, &mut explanations);
     let mut findings: Vec<Option<_>> = std::mem::take(&mut outcome.findings).into_iter().map(Some).collect();
     let mut facts: Vec<Option<Explanation>> = explanations.into_iter().map(Some).collect();
@@ -121,6 +127,31 @@ fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
             let orders =
                 wider.iter().filter(|(_, with)| reading::orders(with, &finding.witness, explanation));
             explanation.readings = orders.map(|&(variant, _)| variant.clone()).collect();
+        }
+    }
+}
+
+/// Published editions of PTX's model that know all that happens, and do not agree that an execution is one or has that race.
+fn editions(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) {
+    let is_plain = model.name == PTX && model.resolved.variants.is_empty();
+    // No edition has heard of multimem addresses.
+    let is_plain = is_plain && outcome.graph.locations.iter().all(|location| location.multimem.is_empty());
+    if !is_plain || explanations.is_empty() || outcome.graph.events.len() > EDITIONS_EVENTS_MAX {
+        return;
+    }
+    for name in EDITIONS {
+        let Ok(edition) = Model::shipped(name, &[]) else { continue };
+        let graph = &outcome.graph;
+        let is_known = unknown_to_model(graph, &edition.resolved).is_none()
+            && ignored_proxies(graph, &edition.resolved).is_empty();
+        if !is_known {
+            continue;
+        }
+        for (finding, explanation) in outcome.findings.iter().zip(&mut *explanations) {
+            let judgement = elsewhere::judge(graph, &edition.resolved, &finding.witness, explanation);
+            explanation.elsewhere.extend(
+                judgement.map(|judgement| elsewhere::Elsewhere { model: edition.name.clone(), judgement }),
+            );
         }
     }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod cause;
 pub(crate) mod chain;
 pub(crate) mod deadlock;
+pub mod elsewhere;
 pub(crate) mod handover;
 pub(crate) mod lifetime;
 pub(crate) mod proxy;
@@ -33,6 +34,7 @@ use fencepost_dsl::index::Id;
 use std::collections::BTreeSet;
 
 pub use chain::{Chain, Step, StepKind};
+pub use elsewhere::Elsewhere;
 pub use reason::{Nearby, Reason};
 pub use repair::Repair;
 pub use spa::{SpaReason, Useless};
@@ -64,6 +66,8 @@ pub struct Explanation {
     pub parameters: Vec<(String, u128)>,
     /// The reads that a violated condition depends on.
     pub reads: Vec<ReadFact>,
+    /// Published editions of the model that forbid the execution, or under which the race is none.
+    pub elsewhere: Vec<Elsewhere>,
     /// Instructions on whose results the execution rests although nobody computes them.
     pub uncomputed: Vec<SiteId>,
 }
@@ -217,6 +221,7 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
         reasons: Vec::new(),
         chain: None,
         readings: Vec::new(),
+        elsewhere: Vec::new(),
         repair: None,
         n_tried: 0,
         cause: None,

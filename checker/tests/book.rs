@@ -12,6 +12,8 @@
 //!   the page's own; `$ echo $?` shows the exit code. Times and steps in JSON are shown as 0.
 //! * `text`: pictures and grammar, not checked.
 //!
+//! Pictures of a page are files that its commands draw with `--graph`, and are held to that.
+//!
 //! `BLESS=1 cargo test -p fencepost --test book` writes real output into the console blocks; not in CI.
 
 use serde_json::Value;
@@ -319,6 +321,24 @@ fn without_steps(text: &str) -> String {
     })
 }
 
+/// The pictures that a page shows are those that its commands have drawn.
+fn check_pictures(page: &Page, folder: &Path, bless: bool) -> Result<(), String> {
+    for name in page.text.split("](../pictures/").skip(1).filter_map(|rest| rest.split(')').next()) {
+        let drawn = fs::read_to_string(folder.join(name))
+            .map_err(|_| format!("book/src/{}: no command draws {name}", page.name))?;
+        let shown = source_folder().join("pictures").join(name);
+        if bless {
+            fs::write(&shown, drawn).expect("the book is writable");
+        } else if fs::read_to_string(&shown).ok() != Some(drawn) {
+            return Err(format!(
+                "book/src/pictures/{name} is not what {} draws; BLESS=1 writes it",
+                page.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn every_block_says_what_is_true() {
     let bless = std::env::var_os("BLESS").is_some();
@@ -355,6 +375,9 @@ fn every_block_says_what_is_true() {
             if let Err(reason) = result {
                 failures.push(format!("book/src/{}:{}: {reason}", page.name, block.line));
             }
+        }
+        if let Err(reason) = check_pictures(page, &folder, bless) {
+            failures.push(reason);
         }
         text += &page.text[copied..];
         if bless && text != page.text {

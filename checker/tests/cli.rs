@@ -321,3 +321,42 @@ fn fmt_passes_over_the_litmus_tests_of_a_folder() {
     assert_eq!(fmt(&folder.0), 0);
     assert_eq!(fmt(&litmus), 2, "a litmus test that is named has no layout");
 }
+
+#[test]
+fn pictures_are_written_where_they_were_asked_for() {
+    let folder = Folder::new("graph");
+    let racy = folder.write("racy.fence", RACY);
+    let two = RACY.replace("launch { ctas: 2 }", "launch small { ctas: 2 } launch large { ctas: 3 }");
+    let two = folder.write("two.fence", two);
+    let path = |name: &str| folder.0.join(name);
+    let graph = |input: &Path, name: &str| {
+        let file = path(name).to_string_lossy().into_owned();
+        let output = check(input, &["--graph", &file]);
+        (code(&output), all_text(&output))
+    };
+    let text = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
+
+    assert_eq!(graph(&racy, "one.svg").0, 1);
+    assert!(text("one.svg").contains("<svg ") && text("one.svg").ends_with("</svg>\n"));
+    let first = text("one.svg");
+    assert_eq!(graph(&racy, "one.svg").0, 1);
+    assert_eq!(text("one.svg"), first, "the same input gives the same bytes");
+    assert_eq!(graph(&racy, "one.dot").0, 1);
+    assert!(text("one.dot").starts_with("digraph "));
+
+    // Of several launches, a file each; or one page.
+    assert_eq!(graph(&two, "two.svg").0, 1);
+    assert!(text("two-k-small.svg").contains("<svg ") && text("two-k-large.svg").contains("<svg "));
+    assert!(!path("two.svg").exists());
+    assert_eq!(graph(&two, "two.html").0, 1);
+    assert_eq!(text("two.html").matches("<section ").count(), 2);
+    assert!(text("two.html").contains("global x: u32 = 0;"), "the source is beside the picture");
+
+    // Nothing to draw, a form that there is not, a place that there is not.
+    let proved = folder.write("proved.fence", PROVED);
+    let (status, said) = graph(&proved, "none.svg");
+    assert!(status == 0 && said.contains("nothing was found") && !path("none.svg").exists(), "{said}");
+    assert_eq!(graph(&racy, "one.png").0, 2);
+    let (status, said) = graph(&racy, "absent/one.svg");
+    assert!(status == 74 && said.contains("could not be written"), "{said}");
+}

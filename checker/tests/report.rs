@@ -6,6 +6,8 @@ use fencepost::encode::Treatment;
 use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
+use fencepost::report::picture::svg;
+use fencepost::report::story::Story;
 use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
 use fencepost::verdict::Property;
 use fencepost_dsl::SourceMap;
@@ -16,6 +18,8 @@ struct Reports {
     pretty: String,
     traces: String,
     json: String,
+    /// As SVG, one for each finding.
+    pictures: Vec<String>,
 }
 
 impl Reports {
@@ -42,7 +46,8 @@ fn reports(text: &str) -> Reports {
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
     let texts = Texts::new(&sources, LoadOptions::default());
-    let mut reports = Reports { pretty: String::new(), traces: String::new(), json: String::new() };
+    let mut reports =
+        Reports { pretty: String::new(), traces: String::new(), json: String::new(), pictures: Vec::new() };
     for kernel in &program.kernels {
         for launch in &kernel.launches {
             let mut found = examine(&texts, &program, kernel, launch, &model, &config)
@@ -64,7 +69,9 @@ fn reports(text: &str) -> Reports {
             reports.pretty += &summary::summary(&case, Style::PLAIN);
             reports.pretty += &diagnostic::findings(&case, false, Style::PLAIN);
             for (finding, explanation) in outcome.findings.iter().zip(&explanations) {
-                reports.traces += &trace::trace(&case, &finding.witness, explanation);
+                let story = Story::new(&case, &finding.witness, explanation);
+                reports.traces += &trace::table(&story, Style::PLAIN.width);
+                reports.pictures.push(svg::svg(&story));
             }
             reports.json += &format!("{}\n", json::report(&case));
         }
@@ -97,6 +104,29 @@ const RELEASE: &str = "st.release.gpu [flag], 1;";
 #[test]
 fn proved() {
     insta::assert_snapshot!(reports(&message(RELEASE, ACQUIRE)).pretty);
+}
+
+#[test]
+fn pictures_are_the_same_bytes_every_time() {
+    let race = reports(&message("st.relaxed.gpu [flag], 1;", ACQUIRE));
+    insta::assert_snapshot!("picture_of_a_store_without_release", race.pictures[0]);
+    let hang = reports(
+        "kernel hang { launch { warps: 2 } global flag: u32 = 0; if tid == 0 { await ld.relaxed.gpu [flag] == 1; } \
+         bar.sync 0; }",
+    );
+    insta::assert_snapshot!("picture_of_a_hang", hang.pictures[0]);
+}
+
+#[test]
+fn a_finding_that_the_editions_do_not_have_says_so() {
+    let agreed = reports(&message("st.relaxed.gpu [flag], 1;", ACQUIRE));
+    assert!(!agreed.json.contains("\"editions\"") && !agreed.flat().contains("note:"), "{}", agreed.pretty);
+    // A-40: in the editions the read of a reduction acquires with a fence behind it.
+    let update =
+        "red.add.relaxed.gpu.u32 [flag], 1; fence.acq_rel.gpu; let f = ld.relaxed.gpu [flag]; assume f == 2;";
+    let reports = reports(&message(RELEASE, update));
+    assert!(reports.json.contains("\"editions\":[{\"model\":\"ptx-7.5\""), "{}", reports.json);
+    assert!(reports.flat().contains("rests on how `ptx` reads the text"), "{}", reports.pretty);
 }
 
 #[test]

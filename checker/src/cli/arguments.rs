@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use super::graph::{GraphFile, graph_file};
 use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use crate::encode::Treatment;
 use crate::verdict::Property;
@@ -126,6 +127,9 @@ pub struct CheckOptions {
     /// Show the execution of each finding, step by step.
     #[arg(long)]
     pub trace: bool,
+    /// Draw the execution of the first finding of each launch: `.svg`, `.dot`, or one `.html` page of all findings.
+    #[arg(long, value_name = "FILE", value_parser = graph_file)]
+    pub graph: Option<GraphFile>,
     /// Print sizes and times to stderr.
     #[arg(long)]
     pub stats: bool,

@@ -2,6 +2,7 @@
 
 use super::arguments::{CheckOptions, Deny, Format};
 use super::formats::Report;
+use super::graph::{self, Picture};
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
@@ -38,6 +39,7 @@ struct Run<'a> {
     verdicts: Vec<Verdict>,
     named_launch_found: bool,
     n_warnings: usize,
+    pictures: Vec<Picture>,
 }
 
 /// A model that does not load, which has been said on stderr, and why.
@@ -109,6 +111,7 @@ impl<'a> Run<'a> {
             verdicts: Vec::new(),
             named_launch_found: false,
             n_warnings: 0,
+            pictures: Vec::new(),
         }
     }
 
@@ -121,14 +124,16 @@ impl<'a> Run<'a> {
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let mut run = Run { models, ..Run::new(options, &mut output) };
             run.titled(file, true);
-            let Run { models, report, status, n_errors, n_bad_files, verdicts, named_launch_found, .. } = run;
-            let counts = (n_errors, n_bad_files, run.n_warnings);
+            let Run { models, report, pictures, status, n_errors, n_bad_files, verdicts, .. } = run;
+            let (named, counts) = (run.named_launch_found, (n_errors, n_bad_files, run.n_warnings));
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
-            ((output, report), status, counts, verdicts, named_launch_found)
+            ((output, report, pictures), status, counts, verdicts, named)
         };
-        parallel::in_order(jobs, files, work, |_, ((output, report), status, counts, verdicts, named)| {
+        parallel::in_order(jobs, files, work, |_, (shown, status, counts, verdicts, named)| {
+            let (output, report, pictures) = shown;
             self.output.hand_over(output);
             self.report.extend(report);
+            self.pictures.extend(pictures);
             // Long runs show what they have.
             self.output.flush();
             self.status = self.status.max(status);
@@ -327,6 +332,9 @@ impl<'a> Run<'a> {
 
     fn show(&mut self, case: &Case<'_>) {
         self.output.print(&self.report.case(case));
+        if let Some(file) = &self.options.graph {
+            self.pictures.extend(graph::draw(file, case));
+        }
         if self.options.stats {
             self.output.complain(&summary::statistics(case));
         }
@@ -349,6 +357,10 @@ impl<'a> Run<'a> {
             self.output.print(&text);
         }
         self.end();
+        if let Some(file) = &self.options.graph {
+            let written = graph::write(file, &self.pictures, self.output);
+            self.status = self.status.max(written);
+        }
         if self.n_errors > 0 {
             let errors = count(self.n_errors, "error");
             let files = count(self.n_bad_files, "input");

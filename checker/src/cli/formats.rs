@@ -129,7 +129,7 @@ fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
         && with_trace
     {
         let explanation = explain::condition(&case.outcome.graph, witness);
-        text += &format!("{}\n", trace::trace(case, witness, &explanation));
+        text += &format!("{}\n", trace::trace(case, witness, &explanation, style));
     }
     text += &summary::summary(case, style);
     text += &diagnostic::findings(case, with_trace, style);

@@ -5,6 +5,11 @@ use super::arguments::Color;
 use crate::report::Style;
 use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
+/// Columns of reports on a terminal, however narrow or wide it is.
+const WIDTH_MIN: usize = 60;
+/// See above.
+const WIDTH_MAX: usize = 200;
+
 /// Where text goes in the end.
 enum To {
     /// To the process's streams.
@@ -28,13 +33,18 @@ impl Output {
     /// Colours as asked for.
     pub fn new(color: Color) -> Self {
         let allowed = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        // As wide as the terminal, within what can be read; elsewhere the same for everybody.
+        let width = |is_terminal: bool| {
+            let size = if is_terminal { terminal_size::terminal_size() } else { None };
+            size.map_or(Style::PLAIN.width, |(width, _)| usize::from(width.0).clamp(WIDTH_MIN, WIDTH_MAX))
+        };
         let style = |is_terminal: bool| Style {
             color: match color {
                 Color::Auto => is_terminal && allowed,
                 Color::Always => true,
                 Color::Never => false,
             },
-            ..Style::PLAIN
+            width: width(is_terminal),
         };
         Self {
             style: style(io::stdout().is_terminal()),

@@ -7,6 +7,7 @@ use super::{
 use crate::findings::MisuseKind;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
 use fencepost_dsl::{IndexVec, Span};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -59,6 +60,26 @@ pub struct EventGraph {
     pub starts: Vec<TermRef>,
     /// The symbolic parameters, for reports.
     pub parameters: Vec<(String, UnknownId)>,
+    /// Which barrier an arrival or a passage is of, for reports.
+    pub meetings: BTreeMap<EventId, Meeting>,
+}
+
+/// Which barrier a thread arrives at or passes.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    /// As a reader knows it who knows where the thread is: `barrier 1`.
+    pub name: Arc<str>,
+    /// How many times the thread has arrived there before.
+    pub generation: Turn,
+}
+
+/// A number that is the same in every execution, or not.
+#[derive(Clone, Copy, Debug)]
+pub enum Turn {
+    /// It is.
+    Known(u32),
+    /// 32 bits wide.
+    Term(TermRef),
 }
 
 impl EventGraph {
@@ -92,6 +113,7 @@ impl EventGraph {
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
+            meetings: BTreeMap::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct Operation {
 }
 
 /// What an asynchronous operation is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum OperationSort {
     /// `cp.async`
     Copy,

@@ -3,7 +3,7 @@
 //! Asked of the execution that was found only: that a variant orders the pair there says that its question matters, not that
 //! the kernel is without races under it.
 
-use super::{Explanation, Subject};
+use super::{Explanation, Reason, Subject};
 use crate::bits::BitMatrix;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use crate::findings::Story;
@@ -119,5 +119,10 @@ pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
     if graph.locations.iter().any(|location| !location.multimem.is_empty()) {
         return true;
     }
-    graph.is_of_operation(earlier) || graph.is_of_operation(later)
+    // Where a fence of the right proxy is in another CTA, it may count all the same.
+    let is_elsewhere =
+        |reason: &Reason| matches!(reason, Reason::MissingProxyFence { elsewhere: Some(_), .. });
+    graph.is_of_operation(earlier)
+        || graph.is_of_operation(later)
+        || explanation.reasons.iter().any(is_elsewhere)
 }

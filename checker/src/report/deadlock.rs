@@ -78,6 +78,25 @@ impl Words<'_> {
         }
     }
 
+    /// What a role waits for, as its last step.
+    pub(super) fn stays(&self, role: &Role) -> String {
+        match &role.wait {
+            WaitFact::Memory(looks, _) => match looks.first() {
+                Some(look) => format!("waits for ever: it reads {}", number(look.value)),
+                None => "goes round for ever".to_owned(),
+            },
+            WaitFact::Phase { object, completed, .. } => {
+                format!("waits for ever for phase {completed} of {object}")
+            }
+            WaitFact::Barrier { name, .. } => format!("waits for ever at {name}"),
+            WaitFact::Grids { names, is_start: true, .. } => {
+                format!("has not started: {} must end before", list(names))
+            }
+            WaitFact::Grids { names, .. } => format!("waits for ever for {} to end", list(names)),
+            WaitFact::Registers { asked, .. } => format!("waits for ever for {asked} registers"),
+        }
+    }
+
     /// The label at a role's place.
     pub fn waits_here(&self, role: &Role) -> String {
         let at = Self::iterations(&role.iterations);

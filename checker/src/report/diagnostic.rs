@@ -24,7 +24,7 @@ pub fn findings(case: &Case<'_>, with_trace: bool, style: Style) -> String {
         text += &consequences(case, i, style);
         text += &more(explanation, style);
         if with_trace {
-            text += &format!("\n{}", super::trace::trace(case, &found.witness, explanation));
+            text += &format!("\n{}", super::trace::trace(case, &found.witness, explanation, style));
         }
     }
     text
@@ -90,6 +90,9 @@ fn finding(case: &Case<'_>, witness: &Witness, explanation: &Explanation, style:
     }
     if !explanation.rules.is_empty() {
         note(&mut text, "rule", "1;36", &explanation.rules.join(", "), style);
+    }
+    for sentence in Words::elsewhere(explanation) {
+        note(&mut text, "note", "1;36", &sentence, style);
     }
     if let Some(help) = words.advice(explanation) {
         note(&mut text, "help", "1;32", help, style);

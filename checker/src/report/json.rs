@@ -3,10 +3,11 @@
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
 use super::Case;
+use super::story::Story;
 use super::summary::{notes, stopped};
-use super::trace;
 use super::wording::Words;
 use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
+use crate::explain::elsewhere::Judgement;
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
@@ -81,6 +82,9 @@ pub(super) struct FindingReport {
     /// On what the execution rests although nobody computes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncomputed: Vec<Place>,
+    /// Published editions of the model that do not agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    editions: Vec<EditionReport>,
     /// The finding of the list, counted from 0, whose cause it has in common.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<usize>,
@@ -117,6 +121,13 @@ pub(super) enum Source {
     Step(usize),
     /// `initial`, or `elsewhere` for a write that is not listed.
     Other(&'static str),
+}
+
+/// What a published edition says of the execution: `forbidden`, or `no race` where it allows it.
+#[derive(Serialize)]
+struct EditionReport {
+    model: String,
+    execution: &'static str,
 }
 
 /// A checked change, as edits of the text.
@@ -284,6 +295,17 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
             None => words.advice(explanation).map(str::to_owned).or_else(|| words.no_repair(explanation)),
         },
         uncomputed: explanation.uncomputed.iter().map(|&site| result_of(case, site)).collect(),
+        editions: explanation
+            .elsewhere
+            .iter()
+            .map(|elsewhere| EditionReport {
+                model: elsewhere.model.clone(),
+                execution: match elsewhere.judgement {
+                    Judgement::Forbidden => "forbidden",
+                    Judgement::NoRace => "no race",
+                },
+            })
+            .collect(),
         cause: explanation.cause,
         repair: explanation.repair.as_ref().map(|repair| repair_report(case.sources, repair)),
         witness: steps(case, &words, explanation),
@@ -293,7 +315,7 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
 /// The steps that `--trace` shows.
 fn steps(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> Vec<StepReport> {
     let graph = &case.outcome.graph;
-    let (events, _, _) = trace::rows(case, words.witness, explanation);
+    let events = Story::events(case, words.witness, explanation);
     let step_of: BTreeMap<EventId, usize> = (1..).zip(&events).map(|(step, &event)| (event, step)).collect();
     let source = |source: EventId| match step_of.get(&source) {
         Some(&step) => Source::Step(step),

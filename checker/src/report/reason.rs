@@ -2,6 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
+use crate::explain::elsewhere::Judgement;
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 
@@ -33,6 +34,31 @@ impl Words<'_> {
             sentences.push(self.unordered(explanation).to_owned());
         }
         sentences.extend(of_uncomputed);
+        sentences
+    }
+
+    /// Which published editions do not agree that it is an execution, or that it has that race; one sentence for each way.
+    pub(super) fn elsewhere(explanation: &Explanation) -> Vec<String> {
+        let named = |judgement: Judgement| {
+            let all = explanation.elsewhere.iter().filter(|elsewhere| elsewhere.judgement == judgement);
+            all.map(|elsewhere| format!("`{}`", elsewhere.model)).collect::<Vec<_>>()
+        };
+        let mut sentences = Vec::new();
+        let forbidding = named(Judgement::Forbidden);
+        if !forbidding.is_empty() {
+            let (s, it) = if forbidding.len() == 1 { ("", "s") } else { ("s", "") };
+            sentences.push(format!(
+                "the published edition{s} {} forbid{it} this execution: it rests on how `ptx` reads the text (see `--model`)",
+                forbidding.join(" and ")
+            ));
+        }
+        let without = named(Judgement::NoRace);
+        if !without.is_empty() {
+            sentences.push(format!(
+                "under {} the two accesses are no race in this execution: that they are one rests on how `ptx` reads the text",
+                without.join(" and ")
+            ));
+        }
         sentences
     }
 

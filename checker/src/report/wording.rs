@@ -123,6 +123,18 @@ impl Words<'_> {
         }
     }
 
+    /// `iteration 2`, if a loop encloses it.
+    pub(super) fn round(iterations: &[u32]) -> Option<String> {
+        match iterations {
+            [] => None,
+            [only] => Some(format!("iteration {only}")),
+            many => {
+                let numbers: Vec<String> = many.iter().map(ToString::to_string).collect();
+                Some(format!("iterations {}", numbers.join(".")))
+            }
+        }
+    }
+
     /// `read`, `write`, `atomic`, `fence`.
     pub fn verb(&self, event: EventId) -> &'static str {
         match &self.graph().events[event].kind {

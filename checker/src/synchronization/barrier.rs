@@ -18,11 +18,14 @@ mod reuse;
 pub use loose::loose_barriers;
 pub use passed::{PassedBarrier, passed_barriers};
 
-use super::log::{AlignedLog, BarrierLog, Group};
+use super::log::{AlignedLog, BarrierLog, Generation, Group};
 use crate::event::support::Supports;
-use crate::event::{BaseRelation, CtaId, Edge, EventId, GraphBuilder, GraphError, TermPool, TermRef};
+use crate::event::{
+    BaseRelation, CtaId, Edge, EventId, GraphBuilder, GraphError, Meeting, TermPool, TermRef, Turn,
+};
 use instances::Barriers;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// States what completing means for every barrier, and which arrivals meet which waits.
 pub fn finish(
@@ -35,6 +38,7 @@ pub fn finish(
     let mut barriers = Barriers::new(graph, log, hangs);
     let mut supports = Supports::default();
     let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
+    name_meetings(barriers.graph, log);
     for (group, executions) in log.groups() {
         match group {
             Group::Instance(cta, instance, _) => {
@@ -55,6 +59,26 @@ pub fn finish(
         }
     }
     Ok(())
+}
+
+/// Notes for reports which barrier each arrival and passage is of.
+fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
+    let mut names: BTreeMap<Group, Arc<str>> = BTreeMap::new();
+    let mut name = |group: Group| names.entry(group).or_insert_with(|| group.short_name().into()).clone();
+    for execution in &log.executions {
+        let generation = match execution.generation {
+            Generation::Static(number) => Turn::Known(number),
+            Generation::Dynamic(term) => Turn::Term(term),
+        };
+        let meeting = Meeting { name: name(execution.group), generation };
+        for event in [Some(execution.arrive), execution.wait.map(|(wait, _)| wait)].into_iter().flatten() {
+            graph.meetings.insert(event, meeting.clone());
+        }
+    }
+    for wait in &log.cluster_waits {
+        let name = name(Group::Cluster(wait.cluster));
+        graph.meetings.insert(wait.event, Meeting { name, generation: Turn::Known(wait.generation) });
+    }
 }
 
 /// Makes one edge of all that are between the same two arrivals.

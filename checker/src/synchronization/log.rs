@@ -46,6 +46,20 @@ impl Group {
     }
 }
 
+impl Group {
+    /// As a reader knows it who knows where the thread is.
+    pub fn short_name(self) -> String {
+        match self {
+            Self::Cta(_, id) => format!("barrier {id}"),
+            Self::Instance(_, instance, _) => format!("barrier instance {instance}"),
+            Self::Cluster(_) => "the cluster barrier".to_owned(),
+            Self::Warp(_, mask) => format!("the warp barrier {mask:#x}"),
+            Self::Election(_, mask) => format!("`elect.sync` {mask:#x}"),
+            Self::Registers(_) => "`setmaxnreg`".to_owned(),
+        }
+    }
+}
+
 /// How many arrivals on the group the thread has made before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Generation {

@@ -356,6 +356,11 @@ fn check_fence_order(basis: &ExactBasis) -> Result<(), Disagreement> {
     Ok(())
 }
 
+/// Whether a model allows an execution.
+pub fn is_execution(model: &MemoryModel, basis: &ExactBasis) -> bool {
+    check_axioms(model, basis).is_ok()
+}
+
 fn check_axioms(model: &MemoryModel, basis: &ExactBasis) -> Result<(), Disagreement> {
     let roots: Vec<TermId> = model.axioms.iter().map(|axiom| axiom.term).collect();
     let values = evaluate(model, basis, &roots);

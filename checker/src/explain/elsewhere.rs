@@ -1,0 +1,50 @@
+//! Published editions of the memory model under which the execution of a finding is none, or its race is no race.
+//!
+//! Asked of the execution that was found only: an edition that forbids it may allow another one that is as bad.
+
+use super::{Explanation, Subject};
+use crate::event::EventGraph;
+use crate::findings::race::RACE;
+use crate::relation::algebra::{Value, evaluate};
+use crate::witness::Witness;
+use crate::witness::recheck::is_execution;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+
+/// What another model says of an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Judgement {
+    /// It forbids it.
+    Forbidden,
+    /// It allows it, and the two accesses are no race in it.
+    NoRace,
+}
+
+/// A model and what it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Elsewhere {
+    /// Its name on the command line.
+    pub model: String,
+    /// What it says.
+    pub judgement: Judgement,
+}
+
+/// What another model says of a finding's execution, unless it agrees. The model must know all that is in the graph.
+pub fn judge(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    witness: &Witness,
+    explanation: &Explanation,
+) -> Option<Judgement> {
+    debug_assert!(witness.basis.executed.universe() == graph.events.len());
+    if !is_execution(model, &witness.basis) {
+        return Some(Judgement::Forbidden);
+    }
+    let Subject::Race { earlier, later } = explanation.subject else { return None };
+    let flag = model.flags.iter().find(|flag| flag.name == RACE.name)?;
+    match evaluate(model, &witness.basis, &[flag.term]).get(flag.term) {
+        Some(Value::Relation(race)) if !race.contains(earlier, later) && !race.contains(later, earlier) => {
+            Some(Judgement::NoRace)
+        }
+        _ => None,
+    }
+}
