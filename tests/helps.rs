@@ -59,6 +59,8 @@ impl Counts {
 fn most_violations_have_a_checked_help() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let mut files = kernels(&root);
+    // The library's mutants are the bugs of the stories once more, with launches enough to double the time.
+    files.retain(|file| !file.starts_with(root.join("lib")));
     files.sort();
     let (next, counts) = (AtomicUsize::new(0), Mutex::new(Counts::default()));
     thread::scope(|scope| {

@@ -67,7 +67,7 @@ fn the_library_is_found_from_any_folder() {
     let text = all_text(&check(&folder.write("kept.fence", &kept), &[]));
     assert!(text.contains("[<fencepost>/lib/lock.fence:"), "{text}");
 
-    let output = check(&folder.write("absent.fence", &LOCKED.replace("lock.fence", "locks.fence")), &[]);
+    let output = check(&folder.write("absent.fence", LOCKED.replace("lock.fence", "locks.fence")), &[]);
     assert_eq!(code(&output), 2);
     let text = all_text(&output);
     assert!(text.contains("resolve::unreadable-file"), "{text}");
