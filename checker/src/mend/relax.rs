@@ -204,30 +204,11 @@ impl Search<'_> {
         let removal: Vec<Form> = removal.collect();
         let mut is_redundant = false;
         for form in &removal {
-            match self.fails(&[form.edit.clone()])? {
+            match self.fails(std::slice::from_ref(&form.edit))? {
                 Fails::No => is_redundant = true,
                 Fails::Illegal => {}
                 Fails::Told(finding) => last.push(Because { form: String::new(), finding }),
             }
-        }
-        let mut form: Option<Form> = None;
-        let mut because = Vec::new();
-        while !is_redundant {
-            because.clear();
-            let mut next = None;
-            for less in candidate.below(self.texts.sources(), form.as_ref()) {
-                match self.fails(&[less.edit.clone()])? {
-                    Fails::No => {
-                        next = Some(less);
-                        break;
-                    }
-                    Fails::Illegal => {}
-                    Fails::Told(finding) => because.push(Because { form: less.text.clone(), finding }),
-                }
-            }
-            let Some(less) = next else { break };
-            ways.insert(0, less.clone());
-            form = Some(less);
         }
         if is_redundant {
             // On the way there, for when it cannot go together with others.
@@ -239,6 +220,7 @@ impl Search<'_> {
             ways.splice(0..0, removal);
             return Ok((Need::Redundant, ways));
         }
+        let (form, mut because) = self.weakest(candidate, &mut ways)?;
         if because.is_empty() {
             because = last;
         }
@@ -246,6 +228,33 @@ impl Search<'_> {
             Some(form) => (Need::Weaker { form: form.text, because }, ways),
             None => (Need::Needed { because }, ways),
         })
+    }
+
+    /// The weakest form by which the place can be replaced alone, and what each further step would allow. The forms on the
+    /// way there are added to `ways`, the weakest first.
+    fn weakest(
+        &mut self,
+        candidate: &Candidate,
+        ways: &mut Ways,
+    ) -> Result<(Option<Form>, Vec<Because>), CheckError> {
+        let mut form: Option<Form> = None;
+        loop {
+            let mut because = Vec::new();
+            let mut next = None;
+            for less in candidate.below(self.texts.sources(), form.as_ref()) {
+                match self.fails(std::slice::from_ref(&less.edit))? {
+                    Fails::No => {
+                        next = Some(less);
+                        break;
+                    }
+                    Fails::Illegal => {}
+                    Fails::Told(finding) => because.push(Because { form: less.text, finding }),
+                }
+            }
+            let Some(less) = next else { return Ok((form, because)) };
+            ways.insert(0, less.clone());
+            form = Some(less);
+        }
     }
 
     /// The weakest forms that go together, and the texts with them.
