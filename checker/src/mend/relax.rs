@@ -169,6 +169,9 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     let (together, after) = search.together(&candidates, &needs)?;
     let is_over = search.trial.is_over() || needs.iter().any(|(need, _)| matches!(need, Need::Open));
     let reports = candidates.into_iter().zip(needs).zip(together);
+    // Of what has no weaker form that is legal there is nothing to say.
+    let has_answer = |need: &Need| !matches!(need, Need::Needed { because } if because.is_empty());
+    let reports = reports.filter(|((_, (need, _)), _)| has_answer(need));
     let places = reports.map(|((candidate, (need, _)), together)| {
         let Candidate { kind, span, text, .. } = candidate;
         PlaceReport { kind, span, text, need, together }
@@ -226,6 +229,10 @@ impl Search<'_> {
         }
         Ok(match form {
             Some(form) => (Need::Weaker { form: form.text, because }, ways),
+            // What was not answered says nothing about the place.
+            None if !because.is_empty() && because.iter().all(|reason| reason.finding.is_none()) => {
+                (Need::Open, Vec::new())
+            }
             None => (Need::Needed { because }, ways),
         })
     }
