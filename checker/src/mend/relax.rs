@@ -169,6 +169,9 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     let (together, after) = search.together(&candidates, &needs)?;
     let is_over = search.trial.is_over() || needs.iter().any(|(need, _)| matches!(need, Need::Open));
     let reports = candidates.into_iter().zip(needs).zip(together);
+    // Of what has no weaker form that is legal there is nothing to say.
+    let has_answer = |need: &Need| !matches!(need, Need::Needed { because } if because.is_empty());
+    let reports = reports.filter(|((_, (need, _)), _)| has_answer(need));
     let places = reports.map(|((candidate, (need, _)), together)| {
         let Candidate { kind, span, text, .. } = candidate;
         PlaceReport { kind, span, text, need, together }
@@ -204,30 +207,11 @@ impl Search<'_> {
         let removal: Vec<Form> = removal.collect();
         let mut is_redundant = false;
         for form in &removal {
-            match self.fails(&[form.edit.clone()])? {
+            match self.fails(std::slice::from_ref(&form.edit))? {
                 Fails::No => is_redundant = true,
                 Fails::Illegal => {}
                 Fails::Told(finding) => last.push(Because { form: String::new(), finding }),
             }
-        }
-        let mut form: Option<Form> = None;
-        let mut because = Vec::new();
-        while !is_redundant {
-            because.clear();
-            let mut next = None;
-            for less in candidate.below(self.texts.sources(), form.as_ref()) {
-                match self.fails(&[less.edit.clone()])? {
-                    Fails::No => {
-                        next = Some(less);
-                        break;
-                    }
-                    Fails::Illegal => {}
-                    Fails::Told(finding) => because.push(Because { form: less.text.clone(), finding }),
-                }
-            }
-            let Some(less) = next else { break };
-            ways.insert(0, less.clone());
-            form = Some(less);
         }
         if is_redundant {
             // On the way there, for when it cannot go together with others.
@@ -239,13 +223,45 @@ impl Search<'_> {
             ways.splice(0..0, removal);
             return Ok((Need::Redundant, ways));
         }
+        let (form, mut because) = self.weakest(candidate, &mut ways)?;
         if because.is_empty() {
             because = last;
         }
         Ok(match form {
             Some(form) => (Need::Weaker { form: form.text, because }, ways),
+            // What was not answered says nothing about the place.
+            None if !because.is_empty() && because.iter().all(|reason| reason.finding.is_none()) => {
+                (Need::Open, Vec::new())
+            }
             None => (Need::Needed { because }, ways),
         })
+    }
+
+    /// The weakest form by which the place can be replaced alone, and what each further step would allow. The forms on the
+    /// way there are added to `ways`, the weakest first.
+    fn weakest(
+        &mut self,
+        candidate: &Candidate,
+        ways: &mut Ways,
+    ) -> Result<(Option<Form>, Vec<Because>), CheckError> {
+        let mut form: Option<Form> = None;
+        loop {
+            let mut because = Vec::new();
+            let mut next = None;
+            for less in candidate.below(self.texts.sources(), form.as_ref()) {
+                match self.fails(std::slice::from_ref(&less.edit))? {
+                    Fails::No => {
+                        next = Some(less);
+                        break;
+                    }
+                    Fails::Illegal => {}
+                    Fails::Told(finding) => because.push(Because { form: less.text, finding }),
+                }
+            }
+            let Some(less) = next else { return Ok((form, because)) };
+            ways.insert(0, less.clone());
+            form = Some(less);
+        }
     }
 
     /// The weakest forms that go together, and the texts with them.

@@ -290,7 +290,7 @@ fn place_text(sources: &SourceMap, place: &PlaceReport, style: Style) -> String 
             (style.paint("1;33", &format!("`{form}` is enough")), because.as_slice())
         }
         Need::Needed { because } => (style.paint("1;32", "needed"), because.as_slice()),
-        Need::Open => ("not looked at".to_owned(), &[][..]),
+        Need::Open => ("not decided within the budget and the loop bound".to_owned(), &[][..]),
     };
     let mut text = format!("{name}: {what}\n");
     for reason in because {
