@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let models = Arc::new((model(&[]), spa_model(&[])));
-    let mut trials = vec![Trial::test("what overlaps is found", || what_overlaps_is_found())];
+    let mut trials = vec![Trial::test("what overlaps is found", what_overlaps_is_found)];
     for path in violated(&root) {
         let name = path.strip_prefix(&root).map_or_else(|_| String::new(), |path| path.display().to_string());
         let models = Arc::clone(&models);
