@@ -108,7 +108,9 @@ impl Routes {
         story: &Story,
         sides: &dyn Fn(&crate::report::story::Link) -> (Side, Side),
     ) -> BTreeMap<(usize, usize), usize> {
-        let mut at: BTreeMap<(usize, Side), Vec<(usize, usize, usize)>> = BTreeMap::new();
+        /// The row that it comes from or goes to, the link, and which of its ends it is.
+        type End = (usize, usize, usize);
+        let mut at: BTreeMap<(usize, Side), Vec<End>> = BTreeMap::new();
         for (number, link) in story.links.iter().enumerate() {
             let (first, last) = sides(link);
             let row = |step: usize| story.steps[step].row;
