@@ -444,7 +444,10 @@ impl<'a> Count<'a> {
         let co = basis.bounds(BaseRelation::Coherence).must.clone();
         for update in &self.counter.updates {
             let (least, most) = self.range(basis, &co, update.write);
-            basis.counted.sums.insert(update.read, (least - update.amount, most - update.amount));
+            // Otherwise it does not happen.
+            if least <= most {
+                basis.counted.sums.insert(update.read, (least - update.amount, most - update.amount));
+            }
         }
         changed
     }
@@ -514,7 +517,7 @@ impl<'a> Count<'a> {
         let may_be = |s: EventId| {
             let Some(sums) = &reader.sums else { return true };
             let (least, most) = self.range(basis, &co, s);
-            sums.range(least..=most).next().is_some()
+            least <= most && sums.range(least..=most).next().is_some()
         };
         let all = self.counter.updates.iter().map(|update| update.write).chain([self.counter.init]);
         let possible = |&s: &EventId| basis.bounds(BaseRelation::ReadsFrom).may.contains(s, reader.event);
