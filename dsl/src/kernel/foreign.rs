@@ -167,12 +167,13 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
     let width = span.end.saturating_sub(span.start) as usize;
     // The parser stumbles behind what it did not understand, the others say where it is.
     let is_syntax = diagnostic.code.starts_with("syntax::");
-    let found = by_word(line, at, width, is_syntax).or_else(|| match diagnostic.code {
-        "validate::unknown-modifier" => scope(line.get(at..)?),
-        "validate::operand-count" => by_shape(line, at),
-        _ if is_syntax => by_shape(line, at),
-        _ => None,
-    });
+    let by_word = || by_word(line, at, width, is_syntax);
+    let found = match diagnostic.code {
+        "validate::unknown-modifier" => line.get(at..).and_then(scope),
+        "validate::operand-count" => by_word().or_else(|| by_shape(line, at)),
+        _ if is_syntax => by_word().or_else(|| by_shape(line, at)),
+        _ => by_word(),
+    };
     let is_known = found.is_some();
     diagnostic.help = found.or(diagnostic.help.take());
     is_known
