@@ -9,6 +9,7 @@
 
 pub mod ast;
 pub mod dump;
+mod foreign;
 pub mod isa;
 mod load;
 mod opcode;

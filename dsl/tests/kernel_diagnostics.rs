@@ -419,7 +419,8 @@ fn a_syntax_error_does_not_echo() {
     let (sources, found) = errors(text);
     let rows: Vec<_> =
         found.iter().map(|e| (sources.line_column(e.span()).line, e.help.as_deref().unwrap_or(""))).collect();
-    assert_eq!(rows, [(2, "a statement ends with `;`"), (3, ""), (6, "compare with `==`")]);
+    let of_loop = "a loop over numbers is `for i in 0..4 { … }`";
+    assert_eq!(rows, [(2, "a statement ends with `;`"), (3, of_loop), (6, "compare with `==`")]);
 }
 
 #[test]

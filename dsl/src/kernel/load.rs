@@ -1,6 +1,7 @@
 //! A file and everything it uses, as one program.
 
 use super::ast::{File, ItemKind, Name};
+use super::foreign::advise;
 use super::parse::parse;
 use super::program::Program;
 use super::resolve::resolve;
@@ -48,13 +49,17 @@ pub fn load(
         diagnostics: Vec::new(),
     };
     let main = loader.load(&normalise(path), None, None);
-    let Loader { files, diagnostics, .. } = loader;
+    let Loader { files, mut diagnostics, .. } = loader;
     if !diagnostics.is_empty() {
+        advise(sources, &mut diagnostics);
         return Err(cap(diagnostics));
     }
     let start = Span::new(main.unwrap_or(FileId(0)), 0, 0);
     let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
-    resolve(&files, &options.defines, target, start).map_err(cap)
+    resolve(&files, &options.defines, target, start).map_err(|mut diagnostics| {
+        advise(sources, &mut diagnostics);
+        cap(diagnostics)
+    })
 }
 
 fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Result<Target, Diagnostic> {
