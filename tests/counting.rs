@@ -56,7 +56,7 @@ fn body(numbers: &mut Numbers, tid: u64, n_threads: u64) -> String {
             // No counter any more, or one that is also read weakly.
             _ => numbers
                 .of(&["st.relaxed.gpu [a], 1;", "let u = ld.weak [a];", "red.max.relaxed.gpu.u32 [b], 2;"])
-                .to_owned(),
+                .replace("u =", &format!("u{at} =")),
         };
         text += &format!("        {line}\n");
         if n_registers > 0 && numbers.below(8) == 0 {
@@ -102,7 +102,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("a last one to arrive", "if (atom"),
     ("scopes too narrow", ".cta"),
     ("stores to the word", "st.relaxed.gpu [a]"),
-    ("weak reads of the word", "ld.weak [a]"),
+    ("weak reads of the word", "= ld.weak [a]"),
 ];
 
 #[test]

@@ -116,8 +116,8 @@ fn a_condition_is_about_what_is_there() {
 
 /// A word that three threads take turns at: the solver has to work for it, since only additions are counted.
 fn contended() -> String {
-    let turns = "atom.relaxed.cta.xor.b32 _, [c], 1; ".repeat(3);
-    format!("kernel k {{ launch {{ warps: 3 }} global c: u32 = 0; {turns} final {{ assert [c] == 1; }} }}")
+    let turns = "atom.relaxed.cta.inc.u32 _, [c], 100; ".repeat(3);
+    format!("kernel k {{ launch {{ warps: 3 }} global c: u32 = 0; {turns} final {{ assert [c] == 9; }} }}")
 }
 
 #[test]

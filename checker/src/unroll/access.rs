@@ -184,7 +184,7 @@ impl Unroller<'_> {
         if self.last_try.is_some() {
             let same = self.graph.terms.equal(old, new);
             self.repeats_only_if(guard, same);
-            self.note_touched((place, 0), whole, read_sem, true);
+            self.note_touched(guard, (place, 0), whole, read_sem, true);
         } else if guard != TermPool::FALSE {
             let write_sem = strength(if releases { Sem::Release } else { Sem::Relaxed });
             let position = self.next_position();

@@ -12,7 +12,7 @@
 //! no events: a read by a thread that does nothing afterwards may always return the coherence-last write, since no axiom
 //! orders anything after it. Where it has weak reads, all its reads and fences are events (writes are not: they write what
 //! is there), and its strong reads are of last writes. Where such a round reads weakly what it writes itself, its own writes
-//! would have to be events: that it can go on for ever is neither said nor denied, and the bound counts.
+//! would have to be events. There only the case is tried in which it reads what is there, and the bound counts as well.
 //!
 //! A loop inside such a round is run on final memory, too. Where it goes round for ever itself, that is said where the
 //! thread stands in that loop.
@@ -53,6 +53,8 @@ struct SoFar {
 pub struct LastTry {
     /// Whether its reads and fences are events.
     is_real: bool,
+    /// Whether its weak reads are of last writes, too.
+    reads_last: bool,
     /// Whether it has come to a weak read without being real.
     met_weak: bool,
     looks: Vec<FinalLook>,
@@ -71,6 +73,7 @@ pub struct LastTry {
 /// Where a round on final memory writes, or reads weakly.
 #[derive(Clone, Copy, Debug)]
 struct Touched {
+    guard: TermRef,
     location: LocationId,
     offset: TermRef,
     width_bytes: u32,
@@ -129,6 +132,7 @@ impl Unroller<'_> {
     /// Remembers where a round on final memory writes, or reads weakly.
     pub(super) fn note_touched(
         &mut self,
+        guard: TermRef,
         element: (Place, usize),
         part: Part,
         strength: Strength,
@@ -138,7 +142,7 @@ impl Unroller<'_> {
         let Access { location, offset, width_bytes, .. } =
             self.scalar_access(element, part, nothing, strength);
         if let Some(last) = &mut self.last_try {
-            last.touched.push(Touched { location, offset, width_bytes, is_write });
+            last.touched.push(Touched { guard, location, offset, width_bytes, is_write });
         }
     }
 
@@ -171,7 +175,7 @@ impl Unroller<'_> {
         let held = self.final_element(element, part, strength);
         let same = self.graph.terms.equal(held, value);
         self.repeats_only_if(guard, same);
-        self.note_touched(element, part, strength, true);
+        self.note_touched(guard, element, part, strength, true);
     }
 
     /// Notes that the thread may go round a loop for ever, on a path at its head; whether it can.
@@ -186,28 +190,32 @@ impl Unroller<'_> {
             return Ok(false);
         }
         let checkpoint = self.checkpoint();
-        let (mut stuck, mut last) = self.last_round(state.clone(), frame, shape, keeps, false)?;
+        let imagined = LastTry::default();
+        let (mut stuck, mut last) = self.last_round(state.clone(), frame, shape, keeps, imagined)?;
         if last.met_weak {
+            // Where it reads what it writes itself, the one case that is tried is that it reads what is there.
+            let reads_last = self.reads_own_writes(&last);
             self.take_back(&checkpoint);
             let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
             let role = std::mem::replace(&mut self.role, Role::Spin(choice));
             let live = self.graph.terms.and(state.live, happens);
             let real = State { live, env: state.env.clone() };
-            let round = self.last_round(real, frame, shape, keeps, true);
+            let as_events = LastTry { is_real: true, reads_last, ..LastTry::default() };
+            let round = self.last_round(real, frame, shape, keeps, as_events);
             self.role = role;
             (stuck, last) = round?;
-            if self.reads_own_writes(&last) {
-                self.take_back(&checkpoint);
+            if reads_last {
                 let because = Because::Writes(self.program.loops[shape.id].span);
                 self.cut(shape.id, state.live, &because);
-                return Ok(true);
             }
             let whole = self.graph.terms.implies(live, stuck);
             self.graph.constrain(whole);
         }
         if stuck == TermPool::FALSE {
-            self.take_back(&checkpoint);
-            return Ok(false);
+            if !last.reads_last {
+                self.take_back(&checkpoint);
+            }
+            return Ok(last.reads_last);
         }
         self.graph.blocked.push(Blocked {
             agent: self.agent,
@@ -229,15 +237,17 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
         keeps: Keeps,
-        is_real: bool,
+        way: LastTry,
     ) -> Result<(TermRef, LastTry), UnrollError> {
         let head = state.env.clone();
         let n_exits = self.exits.len();
-        self.last_try = Some(LastTry { is_real, ..LastTry::default() });
+        self.last_try = Some(way);
         let round = self.round(state, frame, shape, None);
-        let last = self.last_try.take().unwrap_or_default();
+        let mut last = self.last_try.take().unwrap_or_default();
         self.exits.truncate(n_exits);
         let again = round?.again;
+        // What it does where it leaves is not done again.
+        last.touched.retain(|touched| self.graph.terms.and(again.live, touched.guard) != TermPool::FALSE);
         let mut parts = vec![again.live];
         parts.extend(&last.repeats);
         // What a round invalidates behind a load, the round after it finds invalidated.
@@ -355,12 +365,13 @@ impl Unroller<'_> {
         } else {
             self.read_event(guard, site, position, element, part, strength)?
         };
-        if let (Some(event), false) = (event, is_weak) {
+        let reads_last = !is_weak || self.last_try.as_ref().is_some_and(|last| last.reads_last);
+        if let (Some(event), true) = (event, reads_last) {
             let (_, last) = self.graph.terms.fresh(1, UnknownKind::ReadsLast(event));
             self.repeats_only_if(guard, last);
         }
         if is_weak {
-            self.note_touched(element, part, strength, false);
+            self.note_touched(guard, element, part, strength, false);
         }
         if let Some(last) = &mut self.last_try {
             if let (Some(event), Freshness::Cached(load)) = (event, freshness) {

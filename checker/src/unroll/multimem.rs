@@ -72,7 +72,7 @@ impl Unroller<'_> {
                     if self.last_try.is_some() {
                         let same = self.graph.terms.equal(old, new);
                         self.repeats_only_if(step.state.live, same);
-                        self.note_touched(instance, whole, strength, true);
+                        self.note_touched(step.state.live, instance, whole, strength, true);
                         continue;
                     }
                     if step.state.live == TermPool::FALSE {
