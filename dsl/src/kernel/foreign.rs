@@ -125,10 +125,11 @@ const SCOPES: &[(&str, &str)] = &[
 
 /// Codes of errors that say no more than that something is not of the language.
 const VAGUE: &[&str] = &[
-    "syntax::",
-    "resolve::unknown-",
+    "resolve::unknown-function",
+    "resolve::unknown-name",
+    "resolve::unknown-instruction",
     "resolve::misplaced-statement",
-    "validate::unknown-",
+    "validate::unknown-modifier",
     "validate::operand-count",
     "unsupported::instruction",
 ];
@@ -152,7 +153,8 @@ pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Whether there was something to say of it, which is then said.
 fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
-    if !VAGUE.iter().any(|code| diagnostic.code.starts_with(code)) {
+    let is_syntax = diagnostic.code.starts_with("syntax::");
+    if !is_syntax && !VAGUE.contains(&diagnostic.code) {
         return false;
     }
     let span = diagnostic.span();
@@ -166,7 +168,6 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
     let (line, at) = line_of(sources, span);
     let width = span.end.saturating_sub(span.start) as usize;
     // The parser stumbles behind what it did not understand, the others say where it is.
-    let is_syntax = diagnostic.code.starts_with("syntax::");
     let by_word = || by_word(line, at, width, is_syntax);
     let found = match diagnostic.code {
         "validate::unknown-modifier" => line.get(at..).and_then(scope),
