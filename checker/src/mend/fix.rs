@@ -1,7 +1,7 @@
 //! The search of `fix`: fewest changes first, of as many the cheapest.
 //!
 //! A state is a text. From one that is violated, proposals for its findings lead to others, in order of the number of
-//! changes so far and of what they [cost](super::cost). A text that is proved for everything ends the search. One that is
+//! changes so far and of what they cost. A text that is proved for everything ends the search. One that is
 //! still violated is gone on from only if some finding is gone and none is new, so it is no search of all that could be
 //! done. What was found is made smaller at the end: a change that is not needed is left out, and one that can be weaker is.
 
