@@ -6,6 +6,7 @@
 use fencepost::check::check;
 use fencepost::encode::Treatment;
 use fencepost::explain::explain;
+use fencepost::library;
 use fencepost::report::picture::{Layout, dot, html, svg};
 use fencepost::report::story::Story;
 use fencepost::report::{Case, trace};
@@ -87,7 +88,7 @@ fn on_a_large_stack(run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -
 fn file(path: &Path, models: &Models) -> Result<(), Failed> {
     let mut sources = SourceMap::default();
     let name = path.to_str().ok_or("the path is not UTF-8")?;
-    let mut read = |path: &str| fs::read_to_string(path).map_err(|error| error.to_string());
+    let mut read = library::with(|path| fs::read_to_string(path).map_err(|error| error.to_string()));
     let program = kernel::load(&mut sources, name, &mut read, &LoadOptions::default())
         .map_err(|errors| format!("{errors:?}"))?;
     let model = model_for(&program, &models.0, &models.1);

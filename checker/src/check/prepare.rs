@@ -2,7 +2,7 @@
 
 use super::{Config, recursion_limit};
 use crate::encode::goal::is_asked;
-use crate::encode::{EncodeError, Problem, encode};
+use crate::encode::{EncodeError, Problem, Treatment, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
@@ -36,12 +36,14 @@ pub(super) fn prepare(
             return (graph, Err(Limit::Cells { location: too_many.location, limit }));
         }
     };
-    let mut basis = Basis::new(&graph, &cells, config.treatment);
+    let Treatment { known_values, counting, .. } = config.treatment;
+    let basis_of = |graph: &EventGraph, cells: &Cells| Basis::new(graph, cells, known_values, counting);
+    let mut basis = basis_of(&graph, &cells);
     let mut classes = Vec::new();
     if config.treatment.symmetry {
         classes = symmetry::classes(&graph, &cells, &basis);
         if symmetry::represent(&mut graph, &classes) {
-            basis = Basis::new(&graph, &cells, config.treatment);
+            basis = basis_of(&graph, &cells);
         }
     }
     let bounds = |basis: Basis| {
@@ -55,7 +57,7 @@ pub(super) fn prepare(
         && config.treatment.prune_spins
         && prune_spins(&mut graph, first, &flags)
     {
-        table = bounds(Basis::new(&graph, &cells, config.treatment));
+        table = bounds(basis_of(&graph, &cells));
     }
     (graph, table.map(|table| (cells, table)))
 }

@@ -9,7 +9,6 @@ use super::together::Togetherness;
 use super::window::windows;
 use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet, RowWriter};
-use crate::encode::Treatment;
 use crate::event::cell::Cells;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
@@ -89,11 +88,12 @@ impl Basis {
         self.counted.follows.push((a, b));
     }
 
-    /// What the graph alone says; of the values that reads can return, and of words that count, as the treatment has it.
-    pub fn new(graph: &EventGraph, cells: &Cells, treatment: Treatment) -> Self {
+    /// What the graph alone says; of the values that reads can return, if `values` says so, and of words that count, if
+    /// `counting` does.
+    pub fn new(graph: &EventGraph, cells: &Cells, values: bool, counting: bool) -> Self {
         let n = graph.events.len();
         let Togetherness { coexist, implies, about_values } = Togetherness::new(graph);
-        let about_values = if treatment.known_values { about_values } else { FxHashMap::default() };
+        let about_values = if values { about_values } else { FxHashMap::default() };
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
         for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
@@ -115,7 +115,7 @@ impl Basis {
             let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
             relations.insert(base, MayMust::new(may, must));
         }
-        let counters = if treatment.counting {
+        let counters = if counting {
             counters(graph, cells, &relations[&BaseRelation::SameLocation], &about_values)
         } else {
             Vec::new()
