@@ -40,7 +40,10 @@ fn kernels(folder: &Path, into: &mut Vec<PathBuf>) {
     for path in entries.map(|entry| entry.expect("readable").path()) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_dir() {
-            kernels(&path, into);
+            // What proves the library says the same as the stories, and takes minutes.
+            if name != "lib" {
+                kernels(&path, into);
+            }
         } else if name.ends_with(".fence") && !name.starts_with('_') {
             into.push(path);
         }
