@@ -190,26 +190,17 @@ impl Unroller<'_> {
             return Ok(false);
         }
         let checkpoint = self.checkpoint();
-        let imagined = LastTry::default();
-        let (mut stuck, mut last) = self.last_round(state.clone(), frame, shape, keeps, imagined)?;
+        let (mut stuck, mut last) =
+            self.last_round(state.clone(), frame, shape, keeps, LastTry::default())?;
         if last.met_weak {
-            // Where it reads what it writes itself, the one case that is tried is that it reads what is there.
-            let reads_last = self.reads_own_writes(&last);
             self.take_back(&checkpoint);
-            let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
-            let role = std::mem::replace(&mut self.role, Role::Spin(choice));
-            let live = self.graph.terms.and(state.live, happens);
-            let real = State { live, env: state.env.clone() };
-            let as_events = LastTry { is_real: true, reads_last, ..LastTry::default() };
-            let round = self.last_round(real, frame, shape, keeps, as_events);
-            self.role = role;
-            (stuck, last) = round?;
-            if reads_last {
+            (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, false)?;
+            if self.reads_own_writes(&last) {
+                self.take_back(&checkpoint);
+                (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, true)?;
                 let because = Because::Writes(self.program.loops[shape.id].span);
                 self.cut(shape.id, state.live, &because);
             }
-            let whole = self.graph.terms.implies(live, stuck);
-            self.graph.constrain(whole);
         }
         if stuck == TermPool::FALSE {
             if !last.reads_last {
@@ -228,6 +219,29 @@ impl Unroller<'_> {
             },
         });
         Ok(true)
+    }
+
+    /// The same with events, in executions in which the thread makes such a round. Where a round reads what it writes
+    /// itself, the one case that is tried is that its weak reads are of what is there, too.
+    fn last_round_as_events(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+        keeps: Keeps,
+        reads_last: bool,
+    ) -> Result<(TermRef, LastTry), UnrollError> {
+        let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
+        let role = std::mem::replace(&mut self.role, Role::Spin(choice));
+        let live = self.graph.terms.and(state.live, happens);
+        let real = State { live, env: state.env.clone() };
+        let way = LastTry { is_real: true, reads_last, ..LastTry::default() };
+        let round = self.last_round(real, frame, shape, keeps, way);
+        self.role = role;
+        let (stuck, last) = round?;
+        let whole = self.graph.terms.implies(live, stuck);
+        self.graph.constrain(whole);
+        Ok((stuck, last))
     }
 
     /// Runs a round on final memory: the path on which it changes nothing and goes round again.
