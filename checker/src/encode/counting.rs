@@ -13,7 +13,7 @@ impl Encoder<'_> {
     /// What has happened if a sum was read, and which sum is read.
     pub(super) fn counted(&mut self) -> Result<(), EncodeError> {
         let basis = &self.problem.table.basis;
-        if basis.counted.words.is_empty() {
+        if !basis.counted_words().any(|_| true) {
             return Ok(());
         }
         self.formula.comment("counting".to_owned());
@@ -21,7 +21,7 @@ impl Encoder<'_> {
             let (read, happens) = (self.executed[reader], self.executed[update]);
             self.formula.imply(read, happens);
         }
-        for counter in basis.counters.iter().filter(|counter| basis.counted.words.contains(&counter.init())) {
+        for counter in basis.counted_words() {
             let Some(step) = step(counter) else { continue };
             for reader in counter.readers() {
                 self.sum_read(counter, step, reader)?;
@@ -82,8 +82,7 @@ impl Encoder<'_> {
     /// Whether a read of a word that counts has an update in what it reads: then it is not before it, since all writes of the
     /// word are in one order.
     pub(super) fn counted_edge(&mut self, update: EventId, reader: EventId) -> Result<Literal, EncodeError> {
-        let own = self.problem.graph.rmw.iter().find(|&&(read, _)| read == reader);
-        if let Some(&(_, write)) = own {
+        if let Some(&write) = self.problem.table.basis.counted.writes.get(&reader) {
             return self.base_edge(BaseRelation::Coherence, update, write);
         }
         let before = self.base_edge(BaseRelation::FromReads, reader, update)?;
@@ -98,14 +97,12 @@ impl Encoder<'_> {
         offset_bytes: u32,
         width: usize,
     ) -> Option<Vec<Literal>> {
-        let basis = &self.problem.table.basis;
-        let counter = basis.counters.iter().find(|counter| {
+        let counter = self.problem.table.basis.counted_words().find(|counter| {
             let init = self.problem.graph.events[counter.init()].kind.access();
-            basis.counted.words.contains(&counter.init())
-                && init.is_some_and(|init| {
-                    init.location == location
-                        && self.terms.constant_value(init.offset) == Some(u128::from(offset_bytes))
-                })
+            init.is_some_and(|init| {
+                init.location == location
+                    && self.terms.constant_value(init.offset) == Some(u128::from(offset_bytes))
+            })
         })?;
         let bits = |value: u128| -> Vec<Literal> {
             (0..width).map(|bit| Literal::constant(value >> bit & 1 == 1)).collect()

@@ -35,7 +35,7 @@ pub struct Basis {
     /// Accesses of one cell.
     single: EventSet,
     /// Words that only additions write.
-    pub counters: Arc<Vec<Counter>>,
+    pub(super) counters: Arc<Vec<Counter>>,
     /// What the words that count let know beyond the bounds of relations.
     pub counted: Counted,
 }
@@ -76,6 +76,11 @@ impl Basis {
         let earlier = &earlier.counted.certain;
         let differs = |(term, pairs): &(&TermId, &BitMatrix)| earlier.get(term) != Some(*pairs);
         self.counted.certain.iter().filter(differs).map(|(&term, _)| term).collect()
+    }
+
+    /// The words that count under the model.
+    pub fn counted_words(&self) -> impl Iterator<Item = &Counter> {
+        self.counters.iter().filter(|counter| self.counted.has(counter))
     }
 
     /// From now on, `b` is known to happen whenever `a` does.

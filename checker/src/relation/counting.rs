@@ -82,6 +82,13 @@ impl Reader {
     }
 }
 
+impl Counted {
+    /// Whether this is a word that counts under the model.
+    pub fn has(&self, counter: &Counter) -> bool {
+        self.words.contains(&counter.init)
+    }
+}
+
 impl Counter {
     /// Its initial write.
     pub fn init(&self) -> EventId {
@@ -183,7 +190,9 @@ pub struct Counted {
     /// `(a, b)`: `b` happens whenever `a` does, since what `a` reads has it in it.
     pub follows: Vec<(EventId, EventId)>,
     /// The words of which that is so, by their initial writes.
-    pub words: BTreeSet<EventId>,
+    words: BTreeSet<EventId>,
+    /// Of their updates, the write of each read.
+    pub writes: BTreeMap<EventId, EventId>,
     /// The smallest and the largest value that the read of an update returns.
     pub sums: BTreeMap<EventId, (u128, u128)>,
 }
@@ -258,6 +267,23 @@ struct Chain {
     first: BitMatrix,
     update: BitMatrix,
     next: BitMatrix,
+}
+
+impl Chain {
+    /// Whether it has a step from each update of a word to a read.
+    fn leads(&self, counter: &Counter, to: EventId) -> bool {
+        crate::work::count(counter.updates.len());
+        let has = |from: EventId| self.first.contains(from, to) && self.next.contains(from, to);
+        counter.updates.iter().all(|update| has(update.write))
+    }
+
+    /// Whether it has all steps from update to update of a word.
+    fn is_of(&self, counter: &Counter) -> bool {
+        let through = |update: &Update| {
+            self.update.contains(update.read, update.write) && self.leads(counter, update.read)
+        };
+        counter.updates.iter().all(through)
+    }
 }
 
 /// What the model's axioms say, as far as it matters here.
@@ -399,18 +425,29 @@ fn is_within(model: &MemoryModel, term: TermId, base: BaseRelation) -> bool {
 /// One word, and why it counts.
 struct Count<'a> {
     counter: &'a Counter,
-    grounds: &'a Grounds,
     coherent: &'a Coherent,
+    /// Terms that have the ends of all chains of its updates.
+    chains: Vec<&'a Chain>,
     /// By update, the largest sum that its thread, or itself, has certainly read before.
     gates: Vec<u128>,
+    /// The writes of its updates.
+    writes: EventSet,
+}
+
+/// What is known of the order of a word's writes.
+struct Order {
+    /// By update, what comes certainly before it.
+    before: FxHashMap<EventId, EventSet>,
+    /// By update, the smallest and the largest sum up to it.
+    sums: FxHashMap<EventId, (u128, u128)>,
 }
 
 /// Of a read: the updates that are in what it reads.
 struct Seen {
     /// They happen whenever the read does.
-    always: Vec<EventId>,
+    always: EventSet,
     /// If they happen.
-    others: Vec<EventId>,
+    others: EventSet,
 }
 
 impl<'a> Count<'a> {
@@ -429,21 +466,26 @@ impl<'a> Count<'a> {
             own.map(|reader| reader.least()).max().unwrap_or(0)
         };
         let gates = counter.updates.iter().map(gate).collect();
-        Self { counter, grounds, coherent, gates }
+        let chains = grounds.chains.iter().filter(|chain| chain.is_of(counter)).collect();
+        let writes = counter.updates.iter().map(|update| update.write);
+        let writes = EventSet::from_iter(basis.coexist.universe(), writes);
+        Self { counter, coherent, chains, gates, writes }
     }
 
     fn tighten(&self, basis: &mut Basis) -> bool {
         let mut changed = self.order(basis);
+        let order = self.order_of(basis);
         for reader in &self.counter.readers {
-            let seen = self.seen(basis, reader);
+            let seen = self.seen(basis, &order, reader);
             changed |= imply(basis, reader, &seen);
-            changed |= self.forbid_sources(basis, reader, &seen);
+            changed |= self.forbid_sources(basis, &order, reader, &seen);
             changed |= self.chain(basis, reader, &seen);
         }
         basis.counted.words.insert(self.counter.init);
-        let co = basis.bounds(BaseRelation::Coherence).must.clone();
+        let order = self.order_of(basis);
         for update in &self.counter.updates {
-            let (least, most) = self.range(basis, &co, update.write);
+            basis.counted.writes.insert(update.read, update.write);
+            let (least, most) = order.sums[&update.write];
             // Otherwise it does not happen.
             if least <= most {
                 basis.counted.sums.insert(update.read, (least - update.amount, most - update.amount));
@@ -481,59 +523,76 @@ impl<'a> Count<'a> {
         changed
     }
 
-    fn seen(&self, basis: &Basis, reader: &Reader) -> Seen {
+    fn order_of(&self, basis: &Basis) -> Order {
         let co = &basis.bounds(BaseRelation::Coherence).must;
-        let updates = || self.counter.updates.iter().map(|update| update.write);
-        let mut always: BTreeSet<EventId> = BTreeSet::new();
-        if reader.least() > self.counter.start {
-            always.extend(self.needed(reader.least()).0);
+        let (n, back) = (basis.coexist.universe(), co.inverse());
+        let mut order = Order { before: FxHashMap::default(), sums: FxHashMap::default() };
+        crate::work::count(self.counter.updates.len() * (n / 64 + self.counter.updates.len()));
+        for &Update { write, .. } in &self.counter.updates {
+            order.before.insert(write, EventSet::from_iter(n, back.successors(write)));
+            order.sums.insert(write, self.range(basis, co, write));
         }
-        let mut others: BTreeSet<EventId> = BTreeSet::new();
-        let own = self.counter.updates.iter().find(|update| update.read == reader.event);
-        others.extend(own.into_iter().flat_map(|own| updates().filter(|&y| co.contains(y, own.write))));
+        order
+    }
+
+    fn seen(&self, basis: &Basis, order: &Order, reader: &Reader) -> Seen {
+        let n = basis.coexist.universe();
+        let updates = || self.counter.updates.iter().map(|update| update.write);
+        let mut always = EventSet::empty(n);
+        if reader.least() > self.counter.start {
+            always = EventSet::from_iter(n, self.needed(reader.least()).0);
+        }
+        let mut seen = always.clone();
+        if let Some(own) = self.counter.updates.iter().find(|update| update.read == reader.event) {
+            seen.extend(&order.before[&own.write]);
+        }
         // What the thread itself, or whoever the axiom says, has added before.
         let coherent = |y: EventId| {
             self.coherent.must.contains(y, reader.event) && self.coherent.fr.contains(reader.event, y)
         };
-        others.extend(updates().filter(|&y| coherent(y)));
-        let sure = |z: EventId| always.contains(&z) || basis.implies.contains(reader.event, z);
-        let known: Vec<EventId> = always.iter().chain(&others).copied().collect();
-        for z in known {
-            let before = updates().filter(|&y| co.contains(y, z));
-            others.extend(before.filter(|&y| sure(z) || basis.implies.contains(y, z)));
+        seen.extend(&EventSet::from_iter(n, updates().filter(|&y| coherent(y))));
+        let mut before = EventSet::empty(n);
+        for z in seen.intersection(&self.writes).iter() {
+            crate::work::count(n / 64);
+            if always.contains(z) || basis.implies.contains(reader.event, z) {
+                before.extend(&order.before[&z]);
+            } else {
+                let with = order.before[&z].iter().filter(|&y| basis.implies.contains(y, z));
+                before.extend(&EventSet::from_iter(n, with));
+            }
         }
-        let (also, others) = others
-            .into_iter()
-            .filter(|y| !always.contains(y))
-            .partition(|&y| basis.implies.contains(reader.event, y));
-        let also: Vec<EventId> = also;
-        Seen { always: always.into_iter().chain(also).collect(), others }
+        let seen = seen.union(&before).intersection(&self.writes);
+        let implied = EventSet::from_iter(n, basis.implies.successors_in(reader.event, &seen));
+        let always = always.union(&implied);
+        Seen { others: seen.difference(&always), always }
     }
 
     /// Sources before what is seen, and sources whose sum is none that the read may return.
-    fn forbid_sources(&self, basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
-        let co = basis.bounds(BaseRelation::Coherence).must.clone();
-        let is_too_early = |s: EventId| seen.always.iter().any(|&y| y != s && co.contains(s, y));
+    fn forbid_sources(&self, basis: &mut Basis, order: &Order, reader: &Reader, seen: &Seen) -> bool {
+        let n = basis.coexist.universe();
+        let mut too_early = EventSet::empty(n);
+        for y in seen.always.iter() {
+            crate::work::count(n / 64);
+            too_early.extend(&order.before[&y]);
+        }
+        let start = (self.counter.start, self.counter.start);
         let may_be = |s: EventId| {
             let Some(sums) = &reader.sums else { return true };
-            let (least, most) = self.range(basis, &co, s);
+            let (least, most) = order.sums.get(&s).copied().unwrap_or(start);
             least <= most && sums.range(least..=most).next().is_some()
         };
         let all = self.counter.updates.iter().map(|update| update.write).chain([self.counter.init]);
         let possible = |&s: &EventId| basis.bounds(BaseRelation::ReadsFrom).may.contains(s, reader.event);
-        let out: Vec<EventId> = all.filter(possible).filter(|&s| is_too_early(s) || !may_be(s)).collect();
+        let out: Vec<EventId> =
+            all.filter(possible).filter(|&s| too_early.contains(s) || !may_be(s)).collect();
         for &source in &out {
             basis.bounds_mut(BaseRelation::ReadsFrom).may.remove(source, reader.event);
         }
         !out.is_empty()
     }
 
-    /// The smallest and the largest sum up to an update, or the initial write.
+    /// The smallest and the largest sum up to an update.
     fn range(&self, basis: &Basis, co: &BitMatrix, up_to: EventId) -> (u128, u128) {
-        if up_to == self.counter.init {
-            return (self.counter.start, self.counter.start);
-        }
-        crate::work::count(self.counter.updates.len());
         let (mut least, mut most) = (self.counter.start, self.counter.start);
         for update in &self.counter.updates {
             let is_own = update.write == up_to;
@@ -549,24 +608,13 @@ impl<'a> Count<'a> {
 
     /// Pairs of the terms that are made of chains.
     fn chain(&self, basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
+        let n = basis.coexist.universe();
         let mut changed = false;
-        for chain in &self.grounds.chains {
-            let updates = || self.counter.updates.iter();
-            crate::work::count(self.counter.updates.len());
-            let leads = |to: EventId| {
-                updates()
-                    .all(|from| chain.first.contains(from.write, to) && chain.next.contains(from.write, to))
-            };
-            let through = || updates().all(|update| chain.update.contains(update.read, update.write));
-            if !leads(reader.event) || !through() || !updates().all(|update| leads(update.read)) {
-                continue;
-            }
-            let n = basis.coexist.universe();
+        for chain in self.chains.iter().filter(|chain| chain.leads(self.counter, reader.event)) {
             let chains = basis.counted.chains.entry(chain.term).or_insert_with(|| BitMatrix::empty(n));
-            let writes = EventSet::from_iter(n, updates().map(|update| update.write));
-            chains.fill(&writes, &EventSet::from_iter(n, [reader.event]));
+            chains.fill(&self.writes, &EventSet::from_iter(n, [reader.event]));
             let certain = basis.counted.certain.entry(chain.term).or_insert_with(|| BitMatrix::empty(n));
-            for &update in seen.always.iter().chain(&seen.others) {
+            for update in seen.always.iter().chain(seen.others.iter()) {
                 if !certain.contains(update, reader.event) {
                     certain.insert(update, reader.event);
                     changed = true;
@@ -580,7 +628,7 @@ impl<'a> Count<'a> {
 /// What a read has in it has happened.
 fn imply(basis: &mut Basis, reader: &Reader, seen: &Seen) -> bool {
     let new: Vec<EventId> =
-        seen.always.iter().copied().filter(|&update| !basis.implies.contains(reader.event, update)).collect();
+        seen.always.iter().filter(|&update| !basis.implies.contains(reader.event, update)).collect();
     new.iter().for_each(|&update| basis.imply(reader.event, update));
     !new.is_empty()
 }
