@@ -12,6 +12,7 @@ mod handover;
 pub mod json;
 pub mod junit;
 mod lifetime;
+mod markup;
 pub mod mend;
 mod misuse;
 mod multimem;

@@ -3,6 +3,7 @@
 //! Violated is a failure; what is neither proved nor violated, or was not checked, is an error. A proof up to a bound passes
 //! where `--allow-bounded` accepts it. Times are left out: the same input gives the same document.
 
+use super::markup::escaped;
 use super::remark::remarks;
 use super::{Case, Style, diagnostic};
 use crate::verdict::Verdict;
@@ -147,32 +148,4 @@ fn counts(cases: &[&TestCase]) -> String {
         wrong.filter(|wrong| wrong.is_failure == is_failure).count()
     };
     format!("tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.len(), of(true), of(false))
-}
-
-/// Text that XML takes as it is; characters that it cannot hold at all are replaced.
-fn escaped(text: &str) -> String {
-    let mut done = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => done += "&amp;",
-            '<' => done += "&lt;",
-            '>' => done += "&gt;",
-            '"' => done += "&quot;",
-            '\n' | '\t' => done.push(c),
-            '\u{fffe}' | '\u{ffff}' => done.push('\u{fffd}'),
-            c if c.is_control() => done.push('\u{fffd}'),
-            c => done.push(c),
-        }
-    }
-    done
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn markup_and_what_xml_cannot_hold_are_replaced() {
-        assert_eq!(escaped("a < b && \"c\"\n\u{1b}"), "a &lt; b &amp;&amp; &quot;c&quot;\n\u{fffd}");
-    }
 }
