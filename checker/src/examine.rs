@@ -8,14 +8,17 @@ use crate::models::{Model, PTX};
 use crate::verdict::{Outcome, Verdict, ignored_proxies, unknown_to_model};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use std::sync::LazyLock;
 
 /// Steps that looking for repairs may take: as a multiple of those of the check, and however short that was.
 const REPAIR_TIMES: u64 = 8;
 /// See above.
 const REPAIR_STEPS: u64 = 2_000_000;
 
-/// The published editions of PTX's model.
-const EDITIONS: [&str; 2] = ["ptx-7.5", "ptx-6.0"];
+/// The published editions of PTX's model, read once.
+static EDITIONS: LazyLock<Vec<Model>> = LazyLock::new(|| {
+    ["ptx-7.5", "ptx-6.0"].into_iter().filter_map(|name| Model::shipped(name, &[]).ok()).collect()
+});
 /// Executions of larger graphs are not looked at under the editions, which would take as long as the check.
 const EDITIONS_EVENTS_MAX: usize = 2_000;
 
@@ -139,8 +142,7 @@ fn editions(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
     if !is_plain || explanations.is_empty() || outcome.graph.events.len() > EDITIONS_EVENTS_MAX {
         return;
     }
-    for name in EDITIONS {
-        let Ok(edition) = Model::shipped(name, &[]) else { continue };
+    for edition in EDITIONS.iter() {
         let graph = &outcome.graph;
         let is_known = unknown_to_model(graph, &edition.resolved).is_none()
             && ignored_proxies(graph, &edition.resolved).is_empty();

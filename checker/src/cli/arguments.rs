@@ -97,7 +97,8 @@ pub struct CheckOptions {
     /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
-    /// Only these: race, assert, bounds, reachable, condition (of litmus tests; their only one by default).
+    /// Only these: race, assert, deadlock, barrier, lifetime, bounds, reachable, condition (of litmus tests; their only
+    /// one by default).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
     pub property: Vec<Property>,
     /// Loop bound to raise it to while some loop can run longer.

@@ -6,7 +6,7 @@ use super::graph::{self, Picture};
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
-use crate::check::{CheckError, Config, FINDINGS_MAX, Limits, stopped, usual_properties};
+use crate::check::{CheckError, Config, stopped, usual_properties};
 use crate::encode::Treatment;
 use crate::examine::{Examination, examine};
 use crate::explain::repair::Texts;
@@ -474,16 +474,8 @@ fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
     Config {
         properties,
         is_asked_by_name: !options.property.is_empty(),
-        unroll: options.program.unroll,
-        unroll_max: options.unroll_max.max(options.program.unroll),
-        limits: Limits {
-            events_max: options.program.max_events,
-            clauses_max: options.program.max_clauses,
-            findings_max: FINDINGS_MAX,
-        },
         treatment: options.without.unwrap_or(Treatment::DEFAULT),
-        clock,
         deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),
-        budget: options.program.budget_steps(),
+        ..load::config(&options.program, options.unroll_max)
     }
 }

@@ -4,8 +4,7 @@ use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
 use super::paths::Input;
 use super::{Status, fmt, load, on_large_stack};
-use crate::check::{Config, Limits, artefacts};
-use crate::encode::Treatment;
+use crate::check::{Config, artefacts};
 use crate::models;
 use crate::report::{Style, diagnostic, summary};
 use crate::unroll::{UnrollError, UnrollOptions, dump, unroll};
@@ -78,15 +77,7 @@ enum Failure {
 }
 
 fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Result<String, Failure> {
-    let config = Config {
-        limits: Limits {
-            events_max: options.program.max_events,
-            clauses_max: options.program.max_clauses,
-            ..Limits::default()
-        },
-        budget: options.program.budget_steps(),
-        ..Config::without_deadline(Treatment::DEFAULT)
-    };
+    let config = load::config(&options.program, options.program.unroll);
     let mut text = String::new();
     for kernel in &program.kernels {
         let launches = load::launches(kernel, options.launch.as_deref()).map_err(Failure::Launch)?;

@@ -16,6 +16,8 @@ pub struct Report {
     with_trace: bool,
     allow_bounded: bool,
     style: Style,
+    /// Whether what was said last is a line with nothing after it, from which a warning has to be set off.
+    is_after_line: bool,
     sarif: Log,
     junit: Suites,
 }
@@ -28,6 +30,7 @@ impl Report {
             with_trace: options.trace,
             allow_bounded: options.allow_bounded,
             style,
+            is_after_line: false,
             sarif: Log::default(),
             junit: Suites::default(),
         }
@@ -36,7 +39,11 @@ impl Report {
     /// What to print of a launch.
     pub fn case(&mut self, case: &Case<'_>) -> String {
         match self.format {
-            Format::Pretty => pretty(case, self.with_trace, self.style),
+            Format::Pretty => {
+                let text = pretty(case, self.with_trace, self.style);
+                self.is_after_line = !text.ends_with("\n\n");
+                text
+            }
             Format::Brief => format!("{}\n", summary::line(case)),
             Format::Json => format!("{}\n", json::report(case)),
             Format::Github => github::annotations(case),
@@ -55,7 +62,11 @@ impl Report {
     pub fn warnings(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) -> String {
         match self.format {
             Format::Brief => return String::new(),
-            Format::Pretty => return warning::pretty(sources, warnings, self.style),
+            Format::Pretty => {
+                let space = if self.is_after_line && !warnings.is_empty() { "\n" } else { "" };
+                self.is_after_line = false;
+                return space.to_owned() + &warning::pretty(sources, warnings, self.style);
+            }
             Format::Json => return warning::json(sources, file, warnings),
             Format::Github => return warning::github(sources, warnings),
             Format::Sarif => self.sarif.warn(sources, warnings),

@@ -1,7 +1,10 @@
 //! Programs and memory models from disk, or from this binary.
 
 use super::arguments::ProgramOptions;
+use super::clock;
 use super::paths::Input;
+use crate::check::{Config, FINDINGS_MAX, Limits};
+use crate::encode::Treatment;
 use crate::models::Model;
 use fencepost_dsl::kernel::program::{Channel, Kernel, Launch, Program, SpaLaunch};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
@@ -12,6 +15,22 @@ use std::path::Path;
 pub fn model(sources: &mut SourceMap, name: &str, variants: &[String]) -> Result<Model, Vec<Diagnostic>> {
     let file = Input::named(Path::new(name));
     Model::load(sources, name, variants, &mut |path| file.read(path))
+}
+
+/// How a kernel and launch is checked: all properties, no deadline, everything on.
+pub fn config(options: &ProgramOptions, unroll_max: u32) -> Config {
+    Config {
+        unroll: options.unroll,
+        unroll_max: unroll_max.max(options.unroll),
+        limits: Limits {
+            events_max: options.max_events,
+            clauses_max: options.max_clauses,
+            findings_max: FINDINGS_MAX,
+        },
+        clock,
+        budget: options.budget_steps(),
+        ..Config::without_deadline(Treatment::DEFAULT)
+    }
 }
 
 /// The program in a kernel file, or in a litmus test (a file that ends in `.litmus`).

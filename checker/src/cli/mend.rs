@@ -3,16 +3,15 @@
 use super::arguments::{MendFormat, MendOptions};
 use super::output::Output;
 use super::paths::{self, Input};
-use super::{Status, clock, load, on_large_stack};
-use crate::check::{CheckError, Config, FINDINGS_MAX, Limits};
-use crate::encode::Treatment;
+use super::{Status, load, on_large_stack};
+use crate::check::CheckError;
 use crate::explain::repair::Texts;
 use crate::mend::fix::{Fix, fix};
 use crate::mend::relax::{Relax, relax};
 use crate::mend::{Setting, diff};
 use crate::models::{self, Model};
 use crate::report::{Style, diagnostic, json, mend};
-use crate::verdict::{Property, Verdict};
+use crate::verdict::Verdict;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::io::{self, IsTerminal, Write};
@@ -135,7 +134,7 @@ fn work(task: Task, options: &MendOptions, file: &Input, style: Style, shows: bo
     let load_options =
         LoadOptions { defines: options.program.define.clone(), target: options.program.target.clone() };
     let texts = Texts::new(&sources, load_options);
-    let config = config(options);
+    let config = load::config(&options.program, options.unroll_max);
     let progress = |n: usize, hundredths: u64| {
         // Nobody misses a line that could not be written.
         let _ = write!(io::stderr(), "\r{name}: {n} tried, {hundredths}% of the budget\u{1b}[K");
@@ -210,24 +209,6 @@ fn model(options: &MendOptions, usual: &str) -> Result<Model, Refused> {
     let name = options.program.model.as_deref().unwrap_or(usual);
     load::model(&mut sources, name, &options.program.variant)
         .map_err(|errors| Refused::Errors(sources, errors))
-}
-
-fn config(options: &MendOptions) -> Config {
-    Config {
-        properties: Property::ALL.to_vec(),
-        is_asked_by_name: false,
-        unroll: options.program.unroll,
-        unroll_max: options.unroll_max.max(options.program.unroll),
-        limits: Limits {
-            events_max: options.program.max_events,
-            clauses_max: options.program.max_clauses,
-            findings_max: FINDINGS_MAX,
-        },
-        treatment: Treatment::DEFAULT,
-        clock,
-        deadline_us: u64::MAX,
-        budget: options.program.budget_steps(),
-    }
 }
 
 /// Writes the texts that differ from what is on disk.
