@@ -135,10 +135,9 @@ const VAGUE: &[&str] = &[
 ];
 
 /// Says what to write where a line with an error has a word of CUDA or PTX that is none here. What else the parser has
-/// stumbled over in such a line goes.
+/// stumbled over in such a line goes. They are in order of place.
 pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
     let mut advised = BTreeSet::new();
-    diagnostics.sort_by_key(Diagnostic::span);
     diagnostics.retain_mut(|diagnostic| {
         let line = (diagnostic.span().file.0, sources.line_column(diagnostic.span()).line);
         if advised.contains(&line) && diagnostic.code.starts_with("syntax::") {

@@ -49,17 +49,13 @@ pub fn load(
         diagnostics: Vec::new(),
     };
     let main = loader.load(&normalise(path), None, None);
-    let Loader { files, mut diagnostics, .. } = loader;
+    let Loader { files, diagnostics, .. } = loader;
     if !diagnostics.is_empty() {
-        advise(sources, &mut diagnostics);
-        return Err(cap(diagnostics));
+        return Err(told(sources, diagnostics));
     }
     let start = Span::new(main.unwrap_or(FileId(0)), 0, 0);
     let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
-    resolve(&files, &options.defines, target, start).map_err(|mut diagnostics| {
-        advise(sources, &mut diagnostics);
-        cap(diagnostics)
-    })
+    resolve(&files, &options.defines, target, start).map_err(|diagnostics| told(sources, diagnostics))
 }
 
 fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Result<Target, Diagnostic> {
@@ -81,9 +77,10 @@ fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Res
     Ok(target)
 }
 
-/// In order of place, and not more than a screen of them.
-fn cap(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+/// In order of place, with advice for words of other languages, and not more than a screen of them.
+fn told(sources: &SourceMap, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by_key(Diagnostic::span);
+    advise(sources, &mut diagnostics);
     if diagnostics.len() > MAX_DIAGNOSTICS {
         let n_hidden = diagnostics.len() - MAX_DIAGNOSTICS;
         let span = diagnostics[MAX_DIAGNOSTICS].span();
