@@ -10,6 +10,7 @@
 use fencepost::check::check;
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::MemoryModel;
+use fencepost_tests::random::Numbers;
 use fencepost_tests::run::{codes_of, config, load_text, model};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -174,34 +175,21 @@ fn settle(state: &mut State, programs: &[Vec<Step>]) {
     }
 }
 
-/// Splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % n as u64).expect("below a usize")
-    }
-}
-
 fn warps(seed: u64) -> Vec<Vec<Step>> {
-    let mut dice = Dice(seed);
-    let n = 2 + dice.below(3);
-    let counts: Vec<usize> = (0..N_BARRIERS).map(|_| 2 + dice.below(n - 1)).collect();
+    let mut numbers = Numbers(seed);
+    let n = 2 + numbers.index(3);
+    let counts: Vec<usize> = (0..N_BARRIERS).map(|_| 2 + numbers.index(n - 1)).collect();
     (0..n)
         .map(|_| {
-            (0..dice.below(5))
-                .map(|_| match dice.below(12) {
+            (0..numbers.index(5))
+                .map(|_| match numbers.index(12) {
                     0 => Step::Sync(0, None),
                     1..=4 => Step::Sync(1, Some(counts[1])),
                     5 => Step::Sync(2, Some(counts[2])),
                     6 | 7 => Step::Arrive(1, counts[1]),
                     8 => Step::Arrive(2, counts[2]),
-                    9 => Step::Set(dice.below(N_FLAGS)),
-                    _ => Step::Await(dice.below(N_FLAGS)),
+                    9 => Step::Set(numbers.index(N_FLAGS)),
+                    _ => Step::Await(numbers.index(N_FLAGS)),
                 })
                 .collect()
         })
@@ -209,13 +197,13 @@ fn warps(seed: u64) -> Vec<Vec<Step>> {
 }
 
 fn ctas(seed: u64) -> Vec<Vec<Step>> {
-    let mut dice = Dice(seed);
-    let n = 2 + dice.below(2);
+    let mut numbers = Numbers(seed);
+    let n = 2 + numbers.index(2);
     (0..n)
         .map(|_| {
             let mut has_arrived = false;
-            (0..dice.below(6))
-                .map(|_| match dice.below(8) {
+            (0..numbers.index(6))
+                .map(|_| match numbers.index(8) {
                     0..=2 if has_arrived => {
                         has_arrived = false;
                         Step::ClusterWait
@@ -224,8 +212,8 @@ fn ctas(seed: u64) -> Vec<Vec<Step>> {
                         has_arrived = true;
                         Step::ClusterArrive
                     }
-                    5 => Step::Set(dice.below(N_FLAGS)),
-                    _ => Step::Await(dice.below(N_FLAGS)),
+                    5 => Step::Set(numbers.index(N_FLAGS)),
+                    _ => Step::Await(numbers.index(N_FLAGS)),
                 })
                 .collect()
         })

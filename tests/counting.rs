@@ -4,9 +4,9 @@
 
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Verdict};
-use fencepost_tests::random::{Plan, Suite};
+use fencepost_tests::random::{Numbers, Plan, Suite};
 use fencepost_tests::run::{config, model, outcomes};
-use fencepost_tests::switched::{Numbers, Switched};
+use fencepost_tests::switched::Switched;
 
 /// Where threads are.
 const SHAPES: &[&str] = &["ctas: N, cooperative: true", "ctas: N, cluster: N", "warps: N", "lanes: N"];

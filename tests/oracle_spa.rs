@@ -5,8 +5,9 @@
 //! listed reasons is about (`expected_surplus`).
 
 use fencepost_tests::oracle::spa::{
-    Comparison, Dice, Play, compare, compare_random, expected_surplus, model, random_play, suite, variants,
+    Comparison, Play, compare, compare_random, expected_surplus, model, random_play, suite, variants,
 };
+use fencepost_tests::random::Numbers;
 use fencepost_tests::reference::spa::{Op, Path, Reading, Value};
 use fencepost_tests::run::spa_model_without;
 
@@ -50,7 +51,7 @@ fn another_reading_is_noticed() {
     ];
     let model = model(usual);
     for reading in others {
-        let mut dice = Dice(7);
+        let mut numbers = Numbers(7);
         // Few programs have a store and a plain load of it on one SM and all else that it takes.
         let on_one_sm = Play::new(
             1,
@@ -64,7 +65,7 @@ fn another_reading_is_noticed() {
             ],
             2,
         );
-        let plays = std::iter::once(on_one_sm).chain(std::iter::repeat_with(|| random_play(&mut dice)));
+        let plays = std::iter::once(on_one_sm).chain(std::iter::repeat_with(|| random_play(&mut numbers)));
         let is_noticed = plays.take(400).any(|play| match compare(&play, reading, &model) {
             Ok(Comparison::More(_)) => expected_surplus(&play, usual).is_none(),
             Ok(Comparison::Same(_) | Comparison::TooLarge) => false,
@@ -95,9 +96,9 @@ fn every_axiom_is_noticed() {
             continue;
         }
         let without = spa_model_without(axiom);
-        let mut dice = Dice(3);
+        let mut numbers = Numbers(3);
         let is_noticed = (0..500).any(|_| {
-            let play = random_play(&mut dice);
+            let play = random_play(&mut numbers);
             matches!(compare(&play, usual, &without), Ok(Comparison::More(_)))
                 && matches!(compare(&play, usual, &whole), Ok(Comparison::Same(_)))
         });

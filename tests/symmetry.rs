@@ -6,9 +6,9 @@
 
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Verdict};
-use fencepost_tests::random::{Plan, Suite};
+use fencepost_tests::random::{Numbers, Plan, Suite};
 use fencepost_tests::run::{config, model, outcomes};
-use fencepost_tests::switched::{Numbers, Switched};
+use fencepost_tests::switched::Switched;
 
 /// Words that all threads share.
 const SHARED: &[&str] = &["a", "a", "b"];
@@ -81,8 +81,7 @@ fn kernel(numbers: &mut Numbers) -> String {
         .flat_map(|a| (0..3).map(move |b| (a, b)))
         .map(|(a, b)| format!("        reachable [a] == {a} && [b] == {b}{seen};\n"))
         .collect();
-    let (shape, number) =
-        SHAPES[usize::try_from(numbers.below(SHAPES.len() as u64)).expect("a small number")];
+    let (shape, number) = numbers.of(SHAPES);
     let step = 1 + numbers.below(2);
     let text = format!(
         "const N = {n};\nconst STEP = {step};\nkernel k {{\n    launch {{ {shape}: {}{} }}\n    \

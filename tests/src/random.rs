@@ -20,6 +20,42 @@ use std::time::{Duration, Instant};
 /// Programs of one seed.
 pub const BATCH: u32 = 25;
 
+/// A stream of numbers, the same everywhere (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    /// One below a limit.
+    ///
+    /// # Panics
+    /// If the limit is 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+    /// An index below a limit.
+    ///
+    /// # Panics
+    /// If the limit is 0.
+    pub fn index(&mut self, n: usize) -> usize {
+        usize::try_from(self.below(n as u64)).expect("it is below a usize")
+    }
+    /// Whether it is the one of so many.
+    pub fn is_one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+    /// One of some things.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.index(items.len())]
+    }
+}
+
 /// What a suite counted over all programs, by name.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts(BTreeMap<&'static str, usize>);

@@ -1,34 +1,12 @@
 //! Random kernels with an optimisation on and off: what does not depend on which execution was found stays the same.
 
-use crate::random::{Suite, run_over};
+use crate::random::{Numbers, Suite, run_over};
 use crate::run::{config, model, outcomes};
 use fencepost::check::Config;
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use proptest::prelude::any;
 use std::collections::BTreeSet;
-
-/// A stream of numbers, the same everywhere (splitmix64).
-#[derive(Clone, Debug)]
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    /// One below a limit.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-    /// One of some things.
-    ///
-    /// # Panics
-    /// If there are none.
-    pub fn of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[usize::try_from(self.below(items.len() as u64)).expect("a small number")]
-    }
-}
 
 /// What does not depend on which execution was found.
 type Judgement = (Vec<(Property, Verdict)>, BTreeSet<String>, BTreeSet<Property>);

@@ -11,7 +11,7 @@
 //! host is on no device and its warp is.
 
 use super::{Comparison, Pair};
-use crate::random::{self, Counts, Plan, Suite};
+use crate::random::{self, Counts, Numbers, Plan, Suite};
 use fencepost::encode::Treatment;
 use proptest::prelude::{Strategy, any};
 use std::fmt::Write;
@@ -20,24 +20,9 @@ use std::fmt::Write;
 const EDGES_MAX: usize = 15;
 const WORDS: [&str; 2] = ["x", "y"];
 
-/// Numbers from a seed.
-struct Random(u64);
-
-impl Random {
-    /// A stream of its own for each seed.
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % n as u64).expect("below n")
-    }
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
+/// A stream of its own for each seed.
+fn numbers(seed: u64) -> Numbers {
+    Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
 }
 
 /// What one thread does: statements, with a place in between for `griddepcontrol.wait`.
@@ -86,49 +71,49 @@ enum Point {
 
 impl Sketch {
     /// A random one: two streams, two to four grids.
-    fn random(random: &mut Random) -> Self {
+    fn random(numbers: &mut Numbers) -> Self {
         let mut sketch = Self { codes: Vec::new(), steps: Vec::new(), n_results: 0 };
-        let n_tasks = 2 + random.below(3);
+        let n_tasks = 2 + numbers.index(3);
         let mut n_accesses = 0;
         for _ in 0..n_tasks {
-            if random.one_in(4) && n_accesses < 6 {
-                let access = sketch.access(random, &mut n_accesses);
+            if numbers.is_one_in(4) && n_accesses < 6 {
+                let access = sketch.access(numbers, &mut n_accesses);
                 sketch.steps.push(Step::Access(access));
             }
-            if random.one_in(4) {
-                let from = random.below(2);
+            if numbers.is_one_in(4) {
+                let from = numbers.index(2);
                 sketch.steps.push(Step::Event(from, 1 - from));
             }
-            if random.one_in(8) {
-                let stream = random.below(3);
+            if numbers.is_one_in(8) {
+                let stream = numbers.index(3);
                 sketch.steps.push(Step::Synchronize((stream < 2).then_some(stream)));
             }
-            let overlaps = random.one_in(2);
-            sketch.steps.push(Step::Launch { stream: random.below(2), overlaps });
+            let overlaps = numbers.is_one_in(2);
+            sketch.steps.push(Step::Launch { stream: numbers.index(2), overlaps });
             let mut code = Code::default();
-            for _ in 0..1 + random.below(2) {
+            for _ in 0..1 + numbers.index(2) {
                 if n_accesses < 6 {
-                    let access = sketch.access(random, &mut n_accesses);
-                    if random.one_in(2) { code.before.push(access) } else { code.after.push(access) }
+                    let access = sketch.access(numbers, &mut n_accesses);
+                    if numbers.is_one_in(2) { code.before.push(access) } else { code.after.push(access) }
                 }
             }
             sketch.codes.push(code);
         }
-        if random.one_in(2) {
-            let stream = random.below(3);
+        if numbers.is_one_in(2) {
+            let stream = numbers.index(3);
             sketch.steps.push(Step::Synchronize((stream < 2).then_some(stream)));
-            let access = sketch.access(random, &mut n_accesses);
+            let access = sketch.access(numbers, &mut n_accesses);
             sketch.steps.push(Step::Access(access));
         }
         sketch
     }
 
-    fn access(&mut self, random: &mut Random, n_accesses: &mut usize) -> String {
+    fn access(&mut self, numbers: &mut Numbers, n_accesses: &mut usize) -> String {
         *n_accesses += 1;
-        let word = WORDS[random.below(WORDS.len())];
+        let word = WORDS[numbers.index(WORDS.len())];
         // The host is in no narrower scope, but its warp is.
         let scope = "sys";
-        match random.below(7) {
+        match numbers.index(7) {
             0 | 1 => format!("st.weak.global.u32 [{word}], {n_accesses};"),
             2 => format!("st.relaxed.{scope}.global.u32 [{word}], {n_accesses};"),
             3 => format!("st.release.{scope}.global.u32 [{word}], {n_accesses};"),
@@ -307,7 +292,7 @@ pub fn suite() -> Suite {
 /// # Errors
 /// The disagreements.
 pub fn compare_random(pair: &Pair, plan: Plan) -> Result<Counts, Vec<String>> {
-    let sketches = || any::<u64>().no_shrink().prop_map(|seed| Sketch::random(&mut Random::new(seed)));
+    let sketches = || any::<u64>().no_shrink().prop_map(|seed| Sketch::random(&mut numbers(seed)));
     random::run_over(plan, sketches, |sketch, _, counts| {
         match sketch.compare(pair, Treatment::DEFAULT)? {
             Comparison::Agreed { races, .. } => {

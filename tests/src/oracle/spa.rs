@@ -4,7 +4,7 @@
 //! channel or on the same, the host. Registers are stored at the end, so that outcomes are final states.
 
 use crate::outcomes::final_block;
-use crate::random::{self, Counts, Plan, Suite};
+use crate::random::{self, Counts, Numbers, Plan, Suite};
 use crate::reference::spa::{Op, Outcome, Path, Reading, Seat, Sketch, Value, outcomes};
 use crate::run::{config, spa_model, verdict};
 use fencepost::check::check;
@@ -257,23 +257,6 @@ pub fn model(reading: Reading) -> MemoryModel {
     spa_model(&variants(reading))
 }
 
-/// Numbers that look random: the same from the same seed everywhere (SplitMix64).
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// Below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % n
-    }
-    fn is(&mut self, one_in: u64) -> bool {
-        self.below(one_in) == 0
-    }
-}
-
 /// Shapes in which order shows: per thread, what is stored (`W`) and loaded (`R`) where.
 const SHAPES: &[&[&str]] = &[
     &["Wx Wy", "Ry Rx"],
@@ -306,7 +289,7 @@ pub fn suite() -> Suite {
 /// What the machine can do and the model forbids, or the other way round without such a reason.
 pub fn compare_random(reading: Reading, plan: Plan) -> Result<Counts, Vec<String>> {
     let model = model(reading);
-    let plays = || any::<u64>().no_shrink().prop_map(|seed| random_play(&mut Dice(seed)));
+    let plays = || any::<u64>().no_shrink().prop_map(|seed| random_play(&mut Numbers(seed)));
     random::run_over(plan, plays, |play, _, counts| {
         let comparison = compare(play, reading, &model)?;
         counts.add("too large", comparison == Comparison::TooLarge);
@@ -322,35 +305,37 @@ pub fn compare_random(reading: Reading, plan: Plan) -> Result<Counts, Vec<String
 }
 
 /// A random program: a shape, or two or three accesses per thread, with what may stand between them.
-pub fn random_play(dice: &mut Dice) -> Play {
-    let stage = usize::try_from(dice.below(STAGES.len() as u64)).unwrap_or(0);
+pub fn random_play(numbers: &mut Numbers) -> Play {
+    let stage = usize::try_from(numbers.below(STAGES.len() as u64)).unwrap_or(0);
     let n_threads = STAGES[stage].seats.len();
     let places: Vec<usize> = STAGES[stage].seats.iter().map(|seat| seat.0).collect();
     let shares_cta = |thread: usize| places.iter().filter(|&&place| place == places[thread]).count() > 1;
-    let with_barrier = dice.is(3);
+    let with_barrier = numbers.is_one_in(3);
     // Stores of one thread and texture loads of the same bytes are not compared.
-    let texture_of = dice.is(5).then(|| usize::try_from(dice.below(n_threads as u64)).unwrap_or(0));
+    let texture_of = numbers.is_one_in(5).then(|| numbers.index(n_threads));
     let shapes: Vec<&[&str]> = SHAPES.iter().copied().filter(|shape| shape.len() == n_threads).collect();
-    let shape = (!dice.is(3)).then(|| shapes[usize::try_from(dice.below(shapes.len() as u64)).unwrap_or(0)]);
+    let shape = (!numbers.is_one_in(3)).then(|| numbers.of(&shapes));
     let mut stored = 0;
     let mut threads = Vec::new();
     for thread in 0..n_threads {
         let planned: Vec<&str> = shape.map_or(Vec::new(), |shape| shape[thread].split(' ').collect());
-        let n_free = if n_threads == 2 { 2 + dice.below(2) } else { 2 };
+        let n_free = if n_threads == 2 { 2 + numbers.below(2) } else { 2 };
         let n_accesses = if planned.is_empty() { n_free } else { planned.len() as u64 };
         let is_client = STAGES[stage].seats[thread].1.is_none();
-        let barrier_after = (with_barrier && shares_cta(thread)).then(|| dice.below((n_accesses - 1).max(1)));
+        let barrier_after =
+            (with_barrier && shares_cta(thread)).then(|| numbers.below((n_accesses - 1).max(1)));
         let mut ops: Vec<Op> = Vec::new();
         let mut registers: Vec<usize> = Vec::new();
         for access in 0..n_accesses {
             let plan = planned.get(usize::try_from(access).unwrap_or(0)).copied();
             let location = match plan {
                 Some(plan) => usize::from(plan.ends_with('y')),
-                None => usize::try_from(dice.below(2)).unwrap_or(0),
+                None => usize::try_from(numbers.below(2)).unwrap_or(0),
             };
             let reads_texture = texture_of == Some(thread);
             let op = loop {
-                let op = random_access(dice, location, &registers, &mut stored, (is_client, reads_texture));
+                let op =
+                    random_access(numbers, location, &registers, &mut stored, (is_client, reads_texture));
                 let is_as_planned = match (plan, op) {
                     (None, _) | (Some(_), Op::Exchange(..)) => true,
                     (Some(plan), Op::Load(..)) => plan.starts_with('R') || reads_texture,
@@ -365,12 +350,12 @@ pub fn random_play(dice: &mut Dice) -> Play {
             }
             ops.push(op);
             if access + 1 < n_accesses {
-                random_between(dice, &mut ops, is_client);
+                random_between(numbers, &mut ops, is_client);
             }
             if barrier_after == Some(access) {
                 ops.push(Op::Barrier);
-                if dice.is(3) {
-                    random_between(dice, &mut ops, is_client);
+                if numbers.is_one_in(3) {
+                    random_between(numbers, &mut ops, is_client);
                 }
             }
         }
@@ -380,7 +365,7 @@ pub fn random_play(dice: &mut Dice) -> Play {
 }
 
 fn random_access(
-    dice: &mut Dice,
+    numbers: &mut Numbers,
     location: usize,
     registers: &[usize],
     stored: &mut u64,
@@ -390,10 +375,10 @@ fn random_access(
     *stored += 1;
     let value = match registers.last() {
         // Tells stores apart whatever is added.
-        Some(&register) if dice.is(3) => Value::Sum(register, *stored * 1000),
+        Some(&register) if numbers.is_one_in(3) => Value::Sum(register, *stored * 1000),
         _ => Value::Constant(*stored),
     };
-    match dice.below(10) {
+    match numbers.below(10) {
         _ if reads_texture && !is_client => Op::Load(Path::Texture, register, location),
         0..=3 => Op::Store(location, value),
         4 if !registers.is_empty() => Op::StoreIf(registers[registers.len() - 1], location, value),
@@ -404,18 +389,18 @@ fn random_access(
     }
 }
 
-fn random_between(dice: &mut Dice, ops: &mut Vec<Op>, is_client: bool) {
-    let level = u8::try_from(1 + dice.below(4)).unwrap_or(1);
-    match dice.below(10) {
+fn random_between(numbers: &mut Numbers, ops: &mut Vec<Op>, is_client: bool) {
+    let level = u8::try_from(1 + numbers.below(4)).unwrap_or(1);
+    match numbers.below(10) {
         0 => {}
         1 if !is_client => {
             ops.push(Op::InvalidateAll(true, false));
         }
         2 if !is_client => {
             ops.push(Op::Membar(level, false, false));
-            ops.push(Op::InvalidateLine(usize::try_from(dice.below(2)).unwrap_or(0)));
+            ops.push(Op::InvalidateLine(usize::try_from(numbers.below(2)).unwrap_or(0)));
         }
-        3 | 4 if !is_client => ops.push(Op::Membar(level, !dice.is(4), dice.is(2))),
+        3 | 4 if !is_client => ops.push(Op::Membar(level, !numbers.is_one_in(4), numbers.is_one_in(2))),
         _ => ops.push(Op::Membar(level, false, false)),
     }
 }
