@@ -187,6 +187,7 @@ fn check_within(
             allowance,
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
+            waits: config.treatment.waits,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
             ..UnrollOptions::default()
         };

@@ -43,6 +43,8 @@ pub struct Treatment {
     pub symmetry: bool,
     /// What follows for words that only additions write (`relation::counting`).
     pub counting: bool,
+    /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
+    pub waits: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -58,8 +60,12 @@ impl Treatment {
         interleave: true,
         symmetry: true,
         counting: true,
+        waits: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
+    /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
+    /// a bound, and it is none of [`Self::ONE_OFF`], which change no verdict.
+    pub const UNWOUND: Self = Self { waits: false, ..Self::DEFAULT };
     /// All on but one, by name, for the suite that compares them.
     pub const ONE_OFF: &'static [(&'static str, Self)] = &[
         ("no-tighten", Self { tighten: false, ..Self::DEFAULT }),
@@ -72,6 +78,26 @@ impl Treatment {
         ("no-counting", Self { counting: false, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
+
+    /// What is on in both.
+    pub fn and(self, other: Self) -> Self {
+        let mbarrier_encoding = match self.mbarrier_encoding {
+            MbarrierEncoding::Auto => other.mbarrier_encoding,
+            chosen => chosen,
+        };
+        Self {
+            tighten: self.tighten && other.tighten,
+            polarity: self.polarity && other.polarity,
+            frontier: self.frontier && other.frontier,
+            known_values: self.known_values && other.known_values,
+            prune_spins: self.prune_spins && other.prune_spins,
+            interleave: self.interleave && other.interleave,
+            symmetry: self.symmetry && other.symmetry,
+            counting: self.counting && other.counting,
+            waits: self.waits && other.waits,
+            mbarrier_encoding,
+        }
+    }
 }
 
 /// Why a graph could not be encoded.

@@ -72,6 +72,8 @@ pub struct UnrollOptions {
     pub starts: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
+    /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
+    pub waits: bool,
 }
 
 impl Default for UnrollOptions {
@@ -85,6 +87,7 @@ impl Default for UnrollOptions {
             hangs: false,
             starts: false,
             mbarrier_encoding: MbarrierEncoding::Auto,
+            waits: true,
         }
     }
 }

@@ -113,9 +113,10 @@ pub struct CheckOptions {
     /// Files checked at a time; without it, as many as there are cores. The output is the same.
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
-    /// Leave out an optimisation, to see what it is worth; the verdict is the same.
-    #[arg(long, value_name = "NAME", value_parser = without)]
-    pub without: Option<Treatment>,
+    /// Leave out optimisations, to see what they are worth; the verdict is the same, but without `waits`, where every loop
+    /// is unwound and hardly anything with a loop is proved beyond the bound.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = without)]
+    pub without: Vec<Treatment>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,
@@ -260,10 +261,11 @@ fn property(text: &str) -> Result<Property, String> {
 
 fn without(text: &str) -> Result<Treatment, String> {
     let known = |name: &'static str| name.strip_prefix("no-").unwrap_or(name);
-    let found = Treatment::ONE_OFF.iter().find(|&&(name, _)| known(name) == text || name == text);
-    let names = || Treatment::ONE_OFF.iter().map(|&(name, _)| known(name)).collect::<Vec<_>>().join(", ");
+    let all = || Treatment::ONE_OFF.iter().copied().chain([("no-waits", Treatment::UNWOUND)]);
+    let found = all().find(|&(name, _)| known(name) == text || name == text);
+    let names = || all().map(|(name, _)| known(name)).collect::<Vec<_>>().join(", ");
     found
-        .map(|&(_, treatment)| treatment)
+        .map(|(_, treatment)| treatment)
         .ok_or_else(|| format!("there is no `{text}`; there are {}", names()))
 }
 
@@ -276,7 +278,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, define, property};
+    use super::{Arguments, define, property, without};
     use clap::CommandFactory;
 
     #[test]
@@ -296,5 +298,12 @@ mod tests {
         assert!(property("race").is_ok() && property("lifetime").is_ok());
         let known = "race, assert, deadlock, barrier, lifetime, bounds, reachable";
         assert!(property("speed").is_err_and(|text| text.contains(known)));
+    }
+
+    #[test]
+    fn several_optimisations_can_be_left_out() {
+        let both = without("symmetry").and_then(|one| without("waits").map(|other| one.and(other)));
+        assert!(both.is_ok_and(|both| !both.symmetry && !both.waits && both.counting));
+        assert!(without("sleep").is_err_and(|text| text.contains("known-values") && text.contains("waits")));
     }
 }

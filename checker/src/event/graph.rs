@@ -435,6 +435,8 @@ pub struct LoopCut {
 pub enum Because {
     /// It goes round as often as a value says that is not known before.
     TripCount,
+    /// Loops were not to be taken for waits.
+    Unwound,
     /// A statement of its body has an effect each time: a barrier, a signal, an asynchronous operation.
     Meets(Span),
     /// A round writes what was not there, and may go round again.

@@ -72,6 +72,7 @@ pub(super) fn loops(case: &Case<'_>) -> Vec<(Span, String)> {
 fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
     match because {
         Because::TripCount => "how often it does is not known before the kernel runs".into(),
+        Because::Unwound => "loops are not taken for waits here (`--without waits`)".into(),
         Because::Meets(span) => format!("each round executes what is at {}", place(sources, *span)),
         Because::Writes(span) => {
             format!("a round that does not leave can write at {}", place(sources, *span))

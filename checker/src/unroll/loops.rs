@@ -133,6 +133,9 @@ impl Unroller<'_> {
         if self.last_try.is_some() {
             return self.last_loop(state, frame, shape);
         }
+        if !self.options.waits {
+            return self.unwind(state, frame, shape, &Because::Unwound);
+        }
         match self.wait(state, frame, shape)? {
             Waited::Yes(after) => *state = after,
             Waited::No(because) => self.unwind(state, frame, shape, &because)?,

@@ -17,6 +17,12 @@ use crate::{
     unit_simplify::{prove_units, unit_simplify},
 };
 
+/// Fencepost: so few clauses are simplified with each unit.
+const SIMPLIFY_ALWAYS: u64 = 20_000;
+
+/// Fencepost: more clauses are simplified after so many times the visits that it takes.
+const SIMPLIFY_EVERY: u64 = 4;
+
 /// Find a conflict, learn a clause and backtrack.
 pub fn conflict_step<'a>(
     mut ctx: partial!(
@@ -141,10 +147,19 @@ fn find_conflict<'a>(
 
         propagation_result?;
 
-        if new_unit {
-            let visits = ctx.part(ClauseDbP).len() + ctx.part(BinaryClausesP).count();
-            ctx.part_mut(TrailP).visits += visits as u64;
+        // Fencepost: the original simplifies all clauses after every unit, which on large formulas with many units, found
+        // one by one, takes nearly all of the time. What is not simplified yet is satisfied, or has false literals of
+        // level 0, which conflict analysis leaves out.
+        ctx.part_mut(TrailP).has_new_units |= new_unit;
+        let visits = (ctx.part(ClauseDbP).len() + ctx.part(BinaryClausesP).count()) as u64;
+        let trail = ctx.part(TrailP);
+        let is_due = visits < SIMPLIFY_ALWAYS || trail.visits >= trail.simplify_at;
+        if trail.has_new_units && trail.current_level() == 0 && is_due {
             unit_simplify(ctx.borrow());
+            let trail = ctx.part_mut(TrailP);
+            trail.visits += visits;
+            trail.has_new_units = false;
+            trail.simplify_at = trail.visits + visits * SIMPLIFY_EVERY;
         }
 
         match enqueue_assumption(ctx.borrow()) {

@@ -91,6 +91,10 @@ pub struct Trail {
     units_removed: usize,
     /// Fencepost: clauses visited so far, by propagation and by simplification.
     pub visits: u64,
+    /// Fencepost: whether there are units that clauses were not simplified with.
+    pub has_new_units: bool,
+    /// Fencepost: from how many visits on the next simplification is worth what it takes.
+    pub simplify_at: u64,
 }
 
 impl Trail {
