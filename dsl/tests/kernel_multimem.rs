@@ -39,7 +39,7 @@ const FORMS: &[&str] = &[
     "multimem.red.release.sys.global.or.b32 [mhalf[1]], 1;",
     "let {p, q} = multimem.ld_reduce.add.acc::f32.v2.f16x2 [ma[2]];",
     "multimem.ld_reduce.relaxed.sys.add.f64 _, [md[1]];",
-    "let {a, b} = multimem.ld_reduce.max.v2.bf16 [mh[6]];",
+    "let {p, q} = multimem.ld_reduce.max.v2.bf16 [mh[6]];",
     "multimem.st.v4.f32 [ma[4]], {1, 2, 3, v};",
     "multimem.st.relaxed.gpu.v8.f16 [mh[0]], {1, 2, 3, 4, 5, 6, 7, 8};",
     "multimem.red.release.gpu.min.v4.f16 [mh[4]], {1, 2, 3, 4};",
@@ -200,26 +200,14 @@ fn older_targets_do_not_have_it() {
     }
 }
 
-/// The modifiers, and some that are none.
-const MODIFIERS: &str = ".weak .relaxed .acquire .release .volatile .cta .cluster .gpu .sys .global .shared .add .min .and .inc \
-    .u32 .u64 .s32 .s64 .b32 .b64 .u16 .f32 .v2 .async .acc::f32";
-
 #[test]
 fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
-    let loads: &[&str] = &["[mw]", "_, [md[0]]", "[w]", "[mw], 1"];
-    let stores: &[&str] = &["[mw], 1", "[md[1]], 1", "[mb[0]], 1", "[w], 1"];
-    let verbs: &[(&str, &[&str])] = &[
-        ("multimem.ld_reduce", loads),
-        ("multimem.ld_reduce.add", loads),
-        ("multimem.ld_reduce.min", loads),
-        ("multimem.st", stores),
-        ("multimem.red.add", stores),
-        ("multimem.red.or", stores),
-        ("multimem.st.release", stores),
-        ("multimem.st.async.release.sys", stores),
-        ("multimem.red.async.add", stores),
-    ];
-    let vocabulary =
-        Vocabulary { verbs, modifiers: MODIFIERS, n_without: 15, results: &["", "let q = ", "await "] };
+    let loads: &[&str] = &["[mw]", "_, [md[0]]", "[w]", "[mw], 1", "[mh[4]]", "_, [ma[4]]"];
+    let stores: &[&str] =
+        &["[mw], 1", "[md[1]], 1", "[mb[0]], 1", "[w], 1", "[ma[4]], {1, 2}", "[mh[0]], {1, 2, 3, 4}"];
+    let vocabulary = Vocabulary {
+        operands: &[("multimem.ld_reduce", loads), ("multimem", stores)],
+        results: &["", "let q = ", "let {p, q} = ", "await "],
+    };
     vocabulary.check_random((31, 20_000), 1, source);
 }

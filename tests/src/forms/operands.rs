@@ -266,7 +266,7 @@ fn of_kernel_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
     if !said.has("bulk") {
         return vec![format!("[s[0]], [g[0]], 4{policy}"), format!("[s[0]], [g[0]], 16{policy}")];
     }
-    for (shared, global) in [("s", "g"), ("d", "h"), ("e", "c")] {
+    for (shared, global) in [("s", "g"), ("d", "h"), ("e", "c"), ("s16", "g16")] {
         found.push(format!("[{shared}[0]], [{global}[0]], 16, [bar]{mask}{policy}"));
         found.push(format!("[{global}[0]], [{shared}[0]], 16{policy}"));
         found.push(format!("[mapa({shared}[0], 1)], [{shared}[4]], 16, [mapa(bar, 1)]{policy}"));
