@@ -107,6 +107,8 @@ const FORMS: &[&str] = &[
     "red.async.and [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.release.sys.global.add.u32 [g[0][0]], 1;",
     "red.async.mmio.release.sys.global.add [h[0]], 1;",
+    "red.async.relaxed.gpu.global.min.s32 [g[0][0]], -1;",
+    "red.async.relaxed.sys.or [g[0][0]], 1;",
     // §5.10
     "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes [c[0]], [bar];",
     "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [s[4]], [full[1]];",
@@ -393,7 +395,8 @@ const ILLEGAL: &[&str] = &[
     "red.async.mmio.release.gpu.global.add.u32 [g[0][0]], 1;",
     "red.async.release.cluster.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.relaxed.gpu.shared::cluster.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
-    "red.async.release.gpu.global.max.u32 [g[0][0]], 1;",
+    "red.async.relaxed.gpu.global.max.u64 [h[0]], 1;",
+    "red.async.mmio.relaxed.sys.global.max.u32 [g[0][0]], 1;",
     "red.async.exch.b32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.max.u64 [mapa(d[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.add.s64 [mapa(d[0], 1)], 1, [mapa(bar, 1)];",
@@ -553,6 +556,7 @@ const FLOORS: &[(&str, &str, &str)] = &[
     ("sm_90 ptx 8.1", "sm_90 ptx 8.0", "red.async.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];"),
     ("sm_100 ptx 8.7", "sm_100 ptx 8.6", "st.async.release.gpu.global.u32 [g[0][0]], 1;"),
     ("sm_100 ptx 8.7", "sm_90 ptx 8.7", "red.async.release.gpu.global.add.u32 [g[0][0]], 1;"),
+    ("sm_100 ptx 8.7", "sm_90 ptx 8.7", "red.async.relaxed.gpu.max.u32 [g[0][0]], 1;"),
     (
         "sm_100 ptx 8.6",
         "sm_90 ptx 8.6",

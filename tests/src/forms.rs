@@ -251,7 +251,8 @@ fn ours(form: &'static Form, text: &str, choice: &Choice) -> Ours {
 
 /// The codes of the first errors of statements, which are read together; none where they have to be read alone.
 fn first_errors(form: &Form, statements: &[String]) -> Vec<Option<&'static str>> {
-    let blocks: String = statements.iter().map(|statement| format!("if tid == 0 {{ {statement} }}\n")).collect();
+    let blocks: String =
+        statements.iter().map(|statement| format!("if tid == 0 {{ {statement} }}\n")).collect();
     let text = kernel(form, &blocks);
     let n_before = text.lines().count() - statements.len() - 1;
     let mut codes = vec![None; statements.len()];

@@ -75,8 +75,11 @@ impl Vocabulary<'_> {
         n_before: usize,
         source: impl Fn(&str) -> String,
     ) {
-        let rows: Vec<(&Form, &[&str])> =
-            FAMILIES.iter().flat_map(|family| family.forms).filter_map(|form| Some((form, self.suits(form)?))).collect();
+        let rows: Vec<(&Form, &[&str])> = FAMILIES
+            .iter()
+            .flat_map(|family| family.forms)
+            .filter_map(|form| Some((form, self.suits(form)?)))
+            .collect();
         let mut random = Random(seed);
         let mut n_legal = 0;
         for _ in 0..n_statements {
@@ -136,7 +139,8 @@ impl Random {
             }
         }
         if self.is_one_in(8) && !other.slots.is_empty() {
-            let strange = self.pick(&other.slots.iter().flat_map(|slot| slot.words).copied().collect::<Vec<_>>());
+            let strange =
+                self.pick(&other.slots.iter().flat_map(|slot| slot.words).copied().collect::<Vec<_>>());
             words.insert(self.pick(&(0..=words.len()).collect::<Vec<_>>()), strange);
         }
         words.iter().fold(form.name.to_owned(), |opcode, word| format!("{opcode}.{word}"))

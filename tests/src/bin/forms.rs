@@ -54,7 +54,8 @@ fn examples(tried: &[Spelling]) -> String {
 }
 
 fn counts(compared: &[Compared]) -> String {
-    let counts = NAMES.iter().map(|&(agreement, name)| (count(compared, agreement), name)).filter(|(n, _)| *n > 0);
+    let counts =
+        NAMES.iter().map(|&(agreement, name)| (count(compared, agreement), name)).filter(|(n, _)| *n > 0);
     counts.map(|(n, name)| format!(", {name} {n}")).collect()
 }
 
@@ -62,7 +63,8 @@ fn counts(compared: &[Compared]) -> String {
 fn disagreements(all: &[Compared]) {
     println!("\nall {}{}", all.len(), counts(all));
     for class in DIFFERENCES {
-        let of_class = || all.iter().filter(|one| one.class().is_some_and(|found| std::ptr::eq(found, class)));
+        let of_class =
+            || all.iter().filter(|one| one.class().is_some_and(|found| std::ptr::eq(found, class)));
         if let Some(first) = of_class().next() {
             println!("{} like `{}`: {}", of_class().count(), first.spelling.text, class.why);
         }

@@ -34,7 +34,8 @@ const fn theirs(
 const ONE_ELEMENT: &str = "one element, where PTX has `.v4`: sugar, the other three go nowhere";
 const CLAMP: &str = "without `.trap`, `.clamp` or `.zero`, which differ outside of the surface only: sugar";
 const NO_FLUSH: &str = "`.noftz` stands on 16-bit types in the ISA; of `.f32` it says nothing";
-const NO_SIGN: &str = "`.add` has no `.s64` in the ISA, here as in `atom` and `red`; write `.u64`, which does the same";
+const NO_SIGN: &str =
+    "`.add` has no `.s64` in the ISA, here as in `atom` and `red`; write `.u64`, which does the same";
 const SHORT_V8: &str = "eight elements of 16 bits: the assembler dies of them where it optimises";
 
 /// The classes.

@@ -24,7 +24,8 @@ pub fn count<'a>(compared: impl IntoIterator<Item = &'a Compared>, wanted: Agree
 /// # Panics
 /// Never: writing to a string cannot fail.
 pub fn page(version: &str, compared: &[Compared]) -> String {
-    let mut page = format!("Assembler: `{version}`, PTX ISA {}, {} spellings.\n\n", super::VERSION, compared.len());
+    let mut page =
+        format!("Assembler: `{version}`, PTX ISA {}, {} spellings.\n\n", super::VERSION, compared.len());
     let heads: Vec<&str> = NAMES.iter().map(|(_, name)| *name).collect();
     let _ = writeln!(page, "| instruction | {} |", heads.join(" | "));
     let _ = writeln!(page, "|---|{}", "---:|".repeat(NAMES.len()));
@@ -36,12 +37,20 @@ pub fn page(version: &str, compared: &[Compared]) -> String {
         page += &line(&format!("`{}`", rows[0].spelling.form.name), &rows.iter().collect::<Vec<_>>());
     }
     page += &line("all", &compared.iter().collect::<Vec<_>>());
-    page += "\n## Why they differ\n\n| taken by | spellings | for example | why it stays |\n|---|---:|---|---|\n";
+    page +=
+        "\n## Why they differ\n\n| taken by | spellings | for example | why it stays |\n|---|---:|---|---|\n";
     for class in DIFFERENCES {
-        let of_class = || compared.iter().filter(|one| one.class().is_some_and(|found| std::ptr::eq(found, class)));
+        let of_class =
+            || compared.iter().filter(|one| one.class().is_some_and(|found| std::ptr::eq(found, class)));
         if let Some(first) = of_class().next() {
             let who = if class.agreement == Agreement::OnlyOurs { "Fencepost" } else { "the assembler" };
-            let _ = writeln!(page, "| {who} | {} | `{}` | {} |", of_class().count(), first.spelling.text, class.why);
+            let _ = writeln!(
+                page,
+                "| {who} | {} | `{}` | {} |",
+                of_class().count(),
+                first.spelling.text,
+                class.why
+            );
         }
     }
     page

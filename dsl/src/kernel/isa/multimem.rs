@@ -347,10 +347,16 @@ fn check_float(words: &Words<'_>, ty: PtxType, span: Span) -> Result<(), Diagnos
         };
         if !has {
             let types = if is_reduction { "vectors of" } else { "types with" };
-            let help = format!("there are `.add`, and for {types} numbers of less than 32 bits `.min` and `.max`");
+            let help =
+                format!("there are `.add`, and for {types} numbers of less than 32 bits `.min` and `.max`");
             let message = format!("`.{name}` has no type `.{ty}`");
-            return Err(Diagnostic::new("validate::illegal-operation-type", message, span, "not of this type")
-                .with_help(help));
+            return Err(Diagnostic::new(
+                "validate::illegal-operation-type",
+                message,
+                span,
+                "not of this type",
+            )
+            .with_help(help));
         }
     }
     let Some((precision, span)) = words.written(Key::Plain) else { return Ok(()) };
@@ -359,7 +365,8 @@ fn check_float(words: &Words<'_>, ty: PtxType, span: Span) -> Result<(), Diagnos
         return Ok(());
     }
     let message = format!("`.{precision}` cannot stand on `.{}.{ty}`", words.of(Key::Operation));
-    let help = "leave it out: `.acc::f32` is for `.add` of 16 bits, `.acc::f16` for `.add` of 8 bits".to_owned();
+    let help =
+        "leave it out: `.acc::f32` is for `.add` of 16 bits, `.acc::f16` for `.add` of 8 bits".to_owned();
     error(message, span, "the precision of a sum", help)
 }
 

@@ -53,7 +53,9 @@ pub(super) fn check_type(rmw: Rmw, ty: PtxType, is_bulk: bool, span: Span) -> Re
     if !is_bulk && ty.width == 64 && rmw.op != AtomicOp::Add {
         let message = format!("`.{}` has no type `.{ty}` here", rmw.name);
         let help = "an asynchronous reduction of 64 bits is `.add.u64`, or a bulk one in global memory";
-        return Err(Diagnostic::new("validate::illegal-operation-type", message, span, "64 bits").with_help(help));
+        return Err(
+            Diagnostic::new("validate::illegal-operation-type", message, span, "64 bits").with_help(help)
+        );
     }
     Ok(())
 }

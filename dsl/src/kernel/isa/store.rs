@@ -126,7 +126,12 @@ pub(super) static REDUCE: Family = Family {
         since(8, 1, 90),
         build,
     )
-    .floors(&[("release", since(8, 7, 100)), ("global", since(8, 7, 100))])
+    .floors(&[
+        ("release", since(8, 7, 100)),
+        ("global", since(8, 7, 100)),
+        ("gpu", since(8, 7, 100)),
+        ("sys", since(8, 7, 100)),
+    ])
     .operands("[a], value{, [bar]}")
     .check(check)
     .traits(Traits::ACTS)

@@ -4,9 +4,9 @@
 //! true, and `v >= 0` always: nobody means that, and a claim that says it claims nothing.
 
 use super::super::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
-use super::super::pretty;
 use super::super::isa::Key;
 use super::super::isa::words::Words;
+use super::super::pretty;
 use super::super::program::{Expression, InstructionKind, Named, RegisterId, Width};
 use super::Resolved;
 use super::body::{Binding, Body};
