@@ -215,12 +215,16 @@ fn check_global_sem(words: &Words<'_>) -> Result<(), Diagnostic> {
                 Some("release") => scope.map(|(_, span)| span),
                 _ => words.written(Key::Sem).map(|(_, span)| span),
             };
-            let message = if is_reduction && !words.has("mmio") {
-                format!("`{name}` to global memory is `.release` or `.relaxed`, of scope `.gpu` or `.sys`")
+            let (message, help) = if words.has("mmio") {
+                (format!("`{name}.mmio` is `.release.sys`"), "write `.release.sys.global`")
+            } else if is_reduction {
+                let what = "`.release` or `.relaxed`, of scope `.gpu` or `.sys`";
+                (format!("`{name}` to global memory is {what}"), "write `.release.gpu.global`")
             } else {
-                format!("`{name}` to global memory is `.release.gpu` or `.release.sys`")
+                let what = "`.release.gpu` or `.release.sys`";
+                (format!("`{name}` to global memory is {what}"), "write `.release.gpu.global`")
             };
-            Err(illegal(span.unwrap_or(words.opcode().span), message, "write `.release.gpu.global`"))
+            Err(illegal(span.unwrap_or(words.opcode().span), message, help))
         }
     }
 }
