@@ -2,7 +2,8 @@
 //! `activemask`.
 //!
 //! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, or a mask of
-//! lanes, of which nothing is known: which lanes run together is the hardware's choice, at every instruction anew. `discard` is not among them: it destroys data.
+//! lanes, of which nothing is known: which lanes run together is the hardware's choice, at every instruction anew.
+//! `discard` is not among them: it destroys data.
 
 use super::words::Words;
 use super::{Built, Family, Key, form, may, must, since};
