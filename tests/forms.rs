@@ -9,53 +9,13 @@ use fencepost_dsl::kernel::isa::Form;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::forms::assembler::Assembler;
+use fencepost_tests::forms::known::DIFFERENCES;
 use fencepost_tests::forms::operands::of_assembler;
-use fencepost_tests::forms::{Agreement, Compared, Ours, architecture, compare, rows, spellings};
+use fencepost_tests::forms::table::page;
+use fencepost_tests::forms::{Compared, Ours, architecture, compare, rows, spellings};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// What one side takes and the other does not, by how it begins and a word that it has, and why.
-const KNOWN: &[(Agreement, &str, &str, &str)] = &[
-    (Agreement::OnlyOurs, "tex", "", "one element without `.v4`: sugar"),
-    (Agreement::OnlyOurs, "suld", "", "without `.trap`: sugar"),
-    (Agreement::OnlyOurs, "sust", "", "without `.trap`: sugar"),
-    (Agreement::OnlyOurs, "sured", "", "without `.trap`: sugar"),
-    (Agreement::OnlyAssembler, "atom", "f32", "`.noftz.f32` is in no text"),
-    (Agreement::OnlyAssembler, "red", "f32", "`.noftz.f32` is in no text"),
-    (Agreement::OnlyAssembler, "red.async", "s64", "`.add.s64` is in no text"),
-    (Agreement::OnlyOurs, "atom.cas", "L2::cache_hint", "taken of some types only, and none is written"),
-    (
-        Agreement::OnlyAssembler,
-        "fence.proxy.async::generic",
-        "",
-        "other scopes and `.acq_rel` are in no text",
-    ),
-    (
-        Agreement::OnlyAssembler,
-        "fence.proxy.tensormap::generic",
-        "",
-        "`.acq_rel` and no operands are in no text",
-    ),
-    (
-        Agreement::OnlyAssembler,
-        "st.async",
-        "",
-        "types of 16 bits in shared memory, and other sems, are in no text",
-    ),
-    (
-        Agreement::OnlyAssembler,
-        "ld",
-        "v8",
-        "vectors of 16-bit types: the assembler dies of them where it optimises",
-    ),
-    (
-        Agreement::OnlyAssembler,
-        "st",
-        "v8",
-        "vectors of 16-bit types: the assembler dies of them where it optimises",
-    ),
-];
 
 #[test]
 fn every_form_is_taken_in_some_spelling() {
@@ -66,30 +26,38 @@ fn every_form_is_taken_in_some_spelling() {
     }
 }
 
+/// The page of the book with the last comparison that was recorded.
+const PAGE: &str = "../book/src/reference/assembler.md";
+/// Where what is written behind begins.
+const MARK: &str = "<!-- table: written by the test `an_assembler_takes_the_same_forms` with BLESS=1 -->\n\n";
+
+/// Every difference is of a class that says why, every class has some, and the book has what was found with its assembler.
 #[test]
 fn an_assembler_takes_the_same_forms() {
     let Some(assembler) = assembler() else { return };
     let compared: Vec<Compared> =
         rows().into_iter().flat_map(|form| compare(&assembler, spellings(form))).collect();
-    let is_known = |one: &Compared| {
-        let words: Vec<&str> = one.spelling.text.split('.').collect();
-        KNOWN.iter().any(|(agreement, start, word, _)| {
-            let has_word = word.is_empty() || words.contains(word);
-            one.agreement == *agreement && one.spelling.text.starts_with(start) && has_word
-        })
-    };
-    let disagrees = |one: &&Compared| {
-        matches!(one.agreement, Agreement::OnlyOurs | Agreement::OnlyAssembler) && !is_known(one)
-    };
     let found: Vec<String> = compared
         .iter()
-        .filter(disagrees)
-        .map(|one| {
-            format!("{:?}: {} {:?} {}", one.agreement, one.spelling.text, one.spelling.ours, one.complaint)
-        })
+        .filter(|one| one.differs() && one.class().is_none())
+        .map(|one| format!("{:?}: {} {}", one.agreement, one.spelling.text, one.said_against()))
         .collect();
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), compared.len(), found.join("\n"));
-    assert!(compared.iter().any(|one| one.agreement == Agreement::Taken));
+    let version = assembler.version().expect("it could be asked before");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let (head, recorded) = text.split_once(MARK).expect("the page says where the table begins");
+    let table = page(&version, &compared);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, format!("{head}{MARK}{table}")).expect("it can be written");
+    } else if recorded.contains(&version) {
+        for class in DIFFERENCES {
+            assert!(compared.iter().any(|one| class.covers(one)), "no spelling is of the class {class:?}");
+        }
+        assert_eq!(recorded, table, "run with BLESS=1, and date the page");
+    } else {
+        eprintln!("the book has the table of another version than {version}");
+    }
 }
 
 #[test]

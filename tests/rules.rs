@@ -27,6 +27,8 @@ const COVERED: &[(&str, &[&str])] = &[
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     ("non-coherent-loads", &["MM-2"]),
     ("floating-point", &["MM-24"]),
+    ("multimem", &["MM-7", "MM-8", "MM-24"]),
+    ("asynchronous-reductions", &["MM-23", "MM-24"]),
     (
         "asynchronous-operations",
         &[

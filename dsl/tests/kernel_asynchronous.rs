@@ -107,6 +107,8 @@ const FORMS: &[&str] = &[
     "red.async.and [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.release.sys.global.add.u32 [g[0][0]], 1;",
     "red.async.mmio.release.sys.global.add [h[0]], 1;",
+    "red.async.relaxed.gpu.global.min.s32 [g[0][0]], -1;",
+    "red.async.relaxed.sys.or [g[0][0]], 1;",
     // §5.10
     "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes [c[0]], [bar];",
     "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [s[4]], [full[1]];",
@@ -393,7 +395,8 @@ const ILLEGAL: &[&str] = &[
     "red.async.mmio.release.gpu.global.add.u32 [g[0][0]], 1;",
     "red.async.release.cluster.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.relaxed.gpu.shared::cluster.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
-    "red.async.release.gpu.global.max.u32 [g[0][0]], 1;",
+    "red.async.relaxed.gpu.global.max.u64 [h[0]], 1;",
+    "red.async.mmio.relaxed.sys.global.max.u32 [g[0][0]], 1;",
     "red.async.exch.b32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.max.u64 [mapa(d[0], 1)], 1, [mapa(bar, 1)];",
     "red.async.add.s64 [mapa(d[0], 1)], 1, [mapa(bar, 1)];",
@@ -553,6 +556,7 @@ const FLOORS: &[(&str, &str, &str)] = &[
     ("sm_90 ptx 8.1", "sm_90 ptx 8.0", "red.async.add.u32 [mapa(s[0], 1)], 1, [mapa(bar, 1)];"),
     ("sm_100 ptx 8.7", "sm_100 ptx 8.6", "st.async.release.gpu.global.u32 [g[0][0]], 1;"),
     ("sm_100 ptx 8.7", "sm_90 ptx 8.7", "red.async.release.gpu.global.add.u32 [g[0][0]], 1;"),
+    ("sm_100 ptx 8.7", "sm_90 ptx 8.7", "red.async.relaxed.gpu.max.u32 [g[0][0]], 1;"),
     (
         "sm_100 ptx 8.6",
         "sm_90 ptx 8.6",
@@ -596,36 +600,19 @@ fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
     let small: &[&str] = &["", "0", "[bar]", "[s[0]], [g[0][0]], 4", "[s[4]], [g[0][4]], 16"];
     let map: &[&str] = &["[stage], 0", "[maps[1]], 0, 2", "[stage], h", "[map], 0"];
     let cancel: &[&str] = &["[c[0]], [bar]", "resp", "_, resp"];
-    let verbs: &[(&str, &[&str])] = &[
+    let operands: &[(&str, &[&str])] = &[
         ("st.async", store),
-        ("st.async.release.gpu", store),
-        ("red.async.add", store),
-        ("red.async.relaxed.cluster.min", store),
-        ("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", bulk),
-        ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", bulk),
-        ("cp.async.bulk.global.shared::cta.bulk_group", bulk),
-        ("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group", bulk),
+        ("red.async", store),
         ("cp.async.bulk", bulk),
-        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add", bulk),
+        ("cp.reduce", bulk),
         ("cp.async", small),
-        ("cp.async.ca.shared.global", small),
-        ("cp.async.wait_group", small),
         ("cp.async.bulk.wait_group", small),
-        ("cp.async.mbarrier.arrive", small),
-        ("tensormap.replace", map),
-        ("clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes", cancel),
-        ("clusterlaunchcontrol.query_cancel", cancel),
+        ("cp.async.bulk.commit_group", small),
+        ("tensormap", map),
+        ("clusterlaunchcontrol", cancel),
         ("setmaxnreg", small),
+        ("griddepcontrol", small),
     ];
-    let vocabulary = Vocabulary {
-        verbs,
-        modifiers: ".ca .cg .shared .shared::cta .shared::cluster .global .noinc .b64 .b32 .u32 .b128 .weak \
-            .relaxed .release .mmio .cluster .gpu .sys .add .max .and .v2 .bulk_group \
-            .mbarrier::complete_tx::bytes .mbarrier::complete_tx::bytes .multicast::cluster .tensor.1d \
-            .tensor .2d .tile .read .tile.rank .box_dim .global_address .b1024 .async .is_canceled .pred \
-            .multicast::cluster::all .inc .sync .aligned",
-        n_without: 34,
-        results: &["", "", "", "let q = ", "await "],
-    };
+    let vocabulary = Vocabulary { operands, results: &["", "", "", "let q = ", "await "] };
     vocabulary.check_random((29, 30_000), N_READS, |body| newest(&source(body)));
 }

@@ -14,7 +14,7 @@ use support::{Vocabulary, program, try_load};
 const OBJECTS: &str = "symmetric w: u32 = 0; symmetric a[2][4]: u32; symmetric d[2]: u64 = { 1, 2 }; \
     symmetric bytes[4]: u8; global g: u32; shared s: u32; shared bar: mbarrier; \
     multimem mw: u32 alias w; multimem ma[8]: u32 alias a; multimem md[2]: u64 alias d; \
-    multimem mb[4]: u8 alias bytes; symmetric other: u32 alias w; view half[4]: u32 of a + 16; \
+    multimem mb[4]: u8 alias bytes; symmetric halves[8]: u16; multimem mh[8]: u16 alias halves; symmetric other: u32 alias w; view half[4]: u32 of a + 16; \
     view mhalf[2]: u32 of md + 8; let v = ld [g];";
 
 /// What is read and written by the program before the forms, which their listing leaves out.
@@ -37,6 +37,14 @@ const FORMS: &[&str] = &[
     "multimem.red.add.u32 [mw], 1;",
     "multimem.red.relaxed.gpu.min.s64 [md[0]], 1;",
     "multimem.red.release.sys.global.or.b32 [mhalf[1]], 1;",
+    "let {p, q} = multimem.ld_reduce.add.acc::f32.v2.f16x2 [ma[2]];",
+    "multimem.ld_reduce.relaxed.sys.add.f64 _, [md[1]];",
+    "let {p, q} = multimem.ld_reduce.max.v2.bf16 [mh[6]];",
+    "multimem.st.v4.f32 [ma[4]], {1, 2, 3, v};",
+    "multimem.st.relaxed.gpu.v8.f16 [mh[0]], {1, 2, 3, 4, 5, 6, 7, 8};",
+    "multimem.red.release.gpu.min.v4.f16 [mh[4]], {1, 2, 3, 4};",
+    "multimem.red.add.f32 [mw], v;",
+    "multimem.st.async.release.sys.f64 [md[0]], 1;",
     "multimem.st.async.release.gpu [mb[3]], 1;",
     "multimem.st.async.release.sys.global.b64 [md[0]], 1;",
     "multimem.red.async.release.sys.add.s32 [ma[v]], 1;",
@@ -68,14 +76,30 @@ const ILLEGAL: &[(&str, &str)] = &[
     ("multimem.st.u64 [mw], 1;", "validate::type-mismatch"),
     ("multimem.st.shared.u32 [mw], 1;", "validate::multimem-space"),
     ("multimem.st [mw];", "validate::operand-count"),
-    ("multimem.st [mw], {1, 2};", "validate::operand-kind"),
+    ("multimem.st [mw], {1, 2};", "validate::vector-count"),
     ("let x = multimem.st [mw], 1;", "validate::no-result"),
     ("multimem.ld_reduce.add.u32 [mw];", "validate::unbound-result"),
     ("let x = multimem.ld_reduce.release.sys.add.u32 [mw];", "validate::illegal-sem"),
     ("let x = multimem.ld_reduce.acquire.add.u32 [mw];", "validate::missing-scope"),
-    ("let x = multimem.ld_reduce.add.f32 [mw];", "unsupported::modifier"),
-    ("let x = multimem.ld_reduce.add.acc::f32.v2.f16x2 [mw];", "unsupported::modifier"),
-    ("multimem.st.v2.f32 [mw], {1, 2};", "unsupported::modifier"),
+    ("let x = multimem.ld_reduce.min.f32 [mw];", "validate::illegal-operation-type"),
+    ("let x = multimem.ld_reduce.and.f16x2 [mw];", "validate::illegal-operation-type"),
+    ("let x = multimem.ld_reduce.add.acc::f32.f32 [mw];", "validate::multimem-type"),
+    ("let x = multimem.ld_reduce.min.acc::f32.f16x2 [mw];", "validate::multimem-type"),
+    ("let x = multimem.ld_reduce.add.acc::f16.f16x2 [mw];", "validate::multimem-type"),
+    ("let x = multimem.ld_reduce.add.acc::f32.u32 [mw];", "validate::multimem-type"),
+    ("let {p, q} = multimem.ld_reduce.add.v2.f64 [md[0]];", "validate::multimem-type"),
+    ("let x = multimem.ld_reduce.add.f16 [mh[0]];", "validate::multimem-type"),
+    ("multimem.red.add.noftz.f16x2 [mw], 1;", "validate::unknown-modifier"),
+    ("multimem.red.min.f16x2 [mw], 1;", "validate::illegal-operation-type"),
+    ("multimem.red.add.e4m3x4 [mw], 1;", "validate::multimem-type"),
+    ("multimem.st.e4m3x4 [mw], 1;", "validate::target"),
+    ("multimem.st.v2.u32 [ma[0]], {1, 2};", "validate::multimem-type"),
+    ("multimem.st.v2 [ma[0]], {1, 2};", "validate::multimem-type"),
+    ("multimem.st.v2.f32 [mw], {1, 2};", "validate::vector-alignment"),
+    ("multimem.st.v2.f32 [ma[1]], {1, 2};", "validate::vector-alignment"),
+    ("multimem.st.v2.f32 [ma[0]], {1, 2, 3};", "validate::vector-count"),
+    ("multimem.st.v2.f16 [ma[0]], {1, 2};", "validate::type-mismatch"),
+    ("multimem.red.async.release.gpu.add.f32 [mw], 1;", "validate::unknown-modifier"),
     ("multimem.st.async.u32 [mw], 1;", "validate::async-sem"),
     ("multimem.st.async.weak.u32 [mw], 1;", "validate::async-sem"),
     ("multimem.st.async.release.u32 [mw], 1;", "validate::async-sem"),
@@ -165,6 +189,9 @@ fn older_targets_do_not_have_it() {
         ("sm_90 ptx 8.0", FORMS[6]),
         ("sm_90 ptx 9.4", "multimem.st.async.release.gpu [mw], 1;"),
         ("sm_100 ptx 9.2", "multimem.red.async.release.gpu.add [mw], 1;"),
+        ("sm_90 ptx 8.1", "multimem.ld_reduce.add.acc::f32.f16x2 _, [mw];"),
+        ("sm_100 ptx 9.4", "multimem.ld_reduce.add.e4m3x4 _, [mw];"),
+        ("sm_120f ptx 9.4", "multimem.st.e5m2x4 [mw], 1;"),
     ];
     for (target, body) in newer {
         let text = source(body).replace("sm_100 ptx 9.4", target).replace(FUNCTIONS, "");
@@ -173,26 +200,14 @@ fn older_targets_do_not_have_it() {
     }
 }
 
-/// The modifiers, and some that are none.
-const MODIFIERS: &str = ".weak .relaxed .acquire .release .volatile .cta .cluster .gpu .sys .global .shared .add .min .and .inc \
-    .u32 .u64 .s32 .s64 .b32 .b64 .u16 .f32 .v2 .async .acc::f32";
-
 #[test]
 fn random_opcodes_are_legal_with_their_defaults_or_have_one_error() {
-    let loads: &[&str] = &["[mw]", "_, [md[0]]", "[w]", "[mw], 1"];
-    let stores: &[&str] = &["[mw], 1", "[md[1]], 1", "[mb[0]], 1", "[w], 1"];
-    let verbs: &[(&str, &[&str])] = &[
-        ("multimem.ld_reduce", loads),
-        ("multimem.ld_reduce.add", loads),
-        ("multimem.ld_reduce.min", loads),
-        ("multimem.st", stores),
-        ("multimem.red.add", stores),
-        ("multimem.red.or", stores),
-        ("multimem.st.release", stores),
-        ("multimem.st.async.release.sys", stores),
-        ("multimem.red.async.add", stores),
-    ];
-    let vocabulary =
-        Vocabulary { verbs, modifiers: MODIFIERS, n_without: 15, results: &["", "let q = ", "await "] };
+    let loads: &[&str] = &["[mw]", "_, [md[0]]", "[w]", "[mw], 1", "[mh[4]]", "_, [ma[4]]"];
+    let stores: &[&str] =
+        &["[mw], 1", "[md[1]], 1", "[mb[0]], 1", "[w], 1", "[ma[4]], {1, 2}", "[mh[0]], {1, 2, 3, 4}"];
+    let vocabulary = Vocabulary {
+        operands: &[("multimem.ld_reduce", loads), ("multimem", stores)],
+        results: &["", "let q = ", "let {p, q} = ", "await "],
+    };
     vocabulary.check_random((31, 20_000), 1, source);
 }

@@ -5,7 +5,9 @@
 //! them.
 
 pub mod assembler;
+pub mod known;
 pub mod operands;
+pub mod table;
 
 use assembler::Assembler;
 use fencepost_dsl::SourceMap;
@@ -231,8 +233,10 @@ fn completed(form: &Form, choice: &Choice, full: &str) -> Choice {
 /// What Fencepost says of a spelling.
 fn ours(form: &'static Form, text: &str, choice: &Choice) -> Ours {
     let mut refused = Ours::Refused("");
-    for statement in operands::of_kernel(form, text) {
-        match full_spelling(form, &statement) {
+    let statements = operands::of_kernel(form, text);
+    let codes = first_errors(form, &statements);
+    for (statement, code) in statements.iter().zip(codes) {
+        match code.map_or_else(|| full_spelling(form, statement), Err) {
             Ok(full) if full.starts_with(form.name) => {
                 return Ours::Taken(spelled(form.name, &completed(form, choice, &full)));
             }
@@ -245,13 +249,37 @@ fn ours(form: &'static Form, text: &str, choice: &Choice) -> Ours {
     refused
 }
 
+/// The codes of the first errors of statements, which are read together; none where they have to be read alone.
+fn first_errors(form: &Form, statements: &[String]) -> Vec<Option<&'static str>> {
+    let blocks: String =
+        statements.iter().map(|statement| format!("if tid == 0 {{ {statement} }}\n")).collect();
+    let text = kernel(form, &blocks);
+    let n_before = text.lines().count() - statements.len() - 1;
+    let mut codes = vec![None; statements.len()];
+    let mut sources = SourceMap::default();
+    let loaded = load(&mut sources, "form.fence", &mut |_| Ok(text.clone()), &LoadOptions::default());
+    for error in loaded.err().unwrap_or_default() {
+        let line = sources.line_column(error.span()).line as usize;
+        if let Some(code) = line.checked_sub(n_before + 1).and_then(|at| codes.get_mut(at)) {
+            code.get_or_insert(error.code);
+        }
+    }
+    // What is no text at all hides what is wrong with the rest.
+    let is_read = !codes.iter().flatten().any(|code| code.starts_with("syntax::"));
+    if is_read { codes } else { vec![None; statements.len()] }
+}
+
+/// A kernel with the objects that statements name.
+fn kernel(form: &Form, statements: &str) -> String {
+    let (target, objects) = (architecture(form), operands::OBJECTS);
+    format!(
+        "//! target {target} ptx {VERSION}\nkernel k {{ launch {{ ctas: 2, cluster: 2 }} {objects}\n{statements}}}"
+    )
+}
+
 /// The full spelling of the last instruction of a kernel with this statement, or the code of the first error.
 pub fn full_spelling(form: &Form, statement: &str) -> Result<String, &'static str> {
-    let target = architecture(form);
-    let text = format!(
-        "//! target {target} ptx {VERSION}\nkernel k {{ launch {{ ctas: 2, cluster: 2 }} {} {statement}\n}}",
-        operands::OBJECTS
-    );
+    let text = kernel(form, &format!("{statement}\n"));
     let mut sources = SourceMap::default();
     match load(&mut sources, "form.fence", &mut |_| Ok(text.clone()), &LoadOptions::default()) {
         Ok(program) => {

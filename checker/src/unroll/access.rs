@@ -133,7 +133,7 @@ impl Unroller<'_> {
     }
 
     /// States that a vector of `n` elements starts at a multiple of its size, and narrows the path to it.
-    fn check_vector(&mut self, state: &mut State, place: Place, n: usize, span: Span) {
+    pub(super) fn check_vector(&mut self, state: &mut State, place: Place, n: usize, span: Span) {
         if n < 2 {
             return;
         }

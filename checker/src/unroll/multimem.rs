@@ -1,5 +1,6 @@
-//! `multimem` instructions: one access for each device's instance of a symmetric object, in no order among themselves
-//! (MM-7), through the virtual address of the multimem object, which is another one than the instance's own (MM-6).
+//! `multimem` instructions: one access for each device's instance of a symmetric object and each element of a vector, in no
+//! order among themselves (MM-7, MM-8), through the virtual address of the multimem object, which is another one than the
+//! instance's own (MM-6).
 //!
 //! The read of an instance by a reduction comes before the write of that instance only, although all reads have one
 //! position and all writes the next ([`EventGraph::multimem_halves`](crate::event::EventGraph::multimem_halves)): a release
@@ -10,7 +11,9 @@ use super::expression::{Frame, Place};
 use super::{Step, UnrollError, Unroller};
 use crate::event::{AtomicClass, TermPool};
 use fencepost_dsl::Diagnostic;
-use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp, ObjectId};
+use fencepost_dsl::kernel::program::{
+    Address, AddressBase, AtomicOp, Expression, MultimemOp, ObjectId, RegisterId,
+};
 use fencepost_dsl::vocabulary::{Replication, Sem};
 
 impl Unroller<'_> {
@@ -20,71 +23,119 @@ impl Unroller<'_> {
         step: &mut Step<'_>,
         operation: &MultimemOp,
     ) -> Result<(), UnrollError> {
-        let Some(place) = self.resolve(step, operation.address(), 1)? else { return Ok(()) };
-        let width = self.kernel.objects[place.object].width;
-        let whole = Part { low_bit: 0, width };
-        let instances = self.denoted_places(place).into_iter().map(|place| (place, 0));
-        let position = self.next_position();
+        let (address, n) = (operation.address(), operation.n_elements());
+        let Some(place) = self.resolve(step, address, n)? else { return Ok(()) };
+        self.check_vector(step.state, place, n, address.span);
+        if step.state.live == TermPool::FALSE {
+            return Ok(());
+        }
         match operation {
-            MultimemOp::LoadReduce { destination, op, sem, scope, .. } => {
+            MultimemOp::LoadReduce { destinations, op, sem, scope, .. } => {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
-                let mut combined = None;
-                for instance in instances {
-                    let (_, value) =
-                        self.read(step.state.live, step.site, position, instance, whole, strength)?;
-                    combined = Some(match combined {
-                        None => value,
-                        Some(others) => self.atomic_result((*op, step.site), others, &[value]).1,
-                    });
-                }
-                if let (Some(register), Some(value)) = (*destination, combined) {
-                    let value = self.graph.terms.resize(value, step.frame.width(register));
-                    step.state.env.set(register, value);
-                }
+                self.load_all(step, (destinations, place), *op, strength)
             }
-            MultimemOp::Store { value, sem, scope, .. } => {
-                let value = self.evaluate(&step.state.env, step.frame, value)?;
-                let value = self.graph.terms.resize(value, width);
-                let strength = Strength::new(*sem, *scope, AtomicClass::None);
-                for instance in instances.collect::<Vec<_>>() {
-                    if self.last_try.is_some() {
-                        self.last_write(step.state.live, instance, whole, value, strength);
-                        continue;
-                    }
-                    self.write(step.state.live, step.site, position, instance, whole, value, strength)?;
-                }
+            MultimemOp::Store { values, sem, scope, .. } => {
+                self.store_all(step, (values, place), Strength::new(*sem, *scope, AtomicClass::None))
             }
-            MultimemOp::Reduction { op, operand, sem, scope, .. } => {
-                let operand = self.evaluate(&step.state.env, step.frame, operand)?;
-                let operand = self.graph.terms.resize(operand, width);
+            MultimemOp::Reduction { op, operands, sem, scope, .. } => {
                 let strength = Strength::new(*sem, *scope, AtomicClass::Reduction);
-                let mut reads = Vec::new();
-                for instance in instances {
-                    let strength = strength.with_sem(Sem::Relaxed);
-                    reads.push((
-                        instance,
-                        self.read(step.state.live, step.site, position, instance, whole, strength)?,
-                    ));
-                }
-                let position = self.next_position();
-                for (instance, (read, old)) in reads {
-                    let (_, new) = self.atomic_result((*op, step.site), old, &[operand]);
-                    if self.last_try.is_some() {
-                        let same = self.graph.terms.equal(old, new);
-                        self.repeats_only_if(step.state.live, same);
-                        self.note_touched(step.state.live, instance, whole, strength, true);
-                        continue;
-                    }
-                    if step.state.live == TermPool::FALSE {
-                        continue;
-                    }
-                    let write =
-                        self.write(step.state.live, step.site, position, instance, whole, new, strength)?;
-                    self.graph.rmw.extend(read.map(|read| (read, write)));
-                }
+                self.reduce_all(step, (operands, place), *op, strength)
+            }
+        }
+    }
+
+    /// `multimem.ld_reduce`
+    fn load_all(
+        &mut self,
+        step: &mut Step<'_>,
+        (destinations, place): (&[Option<RegisterId>], Place),
+        op: AtomicOp,
+        strength: Strength,
+    ) -> Result<(), UnrollError> {
+        let whole = self.whole(place);
+        let position = self.next_position();
+        for (element, destination) in destinations.iter().enumerate() {
+            let mut combined = None;
+            for instance in self.denoted_places(place) {
+                let at = (instance, element);
+                let (_, value) = self.read(step.state.live, step.site, position, at, whole, strength)?;
+                combined = Some(match combined {
+                    // What arithmetic makes of a single number is not known either.
+                    None if op == AtomicOp::Float => self.atomic_result((op, step.site), value, &[]).1,
+                    None => value,
+                    Some(others) => self.atomic_result((op, step.site), others, &[value]).1,
+                });
+            }
+            if let (Some(register), Some(value)) = (*destination, combined) {
+                let value = self.graph.terms.resize(value, step.frame.width(register));
+                step.state.env.set(register, value);
             }
         }
         Ok(())
+    }
+
+    /// `multimem.st`
+    fn store_all(
+        &mut self,
+        step: &mut Step<'_>,
+        (values, place): (&[Expression], Place),
+        strength: Strength,
+    ) -> Result<(), UnrollError> {
+        let whole = self.whole(place);
+        let position = self.next_position();
+        for (element, value) in values.iter().enumerate() {
+            let value = self.evaluate(&step.state.env, step.frame, value)?;
+            let value = self.graph.terms.resize(value, whole.width);
+            for instance in self.denoted_places(place) {
+                let at = (instance, element);
+                if self.last_try.is_some() {
+                    self.last_write(step.state.live, at, whole, value, strength);
+                    continue;
+                }
+                self.write(step.state.live, step.site, position, at, whole, value, strength)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `multimem.red`
+    fn reduce_all(
+        &mut self,
+        step: &mut Step<'_>,
+        (operands, place): (&[Expression], Place),
+        op: AtomicOp,
+        strength: Strength,
+    ) -> Result<(), UnrollError> {
+        let whole = self.whole(place);
+        let position = self.next_position();
+        let mut reads = Vec::new();
+        for (element, operand) in operands.iter().enumerate() {
+            let operand = self.evaluate(&step.state.env, step.frame, operand)?;
+            let operand = self.graph.terms.resize(operand, whole.width);
+            for instance in self.denoted_places(place) {
+                let (at, strength) = ((instance, element), strength.with_sem(Sem::Relaxed));
+                let read = self.read(step.state.live, step.site, position, at, whole, strength)?;
+                reads.push((at, operand, read));
+            }
+        }
+        let position = self.next_position();
+        for (at, operand, (read, old)) in reads {
+            let (_, new) = self.atomic_result((op, step.site), old, &[operand]);
+            if self.last_try.is_some() {
+                let same = self.graph.terms.equal(old, new);
+                self.repeats_only_if(step.state.live, same);
+                self.note_touched(step.state.live, at, whole, strength, true);
+                continue;
+            }
+            let write = self.write(step.state.live, step.site, position, at, whole, new, strength)?;
+            self.graph.rmw.extend(read.map(|read| (read, write)));
+        }
+        Ok(())
+    }
+
+    /// An element, accessed at once.
+    fn whole(&self, place: Place) -> Part {
+        Part { low_bit: 0, width: self.kernel.objects[place.object].width }
     }
 
     /// Every place that an address denotes: one, or one on each device.

@@ -214,14 +214,15 @@ impl Names<'_> {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
             InstructionKind::Multimem(operation) => match operation {
-                MultimemOp::LoadReduce { destination, address, .. } => {
-                    format!("{} <- {}", result(destination), self.address(address))
+                MultimemOp::LoadReduce { destinations, address, .. } => {
+                    let destinations: Vec<String> = destinations.iter().map(result).collect();
+                    format!("{} <- {}", destinations.join(", "), self.address(address))
                 }
-                MultimemOp::Store { value, address, .. } => {
-                    format!("{} <- {}", self.address(address), self.expression(value))
+                MultimemOp::Store { values, address, .. } => {
+                    format!("{} <- {}", self.address(address), list(values))
                 }
-                MultimemOp::Reduction { operand, address, .. } => {
-                    format!("{}, {}", self.address(address), self.expression(operand))
+                MultimemOp::Reduction { operands, address, .. } => {
+                    format!("{}, {}", self.address(address), list(operands))
                 }
             },
             InstructionKind::Fence { .. }

@@ -404,6 +404,7 @@ pub static FAMILIES: &[&Family] = &[
     &fence::MEMBAR,
     &fence::MEMBAR_PROXY,
     &fence::PROXY,
+    &hint::ACTIVE,
     &hint::EVENT,
     &hint::POLICY,
     &hint::PREFETCH,

@@ -60,8 +60,20 @@ pub struct PtxType {
 }
 
 /// Formats of floating-point numbers, and their width.
-const FORMATS: &[(&str, u8)] =
-    &[("f16", 16), ("bf16", 16), ("f16x2", 32), ("bf16x2", 32), ("f32", 32), ("f64", 64)];
+const FORMATS: &[(&str, u8)] = &[
+    ("f16", 16),
+    ("bf16", 16),
+    ("f16x2", 32),
+    ("bf16x2", 32),
+    ("f32", 32),
+    ("f64", 64),
+    ("e4m3", 8),
+    ("e5m2", 8),
+    ("e4m3x2", 16),
+    ("e5m2x2", 16),
+    ("e4m3x4", 32),
+    ("e5m2x4", 32),
+];
 
 impl PtxType {
     /// The type of this kind and width.
@@ -91,9 +103,14 @@ impl PtxType {
             .or_else(|| Self::parse(text))
     }
 
-    /// Whether it is one of two numbers, or of one that is shorter than 32 bits.
+    /// Whether it is one of several numbers, or of one that is shorter than 32 bits.
     pub fn is_half(self) -> bool {
         self.format.is_some_and(|format| !matches!(format, "f32" | "f64"))
+    }
+
+    /// Whether its numbers have 8 bits.
+    pub fn is_quarter(self) -> bool {
+        self.format.is_some_and(|format| format.starts_with('e'))
     }
 }
 

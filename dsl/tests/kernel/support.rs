@@ -3,6 +3,7 @@
 //! A test file gives its objects as a `source` function, which makes a whole file of the statements of a kernel's body.
 
 use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::isa::{FAMILIES, Form, Need};
 use fencepost_dsl::kernel::program::{Instruction, Program, Statement, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -56,14 +57,10 @@ pub fn check_floors(floors: &[(&str, &str, &str)], source: impl Fn(&str) -> Stri
     }
 }
 
-/// What random statements are put together from.
+/// What random statements are put together from: the rows whose names begin in a certain way, and their words.
 pub struct Vocabulary<'a> {
-    /// Beginnings of opcodes, each with operands that suit it and some that do not.
-    pub verbs: &'a [(&'a str, &'a [&'a str])],
-    /// What opcodes may go on with, separated by blanks.
-    pub modifiers: &'a str,
-    /// How often no modifier is as likely as a given one.
-    pub n_without: usize,
+    /// Beginnings of names, the longest of which counts, each with operands that suit it and some that do not.
+    pub operands: &'a [(&'a str, &'a [&'a str])],
     /// What comes before the opcode.
     pub results: &'a [&'a str],
 }
@@ -78,20 +75,26 @@ impl Vocabulary<'_> {
         n_before: usize,
         source: impl Fn(&str) -> String,
     ) {
-        let blanks = std::iter::repeat_n("", self.n_without);
-        let modifiers: Vec<&str> = blanks.chain(self.modifiers.split_whitespace()).collect();
+        let rows: Vec<(&Form, &[&str])> = FAMILIES
+            .iter()
+            .flat_map(|family| family.forms)
+            .filter_map(|form| Some((form, self.suits(form)?)))
+            .collect();
         let mut random = Random(seed);
         let mut n_legal = 0;
         for _ in 0..n_statements {
-            let words = [0; 3].map(|_| random.pick(&modifiers)).concat();
-            let (verb, operands) = random.pick(self.verbs);
-            let opcode = format!("{verb}{words}");
+            let (form, operands) = random.pick(&rows);
+            let (other, _) = random.pick(&rows);
+            let opcode = random.opcode(form, other);
             let (result, operands) = (random.pick(self.results), random.pick(operands));
             let text = |opcode: &str| source(&format!("{result}{opcode} {operands};"));
             match try_load(&text(&opcode)) {
                 Ok(first) => {
                     n_legal += 1;
-                    let full = &instructions(&text(&opcode))[n_before].text;
+                    let found = instructions(&text(&opcode));
+                    // `cp.async.wait_all` is two of them.
+                    let [only] = &found[n_before..] else { continue };
+                    let full = &only.text;
                     let second = try_load(&text(full));
                     let second = second.unwrap_or_else(|errors| panic!("{opcode} is {full}\n{errors:#?}"));
                     assert_eq!(dump(&first), dump(&second), "{opcode} is {full}");
@@ -100,6 +103,12 @@ impl Vocabulary<'_> {
             }
         }
         assert!(n_legal > 200, "{n_legal}");
+    }
+
+    /// The operands for a row.
+    fn suits(&self, form: &Form) -> Option<&[&str]> {
+        let suitable = self.operands.iter().filter(|(start, _)| form.name.starts_with(start));
+        suitable.max_by_key(|(start, _)| start.len()).map(|(_, operands)| *operands)
     }
 }
 
@@ -110,5 +119,30 @@ impl Random {
     fn pick<T: Copy>(&mut self, words: &[T]) -> T {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         words[((self.0 >> 33) as usize) % words.len()]
+    }
+
+    fn is_one_in(&mut self, n: usize) -> bool {
+        self.pick(&(0..n).collect::<Vec<_>>()) == 0
+    }
+
+    /// A row's name with most of the words that it needs and some that it may have, and now and then one of another row.
+    fn opcode(&mut self, form: &Form, other: &Form) -> String {
+        let mut words = Vec::new();
+        for slot in form.slots {
+            let is_written = match slot.need {
+                Need::Must(_) => !self.is_one_in(16),
+                Need::May | Need::Default(_) | Need::Hint => self.is_one_in(3),
+                Need::Unsupported(_) | Need::Refused(_) => self.is_one_in(40),
+            };
+            if is_written {
+                words.push(self.pick(slot.words));
+            }
+        }
+        if self.is_one_in(8) && !other.slots.is_empty() {
+            let strange =
+                self.pick(&other.slots.iter().flat_map(|slot| slot.words).copied().collect::<Vec<_>>());
+            words.insert(self.pick(&(0..=words.len()).collect::<Vec<_>>()), strange);
+        }
+        words.iter().fold(form.name.to_owned(), |opcode, word| format!("{opcode}.{word}"))
     }
 }

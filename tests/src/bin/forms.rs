@@ -4,7 +4,9 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]
 
 use fencepost_tests::forms::assembler::Assembler;
-use fencepost_tests::forms::{Agreement, Compared, Ours, Spelling, compare, rows, spellings};
+use fencepost_tests::forms::known::DIFFERENCES;
+use fencepost_tests::forms::table::{NAMES, count};
+use fencepost_tests::forms::{Compared, Ours, Spelling, compare, rows, spellings};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -51,32 +53,23 @@ fn examples(tried: &[Spelling]) -> String {
     full.next_back().map_or_else(String::new, |full| format!("; `{full}`"))
 }
 
-const NAMES: &[(Agreement, &str)] = &[
-    (Agreement::Taken, "both"),
-    (Agreement::Refused, "neither"),
-    (Agreement::Sugar, "sugar"),
-    (Agreement::Unsupported, "not checked"),
-    (Agreement::OnlyOurs, "only Fencepost"),
-    (Agreement::OnlyAssembler, "only the assembler"),
-];
-
 fn counts(compared: &[Compared]) -> String {
-    let count = |wanted: Agreement| compared.iter().filter(|one| one.agreement == wanted).count();
-    let counts = NAMES.iter().map(|&(agreement, name)| (count(agreement), name)).filter(|(n, _)| *n > 0);
+    let counts =
+        NAMES.iter().map(|&(agreement, name)| (count(compared, agreement), name)).filter(|(n, _)| *n > 0);
     counts.map(|(n, name)| format!(", {name} {n}")).collect()
 }
 
+/// What one side takes and the other does not: by class, and one by one what is in none.
 fn disagreements(all: &[Compared]) {
     println!("\nall {}{}", all.len(), counts(all));
-    for (wanted, name) in
-        [(Agreement::OnlyOurs, "only Fencepost"), (Agreement::OnlyAssembler, "only the assembler")]
-    {
-        for one in all.iter().filter(|one| one.agreement == wanted) {
-            let why = match &one.spelling.ours {
-                Ours::Refused(code) => code,
-                _ => one.complaint.as_str(),
-            };
-            println!("{name}: {}: {why}", one.spelling.text);
+    for class in DIFFERENCES {
+        let of_class =
+            || all.iter().filter(|one| one.class().is_some_and(|found| std::ptr::eq(found, class)));
+        if let Some(first) = of_class().next() {
+            println!("{} like `{}`: {}", of_class().count(), first.spelling.text, class.why);
         }
+    }
+    for one in all.iter().filter(|one| one.differs() && one.class().is_none()) {
+        println!("in no class: {:?}: {}: {}", one.agreement, one.spelling.text, one.said_against());
     }
 }

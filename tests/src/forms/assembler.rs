@@ -99,7 +99,7 @@ impl Assembler {
             let _ = writeln!(
                 module,
                 ".visible .entry k{index}(.param .u64 pg, .param .align 64 .b8 pm[128]) {{ \
-                 .reg .b64 g, m, pol, rd<16>; .reg .b32 s, mb, t, r<260>; .reg .b16 h<20>; .reg .pred p; .reg .b128 q<4>; \
+                 .reg .b64 g, m, pol, rd<16>; .reg .b32 s, mb, t, r<260>; .reg .b16 h<20>; .reg .b8 b<8>; .reg .pred p; .reg .b128 q<4>; \
                  ld.param.u64 g, [pg]; mov.u64 m, pm; mov.u32 s, sm; add.u32 mb, s, 64; mov.u32 t, 0; mov.u64 pol, 0; \
                  {statement} ret; }}"
             );

@@ -11,7 +11,7 @@ pub const OBJECTS: &str = "\
     constant k16[32]: u16 alias g16; constant k32[16]: u32 alias g; constant k64[16]: u64 alias h; constant k128[8]: b128 alias c; texture tx: u32 alias gg; \
     surface sf: u32 alias gg; global gh: u64; surface sh: u64 alias gh; \
     global gb: u8; surface sb: u8 alias gb; global gs: u16; surface ss: u16 alias gs; \
-    symmetric y8: u8; multimem m8: u8 alias y8; symmetric y16: u16; multimem m16: u16 alias y16; symmetric y: u32; multimem mc: u32 alias y; symmetric yh: u64; multimem mh: u64 alias yh; \
+    symmetric y8[8]: u8; multimem m8[8]: u8 alias y8; symmetric y16[8]: u16; multimem m16[8]: u16 alias y16; symmetric y[8]: u32; multimem mc[8]: u32 alias y; symmetric yh[8]: u64; multimem mh[8]: u64 alias yh; \
     shared bar: mbarrier; shared slot: u32; \
     param map: tensormap of g[4]; global g2[4][4]: u32; param map2: tensormap of g2[1, 4]; \
     global maps: tensormap of g[4]; global mapw: tensormap of h[4]; shared stage: tensormap of g[4]; \
@@ -63,7 +63,9 @@ impl<'a> Said<'a> {
 /// Bits of a type.
 fn bits(word: &str) -> Option<usize> {
     Some(match word {
-        "f16x2" | "bf16x2" => 32,
+        "e4m3" | "e5m2" => 8,
+        "e4m3x2" | "e5m2x2" => 16,
+        "f16x2" | "bf16x2" | "e4m3x4" | "e5m2x4" => 32,
         _ => {
             let digits = word.strip_prefix("bf").or_else(|| word.strip_prefix(['b', 'u', 's', 'f']))?;
             digits.parse().ok().filter(|bits| [8, 16, 32, 64, 128].contains(bits))?
@@ -123,6 +125,9 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
             if said.begins("atom") { bound(&operands) } else { with(&operands) }
         };
         return objects(MEMORY).into_iter().map(updated).collect();
+    }
+    if said.begins("activemask") {
+        return all(&[""]);
     }
     if said.begins("bar.warp.sync") || said.begins("elect.sync") {
         return vec![with("0xffffffff"), bound("0xffffffff")];
@@ -215,8 +220,10 @@ fn of_kernel_stores(said: &Said<'_>, memory: &[(&'static str, &'static str)]) ->
     if said.begins("multimem") {
         let mut found = Vec::new();
         for (object, value) in [("m8", "v8"), ("m16", "v16"), ("mc", "v32"), ("mh", "v64")] {
-            found.push(format!("{text} [{object}], {value};"));
-            found.push(format!("let z = {text} [{object}];"));
+            let values = listed(said.n, |_| value.to_owned());
+            let results = listed(said.n, |at| format!("z{at}"));
+            found.push(format!("{text} [{object}[0]], {values};"));
+            found.push(format!("let {results} = {text} [{object}[0]];"));
         }
         return found;
     }
@@ -236,7 +243,7 @@ fn of_kernel_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
     if said.begins("cp.async.mbarrier") {
         return vec!["[bar]".to_owned()];
     }
-    if said.text.ends_with("_group") || said.has("wait_group") || said.has("wait_all") {
+    if ["commit_group", "wait_group", "wait_all"].iter().any(|word| said.has(word)) {
         return vec![String::new(), "0".to_owned()];
     }
     let mut found = Vec::new();
@@ -259,7 +266,7 @@ fn of_kernel_copies(said: &Said<'_>, policy: &str) -> Vec<String> {
     if !said.has("bulk") {
         return vec![format!("[s[0]], [g[0]], 4{policy}"), format!("[s[0]], [g[0]], 16{policy}")];
     }
-    for (shared, global) in [("s", "g"), ("d", "h"), ("e", "c")] {
+    for (shared, global) in [("s", "g"), ("d", "h"), ("e", "c"), ("s16", "g16")] {
         found.push(format!("[{shared}[0]], [{global}[0]], 16, [bar]{mask}{policy}"));
         found.push(format!("[{global}[0]], [{shared}[0]], 16{policy}"));
         found.push(format!("[mapa({shared}[0], 1)], [{shared}[4]], 16, [mapa(bar, 1)]{policy}"));
@@ -275,6 +282,7 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
         |operands: &[String]| -> Vec<String> { operands.iter().map(|operands| with(operands)).collect() };
     let policy = if said.has("L2::cache_hint") { ", pol" } else { "" };
     let register = |at: usize| match said.bits {
+        8 if said.has("e4m3") || said.has("e5m2") => format!("b{at}"),
         8 | 16 => format!("h{at}"),
         64 => format!("rd{at}"),
         128 => format!("q{at}"),
@@ -299,6 +307,7 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
             let second = if said.has("cas") { format!(", {value}") } else { String::new() };
             vec![format!("{value}, {place}, {value}{second}{policy}")]
         }
+        () if said.begins("activemask") => vec!["r0".to_owned()],
         () if said.begins("bar.warp.sync") => vec!["0xffffffff".to_owned()],
         () if said.begins("elect.sync") => vec!["r0|p, 0xffffffff".to_owned()],
         () if said.begins("barrier.cluster") => vec![String::new()],

@@ -530,6 +530,11 @@ fn check_atomic(words: &Words<'_>) -> Result<(), Diagnostic> {
     }
     check_flush(words)?;
     match (words.written(Key::Policy), words.space()) {
+        // The grammar of the ISA has it of some; no assembler takes it of any.
+        (Some((hint, span)), _) if words.get(Key::Operation) == Some("cas") => {
+            let message = format!("`.{hint}` cannot stand on `atom.cas`");
+            error("validate::cache-hint", message, span, "a cache hint", "leave it out", "MM-14")
+        }
         (Some((hint, span)), Some((Space::Shared, _))) => {
             let message = format!("`.{hint}` steers caches, and shared memory has none");
             error("validate::cache-hint", message, span, "a cache hint", "leave it out", "MM-14")

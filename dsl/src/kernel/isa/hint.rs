@@ -1,7 +1,9 @@
-//! Instructions that have no meaning to the memory model: `nanosleep`, `pmevent`, `prefetch`, `createpolicy`, `applypriority`.
+//! Instructions that have no meaning to the memory model: `nanosleep`, `pmevent`, `prefetch`, `createpolicy`, `applypriority`,
+//! `activemask`.
 //!
-//! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, of which nothing
-//! is known. `discard` is not among them: it destroys data.
+//! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, or a mask of
+//! lanes, of which nothing is known: which lanes run together is the hardware's choice, at every instruction anew.
+//! `discard` is not among them: it destroys data.
 
 use super::words::Words;
 use super::{Built, Family, Key, form, may, must, since};
@@ -28,6 +30,21 @@ pub(super) static SLEEP: Family = Family {
         Ok((InstructionKind::Hint { destination: None, address: None }, Vec::new()))
     })
     .operands("t")],
+};
+
+pub(super) static ACTIVE: Family = Family {
+    name: "activemask",
+    code: "validate::hint-form",
+    help: "write `let lanes = activemask.b32;`",
+    rule: "",
+    others: &[],
+    forms: &[form("activemask", &[must(Key::Type, &["b32"])], since(6, 2, 30), |body, site, _| {
+        body.expect_operands(site, 0, 0, "no operands")?;
+        let destination = body.one_result(site, false, 32)?;
+        Ok((InstructionKind::Hint { destination, address: None }, vec![destination]))
+    })
+    .result(&[("", 32)])
+    .operands("lanes = …")],
 };
 
 pub(super) static EVENT: Family = Family {

@@ -2,25 +2,59 @@
 //!
 //! `multimem.st.async` and `multimem.red.async` release, and complete on nothing, like `st.async` to global memory (AS-23).
 //!
-//! Cannot: floating-point types, and the vectors, which only those have; `multimem.cp.async.bulk`.
+//! Floating-point numbers are bits, and what is made of them is not computed. They alone have vectors, each element of which
+//! is an access of its own (MM-8).
+//!
+//! Cannot: `multimem.cp.async.bulk`.
 
-use super::access::{self, INTEGER, SCOPE};
+use super::access::{self, Access, INTEGER, Rmw, SCOPE};
 use super::words::Words;
 use super::{
-    Built, Family, Key, Lack, Need, Refusal, Slot, Traits, default, form, may, must_or, refused, since,
-    unsupported,
+    Built, Family, Floor, Key, Lack, Need, Only, Refusal, Slot, Traits, default, form, may, must_or, only,
+    refused, since,
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
-use crate::kernel::program::{AsyncOp, AsyncStore, InstructionKind, MultimemOp};
+use crate::kernel::opcode::PtxType;
+use crate::kernel::program::{AsyncOp, AsyncStore, AtomicOp, InstructionKind, MultimemOp, Width};
 use crate::kernel::resolve::instruction::{Results, Site};
 use crate::kernel::resolve::{Body, Reported, Resolved};
 use crate::span::Span;
 use crate::vocabulary::{Scope, Sem};
 
 const GLOBAL: Slot = default(Key::Space, &["global"]);
-const FLOATS: Slot =
-    unsupported(&["f16", "f32", "f64", "bf16", "acc::", "e4m3", "e5m2", "v2", "v4", "v8", "noftz"]);
+/// Integers and bits, and floating-point numbers.
+const NUMBER: Slot = may(
+    Key::Type,
+    &[
+        "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16",
+        "bf16", "f16x2", "bf16x2", "f32", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e4m3x4", "e5m2x4",
+    ],
+);
+/// … of asynchronous stores, which have no short ones.
+const STORED: Slot = may(
+    Key::Type,
+    &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"],
+);
+const VECTOR: Slot = may(Key::Vector, &["v2", "v4", "v8"]);
+/// The precision of sums; it means nothing to the model.
+const PRECISION: Slot = may(Key::Plain, &["acc::f32", "acc::f16"]);
+/// Numbers of 8 bits came with Blackwell.
+const QUARTERS: Floor = only(
+    8,
+    6,
+    100,
+    &[Only::Family(100), Only::Family(110), Only::Architecture(120), Only::Architecture(121)],
+);
+const FLOORS: &[(&str, Floor)] = &[
+    ("acc::f32", since(8, 2, 90)),
+    ("e4m3", QUARTERS),
+    ("e5m2", QUARTERS),
+    ("e4m3x2", QUARTERS),
+    ("e5m2x2", QUARTERS),
+    ("e4m3x4", QUARTERS),
+    ("e5m2x4", QUARTERS),
+];
 const NOT_GLOBAL: Slot = refused(
     &["shared", "shared::cta", "shared::cluster"],
     &Refusal {
@@ -117,15 +151,17 @@ pub(super) static LOAD_REDUCE: Family = Family {
             SCOPE,
             GLOBAL,
             REDUCTIONS,
-            INTEGER,
+            PRECISION,
+            VECTOR,
+            NUMBER,
             NOT_OF_LOAD,
             NOT_A_REDUCTION,
             NOT_GLOBAL,
-            FLOATS,
         ],
         since(8, 1, 90),
         build_load_reduce,
     )
+    .floors(FLOORS)
     .check(check)
     .operands("r = … [x]")
     .traits(Traits::QUIET)
@@ -145,21 +181,22 @@ pub(super) static STORE: Family = Family {
                 default(Key::Sem, &["weak", "relaxed", "release"]),
                 SCOPE,
                 GLOBAL,
-                INTEGER,
+                VECTOR,
+                NUMBER,
                 NO_OPERATION,
                 NOT_OF_STORE,
                 NOT_GLOBAL,
-                FLOATS,
             ],
             since(8, 1, 90),
             build_store,
         )
+        .floors(FLOORS)
         .check(check)
         .operands("[x], v")
         .rule("MM-7"),
         form(
             "multimem.st.async",
-            &[ASYNC_SEM, SCOPE, GLOBAL, INTEGER, NO_OPERATION, NOT_GLOBAL, FLOATS],
+            &[ASYNC_SEM, SCOPE, GLOBAL, STORED, NO_OPERATION, NOT_GLOBAL],
             since(9, 3, 100),
             build_async,
         )
@@ -184,15 +221,16 @@ pub(super) static REDUCTION: Family = Family {
                 default(Key::Scope, &["sys", "cta", "cluster", "gpu"]),
                 GLOBAL,
                 REDUCTIONS,
-                INTEGER,
+                VECTOR,
+                NUMBER,
                 NOT_OF_RED,
                 NOT_A_REDUCTION,
                 NOT_GLOBAL,
-                FLOATS,
             ],
             since(8, 1, 90),
             build_reduction,
         )
+        .floors(FLOORS)
         .check(check)
         .operands("[x], v")
         .rule("MM-7"),
@@ -206,7 +244,6 @@ pub(super) static REDUCTION: Family = Family {
                 INTEGER,
                 NOT_AN_ADD,
                 NOT_GLOBAL,
-                FLOATS,
             ],
             since(9, 3, 100),
             build_async,
@@ -249,12 +286,88 @@ fn check(words: &Words<'_>) -> Result<(), Diagnostic> {
         }
         _ => {}
     }
-    let Some((ty, span)) = access::access(words).ty else { return Ok(()) };
+    let Some((ty, span)) = access::access(words).ty else { return check_bare(words) };
+    if ty.kind == 'f' {
+        return check_float(words, ty, span);
+    }
+    check_bare(words)?;
     check_width(ty.width, span)?;
     match access::rmw(words) {
         Some(rmw) => access::check_operation_type(rmw, ty, span),
         None => Ok(()),
     }
+}
+
+/// Integers, written or meant, have no vectors and no precision.
+fn check_bare(words: &Words<'_>) -> Result<(), Diagnostic> {
+    let Some((word, span)) = words.written(Key::Vector).or_else(|| words.written(Key::Plain)) else {
+        return Ok(());
+    };
+    let name = words.form().name;
+    let message = format!("`.{word}` on `{name}` needs a floating-point type");
+    Err(Diagnostic::new("validate::multimem-type", message, span, "not with integers or bits")
+        .with_help("write the type, for example `.f32`, or leave it out"))
+}
+
+/// Which operations there are on numbers of a format, in which numbers, and with which precision.
+fn check_float(words: &Words<'_>, ty: PtxType, span: Span) -> Result<(), Diagnostic> {
+    let error = |message: String, span, label: &str, help: String| {
+        Err(Diagnostic::new("validate::multimem-type", message, span, label).with_help(help))
+    };
+    let is_reduction = words.form().name == "multimem.red";
+    let n = access::access(words).elements;
+    let bits = u32::from(n) * u32::from(ty.width);
+    if !matches!(bits, 32 | 64 | 128) || (n > 1 && ty.width == 64) {
+        let message = format!("`{}` has no access of {n} of `.{ty}`", words.form().name);
+        let help = match ty.width {
+            64 => "leave the vector out".to_owned(),
+            width => format!(
+                "write a vector of 32, 64 or 128 bits: {}",
+                [2, 4, 8]
+                    .iter()
+                    .filter(|n| matches!(*n * u32::from(width), 32 | 64 | 128))
+                    .map(|n| format!("`.v{n}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        return error(message, words.span(Key::Vector), "another size", help);
+    }
+    if is_reduction && ty.is_quarter() {
+        let message = format!("`multimem.red` has no type `.{ty}`");
+        return error(message, span, "8 bits", "reduce it in another format".to_owned());
+    }
+    let operation = words.written(Key::Operation);
+    if let Some((name, span)) = operation {
+        let has = match name {
+            "add" => true,
+            // Two numbers in a word are compared where they are part of a vector.
+            "min" | "max" => ty.is_half() && !(is_reduction && n == 1),
+            _ => false,
+        };
+        if !has {
+            let types = if is_reduction { "vectors of" } else { "types with" };
+            let help =
+                format!("there are `.add`, and for {types} numbers of less than 32 bits `.min` and `.max`");
+            let message = format!("`.{name}` has no type `.{ty}`");
+            return Err(Diagnostic::new(
+                "validate::illegal-operation-type",
+                message,
+                span,
+                "not of this type",
+            )
+            .with_help(help));
+        }
+    }
+    let Some((precision, span)) = words.written(Key::Plain) else { return Ok(()) };
+    let wanted = if ty.is_quarter() { "acc::f16" } else { "acc::f32" };
+    if operation.is_some_and(|(name, _)| name == "add") && ty.is_half() && precision == wanted {
+        return Ok(());
+    }
+    let message = format!("`.{precision}` cannot stand on `.{}.{ty}`", words.of(Key::Operation));
+    let help =
+        "leave it out: `.acc::f32` is for `.add` of 16 bits, `.acc::f16` for `.add` of 8 bits".to_owned();
+    error(message, span, "the precision of a sum", help)
 }
 
 /// There are 32 and 64 bits; whether the operation has the type is checked with the object's.
@@ -291,35 +404,48 @@ fn build_load_reduce(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>
     };
     let (access, rmw) = (access::access(words), access::rmw(words).ok_or(Reported)?);
     let (address, width) = body.memory_operand(site, memory, &access)?;
-    let (op, kind) = body.operation_at(&access, rmw, width)?;
-    let destination = body.one_result(site, is_sink, width)?;
+    body.check_vector(&address, width, &access)?;
+    let (op, kind) = operation(body, &access, rmw, width)?;
+    let destinations = body.results(site, is_sink, access.elements, width)?;
     body.spell(words, &access, &address, (width, kind));
     let (sem, scope) = (access.sem, access.scope);
-    let operation = MultimemOp::LoadReduce { destination, op, address, sem, scope };
-    Ok((InstructionKind::Multimem(operation), vec![destination]))
+    let registers = destinations.clone();
+    let operation = MultimemOp::LoadReduce { destinations, op, address, sem, scope };
+    Ok((InstructionKind::Multimem(operation), registers))
+}
+
+/// The operation, which is not computed if it is one on floating-point numbers, and the type that is meant.
+fn operation(body: &mut Body<'_>, access: &Access, rmw: Rmw, width: Width) -> Resolved<(AtomicOp, char)> {
+    match access.ty {
+        Some((ty, _)) if ty.kind == 'f' => Ok((AtomicOp::Float, 'f')),
+        _ => body.operation_at(access, rmw, width),
+    }
 }
 
 fn build_store(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     let access = access::access(words);
     let (memory, value) = two_operands(body, site)?;
     let (address, width) = body.memory_operand(site, memory, &access)?;
-    check_width(width, address.span).map_err(|error| body.report(error))?;
-    let value = body.value_operand(site, value, width)?;
+    if access.ty.is_none() {
+        check_width(width, address.span).map_err(|error| body.report(error))?;
+    }
+    body.check_vector(&address, width, &access)?;
+    let values = body.values(site, value, access.elements, width)?;
     body.spell(words, &access, &address, (width, 'u'));
     let (sem, scope) = (access.sem, access.scope);
-    Ok((InstructionKind::Multimem(MultimemOp::Store { value, address, sem, scope }), Vec::new()))
+    Ok((InstructionKind::Multimem(MultimemOp::Store { values, address, sem, scope }), Vec::new()))
 }
 
 fn build_reduction(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     let (access, rmw) = (access::access(words), access::rmw(words).ok_or(Reported)?);
     let (memory, value) = two_operands(body, site)?;
     let (address, width) = body.memory_operand(site, memory, &access)?;
-    let (op, kind) = body.operation_at(&access, rmw, width)?;
-    let operand = body.value_operand(site, value, width)?;
-    body.check_extreme_sign(op, value, &operand)?;
+    body.check_vector(&address, width, &access)?;
+    let (op, kind) = operation(body, &access, rmw, width)?;
+    let operands = body.values(site, value, access.elements, width)?;
     body.spell(words, &access, &address, (width, kind));
     let (sem, scope) = (access.sem, access.scope);
-    let operation = MultimemOp::Reduction { op, operand, address, sem, scope };
+    let operation = MultimemOp::Reduction { op, operands, address, sem, scope };
     Ok((InstructionKind::Multimem(operation), Vec::new()))
 }
 
@@ -341,9 +467,6 @@ fn build_async(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> R
         None => (None, 'u'),
     };
     let operand = body.value_operand(site, value, width)?;
-    if let Some(op) = reduction {
-        body.check_extreme_sign(op, value, &operand)?;
-    }
     body.spell(words, &access, &address, (width, kind));
     let (sem, scope) = (access.sem, access.scope);
     let store = AsyncStore { address, values: vec![operand], reduction, mbarrier: None, sem, scope };

@@ -44,16 +44,18 @@ pub(super) fn default_kind(op: AtomicOp) -> char {
     if matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) { 'b' } else { 'u' }
 }
 
-/// Checks the type of an operation; shared memory has fewer.
-pub(super) fn check_type(rmw: Rmw, ty: PtxType, is_global: bool, span: Span) -> Result<(), Diagnostic> {
+/// Checks the type of an operation; bulk reductions in global memory have more.
+pub(super) fn check_type(rmw: Rmw, ty: PtxType, is_bulk: bool, span: Span) -> Result<(), Diagnostic> {
     if ty.kind == 'f' {
-        return check_float(rmw, ty, is_global, span);
+        return check_float(rmw, ty, is_bulk, span);
     }
     check_operation_type(rmw, ty, span)?;
-    if !is_global && ty.width == 64 && rmw.op != AtomicOp::Add {
-        let message = format!("`.{}` in shared memory has no type `.{ty}`", rmw.name);
-        return Err(Diagnostic::new("validate::illegal-operation-type", message, span, "64 bits")
-            .with_help("an asynchronous reduction of 64 bits in shared memory is `.add.u64`"));
+    if !is_bulk && ty.width == 64 && rmw.op != AtomicOp::Add {
+        let message = format!("`.{}` has no type `.{ty}` here", rmw.name);
+        let help = "an asynchronous reduction of 64 bits is `.add.u64`, or a bulk one in global memory";
+        return Err(
+            Diagnostic::new("validate::illegal-operation-type", message, span, "64 bits").with_help(help)
+        );
     }
     Ok(())
 }

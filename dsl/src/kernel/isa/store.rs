@@ -1,4 +1,7 @@
-//! `st.async` and `red.async`: in the cluster's shared memory with an mbarrier, or releasing in global memory (AS-23).
+//! `st.async` and `red.async`: in the cluster's shared memory with an mbarrier, or in global memory without one (AS-23).
+//!
+//! The ISA has `.release` and `.add` only in global memory. Assemblers take `.relaxed` reductions and all operations of the
+//! other form there, too; they are what their words say, an atomic of that operation (MM-24).
 
 use super::reduction::{self, FLOATS, OPERATIONS, TYPES};
 use super::words::Words;
@@ -9,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
 use crate::kernel::isa::access::{Access, Rmw};
 use crate::kernel::opcode::{PtxType, Window};
-use crate::kernel::program::{Address, AddressBase, AsyncOp, AsyncStore, Expression, Width};
+use crate::kernel::program::{Address, AddressBase, AsyncOp, AsyncStore, Width};
 use crate::kernel::resolve::instruction::Site;
 use crate::kernel::resolve::{Body, Resolved};
 use crate::span::Span;
@@ -123,7 +126,12 @@ pub(super) static REDUCE: Family = Family {
         since(8, 1, 90),
         build,
     )
-    .floors(&[("release", since(8, 7, 100)), ("global", since(8, 7, 100))])
+    .floors(&[
+        ("release", since(8, 7, 100)),
+        ("global", since(8, 7, 100)),
+        ("gpu", since(8, 7, 100)),
+        ("sys", since(8, 7, 100)),
+    ])
     .operands("[a], value{, [bar]}")
     .check(check)
     .traits(Traits::ACTS)
@@ -134,9 +142,10 @@ fn is_reduction(words: &Words<'_>) -> bool {
     words.opcode().mnemonic == "red"
 }
 
-/// Whether it writes global memory (and releases) rather than shared memory.
+/// Whether it writes global memory (and completes on nothing) rather than shared memory.
 fn is_global(words: &Words<'_>) -> bool {
-    words.get(Key::Space).map_or(words.has("release"), |space| space == "global")
+    let is_wide = is_reduction(words) && matches!(words.get(Key::Scope), Some("gpu" | "sys"));
+    words.get(Key::Space).map_or(words.has("release") || is_wide, |space| space == "global")
 }
 
 /// What only the words together tell: sem, scope and completion go with the state space.
@@ -151,13 +160,8 @@ fn check(words: &Words<'_>) -> Result<(), Diagnostic> {
     };
     if let Some((_, span)) = words.written(Key::Completion) {
         let message = format!("`{name}` to global memory completes on no mbarrier");
-        let help = "leave it out: it is a release, which an acquire synchronizes with";
+        let help = "leave it out: whoever is to know of it reads what it writes";
         return error("validate::copy-completion", message, span, "not allowed here", help);
-    }
-    if let Some((op, span)) = words.written(Key::Operation).filter(|(op, _)| *op != "add") {
-        let message = format!("`{name}` to global memory has no `.{op}`");
-        let help = "it has `.add` only";
-        return error("validate::illegal-operation", message, span, "not an operation of it", help);
     }
     if let Some((_, span)) = words.written(Key::Vector) {
         let message = format!("`{name}` to global memory has no vectors");
@@ -195,10 +199,12 @@ fn check_shared_sem(words: &Words<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// In global memory: `.release.gpu` or `.release.sys`, and the latter with `.mmio`.
+/// In global memory: `.release.gpu` or `.release.sys`, and the latter with `.mmio`; a reduction may be `.relaxed`, too.
 fn check_global_sem(words: &Words<'_>) -> Result<(), Diagnostic> {
     let name = words.form().name;
+    let is_reduction = is_reduction(words);
     match (words.get(Key::Sem), words.written(Key::Scope)) {
+        (Some("relaxed"), Some(("gpu" | "sys", _))) if is_reduction && !words.has("mmio") => Ok(()),
         (Some("release"), Some(("gpu", span))) if words.has("mmio") => {
             let message = format!("`{name}.mmio` is `.release.sys`");
             Err(illegal(span, message, "write `.sys`, or leave `.mmio` out"))
@@ -209,8 +215,16 @@ fn check_global_sem(words: &Words<'_>) -> Result<(), Diagnostic> {
                 Some("release") => scope.map(|(_, span)| span),
                 _ => words.written(Key::Sem).map(|(_, span)| span),
             };
-            let message = format!("`{name}` to global memory is `.release.gpu` or `.release.sys`");
-            Err(illegal(span.unwrap_or(words.opcode().span), message, "write `.release.gpu.global`"))
+            let (message, help) = if words.has("mmio") {
+                (format!("`{name}.mmio` is `.release.sys`"), "write `.release.sys.global`")
+            } else if is_reduction {
+                let what = "`.release` or `.relaxed`, of scope `.gpu` or `.sys`";
+                (format!("`{name}` to global memory is {what}"), "write `.release.gpu.global`")
+            } else {
+                let what = "`.release.gpu` or `.release.sys`";
+                (format!("`{name}` to global memory is {what}"), "write `.release.gpu.global`")
+            };
+            Err(illegal(span.unwrap_or(words.opcode().span), message, help))
         }
     }
 }
@@ -252,7 +266,7 @@ fn build(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolve
         proxy: Proxy::Generic,
     };
     body.check_vector(&address, width, &access)?;
-    let values = values(body, site, elements, width)?;
+    let values = body.values(site, &site.operands[1], elements, width)?;
     let mbarrier = match site.operands.get(2) {
         Some(operand) if words.has("shared::cta") => Some(body.own_mbarrier(site, operand, "UB-A4")?),
         Some(operand) => {
@@ -263,9 +277,6 @@ fn build(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolve
         None => None,
     };
     let reduction = rmw.map(|rmw| reduction::at_type(rmw.op, ty));
-    if let (Some(op), [value]) = (reduction, values.as_slice()) {
-        body.check_extreme_sign(op, &site.operands[1], value)?;
-    }
     let store = AsyncStore { address, values, reduction, mbarrier, sem, scope };
     Ok((AsyncOp::Store(store).into(), Vec::new()))
 }
@@ -312,17 +323,6 @@ fn address_operand(body: &mut Body<'_>, site: &Site<'_>, words: &Words<'_>) -> R
     Ok((address, width))
 }
 
-fn values(body: &mut Body<'_>, site: &Site<'_>, n: u8, width: Width) -> Resolved<Vec<Expression>> {
-    match &site.operands[1] {
-        Operand::Vector(elements) if elements.len() == usize::from(n) => {
-            elements.iter().map(|element| body.resolve_exact(element, width)).collect()
-        }
-        Operand::Vector(_) => Err(body.vector_count(site, n)),
-        operand if n == 1 => Ok(vec![body.value_operand(site, operand, width)?]),
-        _ => Err(body.vector_count(site, n)),
-    }
-}
-
 /// The type, that of the object if none is written.
 fn store_type(
     body: &mut Body<'_>,
@@ -343,7 +343,7 @@ fn store_type(
         return Err(body.report(error.with_help("leave the type out, or declare a view")));
     }
     if let Some(rmw) = rmw {
-        return match reduction::check_type(rmw, ty, is_global(words), span) {
+        return match reduction::check_type(rmw, ty, false, span) {
             Ok(()) => Ok(ty),
             Err(error) => Err(body.report(error)),
         };

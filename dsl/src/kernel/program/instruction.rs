@@ -174,7 +174,7 @@ pub enum InstructionKind {
     },
     /// `nanosleep`, `prefetch` and the like: nothing that the memory model knows of.
     Hint {
-        /// Gets a cache policy, 64 bits of which nothing is known.
+        /// Gets a cache policy or a mask of lanes, of which nothing is known.
         destination: Option<RegisterId>,
         /// What it is about.
         address: Option<Address>,

@@ -1,7 +1,7 @@
 //! Instructions on multimem addresses.
 //!
 //! A multimem address denotes one location per device (MM-7). Each instruction is a set of accesses, one for each of
-//! them and in no order among themselves, all of the instruction's sem and scope.
+//! them and for each element of a vector (MM-8), in no order among themselves, all of the instruction's sem and scope.
 
 use super::{Address, AtomicOp, Expression, RegisterId};
 use crate::vocabulary::{Scope, Sem};
@@ -11,8 +11,8 @@ use crate::vocabulary::{Scope, Sem};
 pub enum MultimemOp {
     /// `multimem.ld_reduce`: reads every instance and combines what it has read.
     LoadReduce {
-        /// Gets the combined value; `None` for `_`.
-        destination: Option<RegisterId>,
+        /// Get the combined values, one per element; `None` for `_`.
+        destinations: Vec<Option<RegisterId>>,
         /// Not `inc`, `dec`, exchange or CAS.
         op: AtomicOp,
         /// A multimem object.
@@ -22,10 +22,10 @@ pub enum MultimemOp {
         /// Meaningless (`Cta`) for weak.
         scope: Scope,
     },
-    /// `multimem.st`: writes the same value to every instance.
+    /// `multimem.st`: writes the same values to every instance.
     Store {
-        /// The value.
-        value: Expression,
+        /// One value per element.
+        values: Vec<Expression>,
         /// A multimem object.
         address: Address,
         /// `Weak`, `Relaxed` or `Release`.
@@ -37,8 +37,8 @@ pub enum MultimemOp {
     Reduction {
         /// As of `LoadReduce`.
         op: AtomicOp,
-        /// The operand.
-        operand: Expression,
+        /// One operand per element.
+        operands: Vec<Expression>,
         /// A multimem object.
         address: Address,
         /// `Relaxed` or `Release`.
@@ -55,6 +55,13 @@ impl MultimemOp {
             Self::LoadReduce { address, .. }
             | Self::Store { address, .. }
             | Self::Reduction { address, .. } => address,
+        }
+    }
+    /// How many elements it accesses, of each instance.
+    pub fn n_elements(&self) -> usize {
+        match self {
+            Self::LoadReduce { destinations, .. } => destinations.len(),
+            Self::Store { values, .. } | Self::Reduction { operands: values, .. } => values.len(),
         }
     }
 }

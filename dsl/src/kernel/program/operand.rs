@@ -45,8 +45,8 @@ impl InstructionKind {
             Self::Reduction { operand, address, .. } => vec![address.into(), operand.into()],
             Self::Multimem(operation) => match operation {
                 MultimemOp::LoadReduce { address, .. } => vec![address.into()],
-                MultimemOp::Store { value, address, .. }
-                | MultimemOp::Reduction { operand: value, address, .. } => vec![address.into(), value.into()],
+                MultimemOp::Store { values, address, .. }
+                | MultimemOp::Reduction { operands: values, address, .. } => with_values(address, values),
             },
             Self::Mbarrier(operation) => of_mbarrier(operation),
             Self::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })

@@ -66,6 +66,7 @@ impl Body<'_> {
             Err(error) => return Err(self.report(error)),
         };
         let (kind, registers) = (words.form().build)(self, &site, &mut words)?;
+        self.check_extreme_sign(&words, operands, &kind)?;
         let (opcode_span, text) = (site.opcode.span, words.text());
         let instruction = Instruction { text, opcode_span, form: words.form(), kind };
         self.push(span, StatementKind::Instruction(instruction));

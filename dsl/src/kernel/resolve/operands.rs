@@ -1,7 +1,8 @@
 //! Operands in general: how many, of whose CTA, and where a result goes.
 
+use super::super::ast::Operand;
 use super::super::opcode::Window;
-use super::super::program::{Address, AddressBase, RegisterId, Width};
+use super::super::program::{Address, AddressBase, Expression, RegisterId, Width};
 use super::body::Body;
 use super::calls::{Demand, Locality};
 use super::instruction::{Results, Site};
@@ -52,6 +53,45 @@ impl Body<'_> {
             Results::Vector(_) => return Err(self.vector_count(site, 1)),
         };
         Ok(self.result_register(name, width))
+    }
+
+    /// The results of a load: one, or those of a vector.
+    pub(in crate::kernel) fn results(
+        &mut self,
+        site: &Site<'_>,
+        is_sink: bool,
+        elements: u8,
+        width: Width,
+    ) -> Resolved<Vec<Option<RegisterId>>> {
+        let n = usize::from(elements);
+        let names: Vec<Option<&str>> = match site.results {
+            Results::Nothing if is_sink => vec![None; n],
+            Results::Nothing => return Err(self.unbound_result(site)),
+            Results::One(name) if n == 1 => vec![name],
+            Results::One(None) => vec![None; n],
+            Results::Vector(names) if names.len() == n => names.iter().map(Option::as_deref).collect(),
+            Results::One(Some(_)) | Results::Vector(_) => return Err(self.vector_count(site, elements)),
+        };
+        Ok(names.into_iter().map(|name| self.result_register(name, width)).collect())
+    }
+
+    /// The values of a store: one, or those of a vector.
+    pub(in crate::kernel) fn values(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        elements: u8,
+        width: Width,
+    ) -> Resolved<Vec<Expression>> {
+        match operand {
+            Operand::Vector(values) if values.len() == usize::from(elements) => {
+                values.iter().map(|value| self.resolve_exact(value, width)).collect()
+            }
+            operand if elements == 1 && !matches!(operand, Operand::Vector(_)) => {
+                Ok(vec![self.value_operand(site, operand, width)?])
+            }
+            _ => Err(self.vector_count(site, elements)),
+        }
     }
 
     pub(in crate::kernel) fn operand_count(&mut self, site: &Site<'_>, form: &str, n: usize) -> Reported {

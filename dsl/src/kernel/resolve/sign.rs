@@ -4,8 +4,10 @@
 //! true, and `v >= 0` always: nobody means that, and a claim that says it claims nothing.
 
 use super::super::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
+use super::super::isa::Key;
+use super::super::isa::words::Words;
 use super::super::pretty;
-use super::super::program::{AtomicOp, Expression, RegisterId, Width};
+use super::super::program::{Expression, InstructionKind, Named, RegisterId, Width};
 use super::Resolved;
 use super::body::{Binding, Body};
 use super::constant::parse_literal;
@@ -87,23 +89,30 @@ impl Body<'_> {
             .report(error.with_help("count from 0, and subtract in the body: `for i in 0..4 { … i - 1 … }`")))
     }
 
-    /// Reports the minimum or maximum without sign of memory and a number below zero.
-    pub(in crate::kernel) fn check_extreme_sign(
+    /// Reports the minimum or maximum without sign of memory and a number below zero, whatever instruction its words say so of.
+    pub(super) fn check_extreme_sign(
         &mut self,
-        op: AtomicOp,
-        value: &ast::Operand,
-        resolved: &Expression,
+        words: &Words<'_>,
+        operands: &[ast::Operand],
+        kind: &InstructionKind,
     ) -> Resolved<()> {
-        let ast::Operand::Expr(expr) = value else { return Ok(()) };
-        let name = match op {
-            AtomicOp::Min => "min",
-            AtomicOp::Max => "max",
-            _ => return Ok(()),
-        };
-        if !self.is_negative(expr) {
+        let Some(name @ ("min" | "max")) = words.get(Key::Operation) else { return Ok(()) };
+        if words.ty().is_none_or(|ty| ty.kind != 'u') {
             return Ok(());
         }
-        let operand = (expr, resolved);
+        let written = operands.iter().filter_map(|operand| match operand {
+            ast::Operand::Expr(expr) => Some(expr),
+            _ => None,
+        });
+        let named = kind.named();
+        let resolved = named.iter().filter_map(|named| match named {
+            Named::Value(value) => Some(*value),
+            Named::Address(_) => None,
+        });
+        let Some(operand) = written.zip(resolved).find(|(expr, _)| self.is_negative(expr)) else {
+            return Ok(());
+        };
+        let resolved = operand.1;
         let message = format!("{} for `.{name}.u{}`", reading(operand), resolved.width);
         let error = Diagnostic::new("resolve::no-sign", message, resolved.span, seen(operand));
         Err(self

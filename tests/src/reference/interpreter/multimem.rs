@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 impl Interpreter<'_> {
     pub(super) fn multimem(&mut self, operation: &MultimemOp) -> Result<(), Stop> {
+        assert_eq!(operation.n_elements(), 1, "vectors are unsupported by the twin");
         let first = self.events.len();
         let mut combined: Option<Datum> = None;
         for device in 0..self.thread.launch.gpus {
@@ -27,19 +28,19 @@ impl Interpreter<'_> {
                         },
                     });
                 }
-                MultimemOp::Store { value, address, sem, scope } => {
-                    let datum = evaluate(value, &self.registers, self.thread);
+                MultimemOp::Store { values, address, sem, scope } => {
+                    let datum = evaluate(&values[0], &self.registers, self.thread);
                     self.write(address, (*sem, *scope), datum, false, BTreeSet::new());
                 }
-                MultimemOp::Reduction { op, operand, address, sem, scope } => {
-                    let operand = evaluate(operand, &self.registers, self.thread);
+                MultimemOp::Reduction { op, operands, address, sem, scope } => {
+                    let operand = evaluate(&operands[0], &self.registers, self.thread);
                     self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
                 }
             }
         }
         self.multimem = None;
-        if let (MultimemOp::LoadReduce { destination: Some(register), .. }, Some(datum)) =
-            (operation, combined)
+        if let (MultimemOp::LoadReduce { destinations, .. }, Some(datum)) = (operation, combined)
+            && let Some(register) = destinations[0]
         {
             self.registers.insert(register.index(), datum);
         }

@@ -8,7 +8,7 @@ use crate::kernel::isa::{Built, Key, spa};
 use crate::kernel::opcode::{PtxType, Window};
 use crate::kernel::program::{Address, AddressBase, AtomicOp, InstructionKind, Width};
 use crate::kernel::resolve::expression::constant_value;
-use crate::kernel::resolve::instruction::{Results, Site};
+use crate::kernel::resolve::instruction::Site;
 use crate::kernel::resolve::{Body, Reported, Resolved};
 use crate::vocabulary::{Proxy, Sem, Space};
 
@@ -56,16 +56,37 @@ impl Body<'_> {
         Ok(Site { operands, ..site.clone() })
     }
 
-    /// A hint, in global memory only.
-    fn check_hinted(&mut self, words: &Words<'_>, address: &Address) -> Resolved<()> {
-        match (words.hints().first(), self.space_of(address)) {
-            (Some((hint, span)), Some(Space::Shared)) => {
-                let message = format!("`.{hint}` steers caches, and shared memory has none");
+    /// A hint, in global memory only, and one of the L2 on what is long enough.
+    fn check_hinted(
+        &mut self,
+        words: &Words<'_>,
+        address: &Address,
+        (width, elements): (Width, u8),
+    ) -> Resolved<()> {
+        let hints = words.hints();
+        if let (Some((hint, span)), Some(Space::Shared)) = (hints.first(), self.space_of(address)) {
+            let message = format!("`.{hint}` steers caches, and shared memory has none");
+            let error = Diagnostic::new("validate::cache-hint", message, *span, "a cache hint");
+            return Err(
+                self.report(error.with_help("leave it out").with_label(address.span, "in shared memory"))
+            );
+        }
+        let bits = u32::from(width) * u32::from(elements);
+        match hints.iter().find(|(hint, _)| hint.starts_with("L2::evict")) {
+            Some((hint, span)) if bits != 256 => {
+                let message = format!("`.{hint}` stands on accesses of 256 bits only; this one has {bits}");
                 let error = Diagnostic::new("validate::cache-hint", message, *span, "a cache hint");
-                Err(self.report(error.with_help("leave it out").with_label(address.span, "in shared memory")))
+                Err(self.report(error.with_help("leave it out, or access `.v8.b32` or `.v4.b64`")))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether an access can have 256 bits: one of global memory can.
+    fn is_wide(&self, address: &Address, access: &Access) -> bool {
+        let is_shared = |space: Option<Space>| space == Some(Space::Shared);
+        let is_constant = access.proxy == Proxy::Constant || self.proxy_of(address) == Proxy::Constant;
+        !is_constant && !is_shared(self.space_of(address)) && !is_shared(access.space.map(|(space, _)| space))
     }
 
     /// `ld`, or an access through a proxy like it.
@@ -84,19 +105,8 @@ impl Body<'_> {
         };
         let (address, width) = self.memory_operand(site, memory, access)?;
         self.check_vector(&address, width, access)?;
-        self.check_hinted(words, &address)?;
-        let n = usize::from(access.elements);
-        let names: Vec<Option<&str>> = match site.results {
-            Results::Nothing if is_sink => vec![None; n],
-            Results::Nothing => return Err(self.unbound_result(site)),
-            Results::One(name) if n == 1 => vec![name],
-            Results::One(None) => vec![None; n],
-            Results::Vector(names) if names.len() == n => names.iter().map(Option::as_deref).collect(),
-            Results::One(Some(_)) | Results::Vector(_) => {
-                return Err(self.vector_count(site, access.elements));
-            }
-        };
-        let destinations: Vec<_> = names.into_iter().map(|name| self.result_register(name, width)).collect();
+        self.check_hinted(words, &address, (width, access.elements))?;
+        let destinations = self.results(site, is_sink, access.elements, width)?;
         self.spell(words, access, &address, (width, 'u'));
         let registers = destinations.clone();
         let (sem, scope) = (access.sem, access.scope);
@@ -115,18 +125,8 @@ impl Body<'_> {
         self.expect_operands(site, 2, 2, "an address and a value")?;
         let (address, width) = self.memory_operand(site, &site.operands[0], access)?;
         self.check_vector(&address, width, access)?;
-        self.check_hinted(words, &address)?;
-        let mut values = Vec::new();
-        match &site.operands[1] {
-            Operand::Vector(elements) if elements.len() == usize::from(access.elements) => {
-                for element in elements {
-                    values.push(self.resolve_exact(element, width)?);
-                }
-            }
-            Operand::Vector(_) => return Err(self.vector_count(site, access.elements)),
-            operand if access.elements == 1 => values.push(self.value_operand(site, operand, width)?),
-            _ => return Err(self.vector_count(site, access.elements)),
-        }
+        self.check_hinted(words, &address, (width, access.elements))?;
+        let values = self.values(site, &site.operands[1], access.elements, width)?;
         self.spell(words, access, &address, (width, 'u'));
         let (sem, scope) = (access.sem, access.scope);
         Ok((InstructionKind::Store { values, address, sem, scope }, Vec::new()))
@@ -152,13 +152,11 @@ impl Body<'_> {
             return Err(self.operand_count(site, form, operands.len()));
         };
         let (address, width) = self.memory_operand(site, memory, access)?;
-        self.check_hinted(words, &address)?;
+        self.check_hinted(words, &address, (width, 1))?;
         let (op, kind) = self.operation_at(access, rmw, width)?;
         let mut resolved = Vec::new();
         for value in values {
-            let operand = self.value_operand(site, value, width)?;
-            self.check_extreme_sign(op, value, &operand)?;
-            resolved.push(operand);
+            resolved.push(self.value_operand(site, value, width)?);
         }
         let destination = self.one_result(site, is_sink, width)?;
         self.spell(words, access, &address, (width, kind));
@@ -178,10 +176,9 @@ impl Body<'_> {
         self.expect_no_result(site)?;
         self.expect_operands(site, 2, 2, "an address and a value")?;
         let (address, width) = self.memory_operand(site, &site.operands[0], access)?;
-        self.check_hinted(words, &address)?;
+        self.check_hinted(words, &address, (width, 1))?;
         let (op, kind) = self.operation_at(access, rmw, width)?;
         let operand = self.value_operand(site, &site.operands[1], width)?;
-        self.check_extreme_sign(op, &site.operands[1], &operand)?;
         self.spell(words, access, &address, (width, kind));
         let (sem, scope) = (access.sem, access.scope);
         Ok((InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))
@@ -258,11 +255,10 @@ impl Body<'_> {
         }
         let total = n * u32::from(width);
         let span = access.vector_span;
-        if width == 128
-            || total > 256
-            || (total > 128 && access.space.is_some_and(|(s, _)| s == Space::Shared))
-        {
-            let message = format!("a vector has at most 128 bits; this one has {total}");
+        let is_wide = self.is_wide(address, access);
+        if width == 128 || total > 256 || (total > 128 && !is_wide) {
+            let max = if is_wide && width < 128 { 256 } else { 128 };
+            let message = format!("a vector has at most {max} bits; this one has {total}");
             let error = Diagnostic::new("validate::vector-size", message, span, "too large");
             return Err(self.report(error.with_help("split it into several accesses")));
         }
