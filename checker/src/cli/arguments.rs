@@ -20,7 +20,8 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
     /// When to use colours.
-    #[arg(long, value_enum, default_value_t = Color::Auto, global = true)]
+    // The last but for the help, of every command; its place would change with the number of commands.
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true, display_order = 998)]
     pub color: Color,
 }
 

@@ -99,7 +99,9 @@ fn kernel_name(stem: &str) -> Result<String, String> {
 fn is_accepted(stem: &str, text: &str) -> Result<(), String> {
     let path = format!("{stem}.{ENDING}");
     let loaded = on_large_stack(|| {
-        let mut read = library::with(|_| Ok(text.to_owned()));
+        let beside =
+            |asked: &str| if asked == path { Ok(text.to_owned()) } else { Err("it is not there".to_owned()) };
+        let mut read = library::with(beside);
         load(&mut SourceMap::default(), &path, &mut read, &LoadOptions::default())
             .map_err(|errors| errors.first().map_or_else(String::new, |error| error.message.clone()))
     });
@@ -131,6 +133,7 @@ mod tests {
             is_accepted(name, &template.named(name))
         };
         assert_eq!(of("message", "mine"), Ok(()));
+        assert_eq!(of("tma-ring", "mine"), Ok(()), "what it uses is the library's");
         assert!(of("message", "while").is_err_and(|reason| reason.starts_with("`while` cannot be the name")));
         assert!(of("cluster", "meet").is_err_and(|reason| reason.contains("`meet`")));
     }
