@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Columns; longer lines go on below, indented.
-const COLUMNS: usize = 104;
+const COLUMNS: usize = 110;
 const INDENT: usize = 6;
 
 /// Of a cell and around it, in pixels. Runs are stretched to the width of their cells, whatever font there is.
@@ -134,7 +134,7 @@ pub fn svg(text: &str) -> String {
 
 #[test]
 fn looks_places_and_breaks_are_drawn() {
-    let text = format!("a \u{1b}[1;31mred\u{1b}[0m <b\n{} end", "word ".repeat(COLUMNS / 5));
+    let text = format!("a \u{1b}[1;31mred\u{1b}[0m <b\n{} end", "word ".repeat(COLUMNS / 5 + 1));
     let svg = svg(&text);
     assert!(
         svg.contains("x=\"32\" y=\"29\" textLength=\"24\"")
@@ -143,5 +143,5 @@ fn looks_places_and_breaks_are_drawn() {
     );
     assert!(svg.contains(">&lt;b</text>"), "{svg}");
     let indented = format!("x=\"{}\" y=\"65\"", MARGIN + INDENT * CELL);
-    assert!(svg.contains(&indented) && svg.contains(">end</text>"), "{svg}");
+    assert!(svg.contains(&indented) && svg.contains(">word  end</text>"), "{svg}");
 }
