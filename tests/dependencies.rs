@@ -60,6 +60,8 @@ impl Policy {
     /// Whether a package may be used under one of the licences that its expression offers.
     fn allows(&self, name: &str, expression: &str) -> bool {
         let is_allowed = |licence: &str| {
+            // With a plus: this version or a later one, so also this one.
+            let licence = licence.strip_suffix('+').unwrap_or(licence);
             self.licences.iter().any(|allowed| allowed == licence)
                 || self.exceptions.iter().any(|(of, allowed)| of == name && allowed == licence)
         };
