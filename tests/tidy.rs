@@ -188,3 +188,36 @@ fn every_rule_that_is_cited_exists() {
     }
     none(found, "cites a rule that is not there");
 }
+
+/// Markdown files below a folder, hidden ones included, without what was built.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the folder is there").flatten() {
+        let path = entry.path();
+        let is_built = ["target", ".git", "book"].iter().any(|name| path.ends_with(name));
+        if path.is_dir() && !is_built {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// The book's own pages are looked at by its test; these are the others.
+#[test]
+fn links_of_pages_beside_the_book_lead_somewhere() {
+    let mut files = Vec::new();
+    pages(&root(), &mut files);
+    assert!(files.len() > 100, "{} pages were found", files.len());
+    let mut found = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("pages are text");
+        let folder = file.parent().expect("a file is in a folder");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !path.contains("://") && !folder.join(path).exists() {
+                found.push(format!("{}: there is no {target}", file.display()));
+            }
+        }
+    }
+    none(found, "leads nowhere");
+}

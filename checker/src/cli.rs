@@ -9,12 +9,16 @@ mod formats;
 mod graph;
 mod load;
 mod mend;
+mod new;
 mod output;
 mod parallel;
 mod paths;
+mod shell;
+mod templates;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use clap::error::ErrorKind as Misuse;
 use output::Output;
 use std::io::{self, ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,6 +66,11 @@ pub fn main() -> ExitCode {
     clock();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(error) if error.kind() == Misuse::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // As for anything else that is asked for wrongly: to stderr, and input rejected.
+            let _ = io::stderr().write_all(shell::FIRST_STEPS.as_bytes());
+            return ExitCode::from(Status::Rejected.exit_code());
+        }
         Err(error) => {
             let printed = error.print().and_then(|()| io::stdout().flush());
             let is_help = error.exit_code() == 0;
@@ -73,12 +82,15 @@ pub fn main() -> ExitCode {
     };
     let mut output = Output::new(arguments.color);
     let status = match arguments.command {
+        Command::New(options) => new::run(&options, &mut output),
         Command::Check(options) => check::run(&options, &mut output),
         Command::Fix(options) => mend::run(mend::Task::Fix, &options, &mut output),
         Command::Relax(options) => mend::run(mend::Task::Relax, &options, &mut output),
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),
+        Command::Completions(options) => shell::completions(&options, &mut output),
+        Command::Man(options) => shell::man(&options, &mut output),
     };
     output.flush();
     match output.failure() {

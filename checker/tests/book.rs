@@ -16,6 +16,9 @@
 //!
 //! `BLESS=1 cargo test -p fencepost --test book` writes real output into the console blocks; not in CI.
 
+#[path = "book/terminal.rs"]
+mod terminal;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -396,22 +399,67 @@ fn the_readme_is_true() {
         let own = blocks.iter().filter(|block| block.language == language);
         own.map(|block| &text[block.body.clone()]).collect()
     };
+    let odd = blocks.iter().find(|block| !matches!(block.language.as_str(), "fence" | "console" | "sh"));
+    assert!(
+        odd.is_none(),
+        "README.md:{}: blocks are `fence`, `console` or `sh`",
+        odd.map_or(0, |block| block.line)
+    );
     let folder = folder("readme", "README.md");
     let kernel = of("fence")[0];
     fs::write(folder.join("mp.fence"), kernel).expect("writable");
-    let transcripts: Vec<&str> =
-        of("console").into_iter().filter(|body| body.starts_with("$ fencepost")).collect();
-    assert_eq!(transcripts.len(), 1, "the README shows one run");
-    for body in transcripts {
+    assert_eq!(of("console").len(), 1, "the README shows one run");
+    for body in of("console") {
         assert_eq!(transcript(body, &folder).as_deref(), Ok(body), "the README's output");
     }
-    // What the README says of the narrowed scope.
+    // What the README says of the narrowed scope, and the picture that it shows of it.
     fs::write(folder.join("mp.fence"), kernel.replace("st.release.gpu", "st.release.cta")).expect("writable");
     check_verdict(&folder, "mp.fence", "violated:race::scope-too-narrow")
         .expect("the narrowed scope is found");
-    let report = fencepost(&folder, &["check", "mp.fence"]).stdout;
+    let report = fencepost(&folder, &["check", "--color", "always", "mp.fence"]).stdout;
     assert!(report.contains("tid 0 of cta 1 is not in its scope"), "{report}");
     assert!(report.contains("(checked: "), "{report}");
+    check_report_picture(text, &report);
+}
+
+/// The picture of a report, which the README shows.
+fn check_report_picture(readme: &str, report: &str) {
+    const PICTURE: &str = "book/src/pictures/report.svg";
+    assert!(readme.contains(&format!("]({PICTURE})")), "the README does not show {PICTURE}");
+    let path = source_folder().join("../..").join(PICTURE);
+    let drawn = terminal::svg(report);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, drawn).expect("the picture is writable");
+    } else {
+        let shown = fs::read_to_string(&path).unwrap_or_default();
+        assert!(shown == drawn, "{PICTURE} is not what the README's kernel gives: BLESS=1 writes it anew");
+    }
+}
+
+/// The commands that the README begins with: those of cargo are run in CI, those of ours here.
+#[test]
+fn the_commands_of_the_readme_can_be_run() {
+    let text = include_str!("../../README.md");
+    let run_in_ci = include_str!("../../.ci/run");
+    let root = source_folder().join("../..");
+    let mut n_commands = 0;
+    for block in blocks("README.md", text).iter().filter(|block| block.language == "sh") {
+        for line in text[block.body.clone()].lines() {
+            let command = line.split(" #").next().unwrap_or_default().trim();
+            n_commands += 1;
+            match command.split_whitespace().collect::<Vec<_>>().as_slice() {
+                ["cargo", ..] => {
+                    assert!(run_in_ci.contains(command), "README.md: .ci/run does not run `{command}`")
+                }
+                ["fencepost", arguments @ ..] => {
+                    let run = fencepost(&root, arguments);
+                    assert!(matches!(run.code, 0 | 1), "README.md: `{command}`: {}", run.stderr);
+                }
+                _ => panic!("README.md: only `cargo …` and `fencepost …` can be run, not `{command}`"),
+            }
+        }
+    }
+    assert!(n_commands >= 3, "{n_commands} commands were found");
 }
 
 #[test]

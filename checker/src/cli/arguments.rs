@@ -1,24 +1,27 @@
 //! What can be said on the command line.
 
 use super::graph::{GraphFile, graph_file};
+use super::templates;
 use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use crate::encode::Treatment;
 use crate::verdict::Property;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, about)]
-#[command(
-    after_help = "Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost, 74 output that could not be written"
-)]
+#[command(after_help = "First steps: fencepost new first, then fencepost check first.fence
+
+Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost, 74 output that could not be written")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
     /// When to use colours.
-    #[arg(long, value_enum, default_value_t = Color::Auto, global = true)]
+    // The last but for the help, of every command; its place would change with the number of commands.
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true, display_order = 998)]
     pub color: Color,
 }
 
@@ -36,6 +39,8 @@ pub enum Color {
 /// The subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Write a kernel file to begin with.
+    New(NewOptions),
     /// Check kernels, for all their launches.
     Check(CheckOptions),
     /// Find the fewest and cheapest changes after which everything is proved.
@@ -48,6 +53,39 @@ pub enum Command {
     Fmt(FmtOptions),
     /// Print what a pass makes of a file.
     Emit(EmitOptions),
+    /// Print what makes a shell complete the command line.
+    Completions(CompletionsOptions),
+    /// Print the manual page, for `man`.
+    Man(ManOptions),
+}
+
+/// `fencepost new`.
+#[derive(Args, Clone, Debug)]
+pub struct NewOptions {
+    /// The kernel's name, with folders before it where it is not for this one; the file is `NAME.fence`.
+    #[arg(required_unless_present = "list")]
+    pub name: Option<PathBuf>,
+    /// What the kernel is to be like.
+    #[arg(long, default_value = templates::ALL[0].name, value_parser = template())]
+    pub template: String,
+    /// List the templates.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// `fencepost completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsOptions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `fencepost man`.
+#[derive(Args, Clone, Debug)]
+pub struct ManOptions {
+    /// The command that the page is about, such as `check`; without it, the page is about all of them.
+    pub command: Option<String>,
 }
 
 /// What says which program and model are meant.
@@ -240,6 +278,12 @@ pub enum Artefact {
     Bounds,
     /// The formula of each kernel and launch, in DIMACS.
     Cnf,
+}
+
+fn template() -> PossibleValuesParser {
+    let value =
+        |template: &'static templates::Template| PossibleValue::new(template.name).help(template.summary());
+    PossibleValuesParser::new(templates::ALL.iter().map(value))
 }
 
 fn define(text: &str) -> Result<(String, u64), String> {

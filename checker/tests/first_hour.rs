@@ -1,0 +1,167 @@
+//! What somebody meets first: `fencepost` alone, the kernels that `fencepost new` writes, completions and manual pages.
+
+#[path = "cli/support.rs"]
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use support::{Folder, all_text, check, code};
+
+fn fencepost(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the command starts")
+}
+
+/// The names that `fencepost new --list` shows.
+fn templates(folder: &Folder) -> Vec<String> {
+    let output = fencepost(&folder.0, &["new", "--list"]);
+    assert_eq!(code(&output), 0);
+    let text = all_text(&output);
+    let names = text.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+/// What a template's head says to try: the text that goes, the one that comes, the code that is found then.
+fn edits(text: &str) -> Vec<(String, String, String)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("//! Try: "));
+    lines
+        .map(|line| {
+            let quoted: Vec<String> = line.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+            match quoted.as_slice() {
+                [gone, come, found] if line.starts_with("replace ") => {
+                    (gone.clone(), come.clone(), found.clone())
+                }
+                [gone, found] if line.starts_with("take out ") => {
+                    (gone.clone(), String::new(), found.clone())
+                }
+                _ => panic!("cannot read `{line}`"),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_template_is_proved_and_every_edit_that_it_names_is_found() {
+    let folder = Folder::new("templates");
+    let names = templates(&folder);
+    assert!(names.len() >= 7, "{names:?}");
+    for name in &names {
+        let own = format!("my-{name}");
+        let output = fencepost(&folder.0, &["new", &own, "--template", name]);
+        assert_eq!(code(&output), 0, "{}", all_text(&output));
+        let path = folder.0.join(format!("{own}.fence"));
+        // Where it says to go on is where it goes on.
+        assert!(
+            all_text(&output).contains(&format!("next: fencepost check {own}.fence\n")),
+            "{}",
+            all_text(&output)
+        );
+
+        let output = check(&path, &["--format", "brief"]);
+        assert_eq!(code(&output), 0, "{name}: {}", all_text(&output));
+        assert!(all_text(&output).contains(&own.replace('-', "_")), "{name}: {}", all_text(&output));
+        let layout = fencepost(&folder.0, &["fmt", "--check", &format!("{own}.fence")]);
+        assert_eq!(code(&layout), 0, "{name} is not in the canonical layout");
+
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        let (head, body) = text.split_once("\n\n").expect("a head, then the kernel");
+        let edits = edits(head);
+        assert!(edits.len() >= 2, "{name} says {} things to try", edits.len());
+        for (gone, come, found) in edits {
+            assert_eq!(body.matches(&gone).count(), 1, "{name}: `{gone}` is to be there once");
+            let path = folder.write("edited.fence", body.replace(&gone, &come));
+            let output = check(&path, &["--format", "brief"]);
+            assert_eq!(code(&output), 1, "{name}, with `{gone}` as `{come}`: {}", all_text(&output));
+            assert!(
+                all_text(&output).contains(&found),
+                "{name}, with `{gone}` as `{come}`: {}",
+                all_text(&output)
+            );
+        }
+    }
+}
+
+#[test]
+fn new_never_overwrites_and_says_what_is_wrong_with_a_name() {
+    let folder = Folder::new("new");
+    folder.write("mine.fence", "what was there\n");
+    let cases: &[(&[&str], &str)] = &[
+        (&["mine"], "error: mine.fence is there already, and stays as it is\n"),
+        (&["mine.fence"], "error: mine.fence is there already, and stays as it is\n"),
+        (&["2x"], "error: `2x` cannot be the name of a kernel\n"),
+        (&["a.cu"], "error: `a.cu` cannot be the name of a kernel\n"),
+        (&["while"], "error: `while` cannot be the name of this kernel: "),
+        (&["absent/mine"], "absent/mine.fence: the folder is not there\n"),
+        (&["other", "--template", "tma-rin"], "tip: a similar value exists: 'tma-ring'"),
+        (&[], "the following required arguments were not provided"),
+    ];
+    for (arguments, expected) in cases {
+        let output = fencepost(&folder.0, &[&["new"], *arguments].concat());
+        let text = all_text(&output).replace('\\', "/");
+        assert_eq!(code(&output), 2, "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    }
+    let kept = std::fs::read_to_string(folder.0.join("mine.fence"));
+    assert_eq!(kept.ok().as_deref(), Some("what was there\n"));
+    assert_eq!(std::fs::read_dir(&folder.0).map(Iterator::count).ok(), Some(1), "nothing else was written");
+
+    std::fs::create_dir(folder.0.join("deep")).expect("a new folder");
+    assert_eq!(code(&fencepost(&folder.0, &["new", "deep/er.fence", "--template", "lock"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("deep/er.fence")).unwrap_or_default();
+    assert!(text.contains("\nkernel er {\n"), "{text}");
+}
+
+#[test]
+fn the_command_alone_says_what_to_do_first() {
+    let folder = Folder::new("alone");
+    let output = fencepost(&folder.0, &[]);
+    assert_eq!(code(&output), 2);
+    assert!(output.stdout.is_empty());
+    let text = all_text(&output);
+    let shown: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  fencepost ")).collect();
+    assert_eq!(shown.len(), 3, "{text}");
+    // They can be run, one after the other.
+    for line in shown {
+        let (words, _) = line.split_once("  ").expect("what it does stands behind it");
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = fencepost(&folder.0, &words);
+        assert_eq!(code(&output), 0, "{words:?}: {}", all_text(&output));
+    }
+}
+
+#[test]
+fn shells_and_man_know_every_command() {
+    let folder = Folder::new("shells");
+    let help = all_text(&fencepost(&folder.0, &["--help"]));
+    let (_, rest) = help.split_once("Commands:\n").expect("the help lists the commands");
+    let commands: Vec<&str> = rest
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|&name| name != "help")
+        .collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = fencepost(&folder.0, &["completions", shell]);
+        assert_eq!(code(&output), 0);
+        let text = all_text(&output);
+        assert!(commands.iter().all(|command| text.contains(command)), "{shell}");
+        assert!(
+            text.contains("tma-ring") || shell == "elvish" || shell == "powershell",
+            "{shell}: values are completed"
+        );
+    }
+    let whole = all_text(&fencepost(&folder.0, &["man"]));
+    assert!(whole.contains(".TH fencepost 1") && whole.contains("Exit codes: 0 proved"), "{whole}");
+    for command in commands {
+        assert!(whole.contains(&format!("fencepost\\-{command}(1)")), "{command}: {whole}");
+        let page = all_text(&fencepost(&folder.0, &["man", command]));
+        assert!(page.contains(&format!(".TH fencepost-{command} 1")), "{page}");
+    }
+    assert_eq!(code(&fencepost(&folder.0, &["man", "absent"])), 2);
+    assert_eq!(code(&fencepost(&folder.0, &["completions", "absent"])), 2);
+}
