@@ -7,12 +7,12 @@ mod explain;
 mod fmt;
 mod formats;
 mod graph;
-mod load;
+pub(crate) mod load;
 mod mend;
 mod new;
 mod output;
-mod parallel;
-mod paths;
+pub(crate) mod parallel;
+pub(crate) mod paths;
 mod shell;
 mod templates;
 
@@ -111,7 +111,7 @@ fn clock() -> u64 {
 }
 
 /// Runs `work` on a thread with a large stack; `Err` says that it panicked.
-fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || {
             catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic))

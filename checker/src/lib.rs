@@ -9,48 +9,36 @@
 //!     unsatisfiable ──> proved, proved up to a bound, vacuous
 //! ```
 //!
-//! [`check`] is all of this but the last arrow, for each loop bound. [`examine`] is a check, what its proof takes for
-//! granted, explanations and repairs. [`report`] says what was found, as text and JSON. What can be found at all is a table,
-//! [`findings`], which goals, verdicts, explanations and reports ask.
-//!
-//! Programs and model files are read by the crate `fencepost_dsl`. The library does not read files, the environment or the
-//! clock, and does not print; [`cli`] does.
+//! [`check()`] is all of it in one call, for whoever tests kernels: a file in, a [`Report`] with verdicts, findings, places
+//! and changes out. [`assert_proved!`] is that call in a test.
 //!
 //! ```
-//! use fencepost::check::Config;
-//! use fencepost::examine::examine;
-//! use fencepost::explain::repair::Texts;
-//! use fencepost::models::{self, Model};
-//! use fencepost::verdict::Verdict;
-//! use fencepost_dsl::SourceMap;
-//! use fencepost_dsl::kernel::{LoadOptions, load};
+//! use fencepost::{Options, Style, Verdict, check};
 //!
-//! let text = "kernel message {
-//!     launch { ctas: 2, cooperative: true }
-//!     global data: u32 = 0;
-//!     global flag: u32 = 0;
-//!     if ctaid == 0 {
-//!         st.weak [data], 42;
-//!         st.relaxed.gpu [flag], 1;
-//!     } else {
-//!         await ld.acquire.gpu [flag] == 1;
-//!         let v = ld.weak [data];
-//!     }
+//! let text = "kernel counter {
+//!     launch { ctas: 2 }
+//!     global n: u32 = 0;
+//!     let seen = ld.relaxed.gpu [n];
+//!     st.relaxed.gpu [n], seen + 1;
+//!     final { assert [n] == 2; }
 //! }";
-//! let mut sources = SourceMap::default();
-//! let mut read = |_: &str| Ok(text.to_owned());
-//! let program = load(&mut sources, "message.fence", &mut read, &LoadOptions::default()).expect("it is well-formed");
-//! let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
-//!
-//! let kernel = &program.kernels[0];
-//! let texts = Texts::new(&sources, LoadOptions::default());
-//! let launch = &kernel.launches[0];
-//! let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel)).expect("no limit is hit");
-//! assert_eq!(found.outcome.verdict, Verdict::Violated);
-//! let why = &found.explanations[0];
-//! let repair = why.repair.as_ref().expect("one is found");
-//! assert_eq!((why.code, repair.edits[0].pieces[0].text.as_str()), ("race::uniform", "st.release.gpu"));
+//! let report = check(text, &Options::default())?;
+//! assert_eq!(report.verdict(), Verdict::Violated);
+//! for finding in report.findings() {
+//!     let place = finding.place.as_ref().expect("an assertion has a place");
+//!     assert_eq!((finding.code, place.region.start.line), ("assert::final-violated", 6));
+//! }
+//! println!("{}", report.to_text(Style::PLAIN));
+//! # Ok::<(), fencepost::InputError>(())
 //! ```
+//!
+//! What is below that call is public, too. [`mod@check`] has the passes, for each loop bound. [`examine`] is a check, what
+//! its proof takes for granted, explanations and repairs. [`report`] says what was found, as text and JSON. What can be
+//! found at all is a table, [`findings`], which goals, verdicts, explanations and reports ask. The memory models are in
+//! [`models`], the instructions in [`dsl::kernel::isa`].
+//!
+//! Programs and model files are read by the crate `fencepost_dsl`, here [`dsl`]. The passes do not read files, the
+//! environment or the clock, and nothing prints but [`cli`].
 //!
 //! Modules, in the order of the pipeline:
 
@@ -105,3 +93,16 @@ pub mod report;
 pub mod rules;
 
 pub mod cli;
+
+// All of it in one call.
+
+pub mod api;
+
+pub use api::{
+    Edit, Finding, InputError, InputProblem, Launch, Options, Place, Position, ReadsFrom, Region, Report,
+    Source, Step, Warning, check,
+};
+pub use fencepost_dsl as dsl;
+pub use findings::Property;
+pub use report::Style;
+pub use verdict::Verdict;

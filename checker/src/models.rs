@@ -24,6 +24,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(file, _)| file.trim_end_matches(".cat"))
 }
 
+/// The text of one that comes with Fencepost, as in `models::text("ptx")`; other models can include it.
+pub fn text(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(file, _)| file.strip_suffix(".cat") == Some(name)).map(|&(_, text)| text)
+}
+
 /// The model that a program is for, unless somebody says otherwise.
 pub fn usual(program: &Program) -> &'static str {
     let is_spa = |kernel: &Kernel| kernel.launches.iter().any(|launch| launch.spa.is_some());
@@ -111,7 +116,7 @@ fn states_nothing(name: &str) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Model, SHIPPED, names};
+    use super::{Model, SHIPPED, names, text};
     use fencepost_dsl::SourceMap;
     use std::collections::BTreeSet;
 
@@ -123,6 +128,12 @@ mod tests {
                 assert!(model.with(variant).is_some(), "{name}: {}", variant.name);
             }
         }
+    }
+
+    #[test]
+    fn texts_are_found_by_the_names() {
+        assert!(names().all(|name| text(name).is_some_and(|text| text.contains("flag"))));
+        assert_eq!(text("ptx.cat"), None);
     }
 
     #[test]

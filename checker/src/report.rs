@@ -31,7 +31,7 @@ pub mod trace;
 pub mod warning;
 pub(crate) mod wording;
 
-use crate::explain::Explanation;
+use crate::explain::{self, Explanation};
 use crate::verdict::Outcome;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::program::{Kernel, Program};
@@ -74,6 +74,23 @@ impl Style {
     pub fn paint(self, ansi: &str, text: &str) -> String {
         if self.color { format!("\u{1b}[{ansi}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+/// What is said of a launch to people; with the execution of each finding, if they ask for it.
+pub fn text(case: &Case<'_>, with_trace: bool, style: Style) -> String {
+    let mut text = condition::condition(case, style);
+    if let Some(witness) = case.outcome.condition.as_ref().and_then(|result| result.witness.as_ref())
+        && with_trace
+    {
+        let explanation = explain::condition(&case.outcome.graph, witness);
+        text += &format!("{}\n", trace::trace(case, witness, &explanation, style));
+    }
+    text += &summary::summary(case, style);
+    text += &diagnostic::findings(case, with_trace, style);
+    if !case.outcome.findings.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// `text` broken at blanks into lines of at most `width` columns; words longer than that stay whole.

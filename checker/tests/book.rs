@@ -1,6 +1,6 @@
 //! The book is true: every kernel in it has the verdict it says, and every console block prints what it shows.
 //!
-//! Fenced blocks are of five kinds; any other kind is an error, so that nothing is shown unchecked.
+//! Fenced blocks are of six kinds; any other kind is an error, so that nothing is shown unchecked.
 //!
 //! * `fence,expect=proved`, `fence,expect=violated:CODE`, `fence,expect=rejected:CODE`, …: a whole file and its verdict.
 //!   `file=NAME.fence` writes it where later console blocks of the page run. `example=PATH` says that it is the kernel of
@@ -10,6 +10,7 @@
 //! * `cat,file=NAME.cat`, `cat,fragment`, `cat,excerpt`: a memory model; statements on top of `ptx.cat`; statements of it.
 //! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
 //!   the page's own; `$ echo $?` shows the exit code. Times and steps in JSON are shown as 0.
+//! * `rust,from=PATH`: lines of a file of this repository that other tests run, one after the other.
 //! * `text`: pictures and grammar, not checked.
 //!
 //! Pictures of a page are files that its commands draw with `--graph`, and are held to that.
@@ -222,6 +223,17 @@ fn check_diff_block(body: &str, block: &Block) -> Result<(), String> {
     if lines == wanted { Ok(()) } else { Err(format!("this does not make {from} into {to}")) }
 }
 
+fn check_rust_block(body: &str, block: &Block) -> Result<(), String> {
+    let from = block.value("from").ok_or("a block of Rust says `from=…`")?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(from);
+    let text = fs::read_to_string(&path).map_err(|error| format!("{from}: {error}"))?;
+    if text.contains(body) && !body.trim().is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{from} has other lines"))
+    }
+}
+
 fn check_fence_block(page: &Page, block: &Block, folder: &Path, index: usize) -> Result<(), String> {
     let body = &page.text[block.body.clone()];
     let file = block.value("file").map_or_else(|| format!("block-{index}.fence"), str::to_owned);
@@ -359,6 +371,7 @@ fn every_block_says_what_is_true() {
                 "fence" => check_fence_block(page, block, &folder, index),
                 "cat" => check_cat_block(page, block, &folder, index),
                 "diff" => check_diff_block(body, block),
+                "rust" => check_rust_block(body, block),
                 "text" => Ok(()),
                 "console" => match transcript(body, &folder) {
                     Ok(real) if bless => {
@@ -371,9 +384,9 @@ fn every_block_says_what_is_true() {
                     Ok(real) => Err(format!("the output is different:\n{real}")),
                     Err(reason) => Err(reason),
                 },
-                other => {
-                    Err(format!("blocks are `fence`, `cat`, `console`, `diff` or `text`, not `{other}`"))
-                }
+                other => Err(format!(
+                    "blocks are `fence`, `cat`, `console`, `diff`, `rust` or `text`, not `{other}`"
+                )),
             };
             if let Err(reason) = result {
                 failures.push(format!("book/src/{}:{}: {reason}", page.name, block.line));

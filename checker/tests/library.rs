@@ -5,6 +5,7 @@ use fencepost::examine::examine;
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
 use fencepost::report::{Case, json};
+use fencepost::{Options, Property, ReadsFrom, Report, Source, Style, Verdict, assert_proved, check};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{SourceMap, litmus};
 use serde_json::Value;
@@ -62,6 +63,20 @@ fn by_command(root: &Path, file: &str) -> Vec<Value> {
     text.lines().map(without_times).collect()
 }
 
+/// A check of a file of the repository, under the path from its root.
+fn called(file: &str, options: &Options) -> Report {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    check(Source::file_in(root, file), options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the command prints of a file of the repository, with these further words.
+fn printed(file: &str, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = command.args(["check", "--color", "never", file]).args(words).current_dir(root).output();
+    String::from_utf8(output.expect("the command runs").stdout).expect("it prints UTF-8")
+}
+
 fn without_times(line: &str) -> Value {
     let mut value: Value = serde_json::from_str(line).expect("a line is an object");
     value["stats"]["milliseconds"] = Value::Null;
@@ -95,4 +110,166 @@ fn a_model_with_a_variant_is_taken_at_its_word() {
         found.expect("it can be checked").outcome.assumptions.len()
     };
     assert_eq!((assumptions(&[]), assumptions(&["cumulative".to_owned()])), (1, 0));
+}
+
+#[test]
+fn one_call_says_what_the_command_says() {
+    for (file, word) in FILES {
+        let json = called(file, &Options::default().jobs(2)).to_json();
+        let lines = |text: &str| text.lines().map(without_times).collect::<Vec<_>>();
+        assert!(json.contains(word), "{file}: {json}");
+        assert_eq!(lines(&json), lines(&printed(file, &["--format", "json"])), "{file}");
+    }
+}
+
+#[test]
+fn one_call_has_each_form_of_the_command() {
+    // Something violated, something proved, and a litmus test.
+    for file in [FILES[0].0, FILES[4].0, FILES[5].0] {
+        let report = called(file, &Options::default());
+        assert_eq!(report.to_text(Style::PLAIN), printed(file, &[]), "{file}");
+        assert_eq!(report.to_text_with_traces(Style::PLAIN), printed(file, &["--trace"]), "{file}");
+        for (format, text) in
+            [("sarif", report.to_sarif()), ("github", report.to_github()), ("junit", report.to_junit())]
+        {
+            assert_eq!(text, printed(file, &["--format", format]), "{file}: {format}");
+        }
+        let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one-call.html");
+        let _ = std::fs::remove_file(&page);
+        printed(file, &["--graph", &page.to_string_lossy()]);
+        assert_eq!(report.to_html(), std::fs::read_to_string(&page).ok(), "{file}");
+        // One line per launch has no room for repairs, so the command does not look for any.
+        let brief = called(file, &Options::default().repairs(false)).to_brief();
+        assert_eq!(brief, printed(file, &["--format", "brief"]), "{file}");
+    }
+}
+
+#[test]
+fn warnings_are_told_as_by_the_command() {
+    let text =
+        "kernel k {\n    launch { ctas: 1 }\n    global x: u32 = 0;\n    let v = ld.relaxed.gpu [x];\n}\n";
+    let report = check(text, &Options::default()).expect("it is well-formed");
+    let [warning] = report.warnings() else { panic!("{:?}", report.warnings()) };
+    assert_eq!((warning.code, warning.region.file.as_str()), ("warning::nothing-to-protect", "<text>"));
+    assert_eq!((warning.region.start.line, &text[warning.region.bytes.clone()]), (1, "k"));
+    assert!(report.to_text(Style::PLAIN).ends_with("1 launch checked: 1 proved; 1 warning\n"), "{report}");
+    // Who asks for one property only does not look at the rest.
+    let of_a_part = check(text, &Options::default().property(Property::Race)).expect("it is well-formed");
+    assert!(of_a_part.warnings().is_empty(), "{of_a_part}");
+}
+
+#[test]
+fn options_mean_what_they_mean_on_the_command_line() {
+    let file = "examples/message-passing/relaxed.fence";
+    let options = Options::default().model("ptx-6.0").launch("ctas=2").property(Property::Race).max_events(3);
+    let words = ["--model", "ptx-6.0", "--launch", "ctas=2", "--property", "race", "--max-events", "3"];
+    let report = called(file, &options);
+    assert_eq!((report.verdict(), report.model()), (Verdict::Inconclusive, "ptx-6.0"));
+    assert_eq!(report.to_text(Style::PLAIN), printed(file, &words));
+    let loops =
+        "kernel k(N in 0..=9) {\n    var i: u32 = 0;\n    while i < N { i += STEP; }\n}\nconst STEP = 2;\n";
+    let verdict = |options: Options| check(loops, &options).map(|report| (report.verdict(), report.passes()));
+    let bounded = Options::default().unroll(1).unroll_max(1);
+    assert_eq!(verdict(bounded.clone()).ok(), Some((Verdict::ProvedUpToBound, false)));
+    assert_eq!(verdict(bounded.clone().allow_bounded(true)).ok(), Some((Verdict::ProvedUpToBound, true)));
+    assert_eq!(verdict(bounded.define("STEP", 9)).ok(), Some((Verdict::Proved, true)));
+}
+
+#[test]
+fn findings_are_values() {
+    let report = called("examples/message-passing/relaxed.fence", &Options::default());
+    let finding = report.findings().next().expect("it is violated");
+    assert_eq!((finding.code, finding.property), ("race::uniform", Property::Race));
+    let place = finding.place.as_ref().expect("a race is somewhere");
+    let text = include_str!("../../examples/message-passing/relaxed.fence");
+    let line = text.lines().nth(place.region.start.line - 1).expect("the line is there");
+    assert!(line.contains(&text[place.region.bytes.clone()]), "{place:?}");
+    assert!(place.thread.is_some() && !finding.others.is_empty() && !finding.why.is_empty());
+    let reads = finding.trace.iter().filter(|step| !step.reads_from.is_empty());
+    let from =
+        |source: &ReadsFrom| matches!(source, ReadsFrom::Step(number) if *number <= finding.trace.len());
+    assert!(reads.flat_map(|step| &step.reads_from).any(from), "{:?}", finding.trace);
+
+    let mut mended = text.to_owned();
+    for edit in finding.edits.iter().rev() {
+        mended.replace_range(edit.region.bytes.clone(), &edit.text);
+    }
+    assert_ne!(mended, text);
+    assert!(check(mended, &Options::default()).expect("it is well-formed").passes());
+}
+
+#[test]
+fn texts_use_texts_and_the_library() {
+    let source =
+        Source::text("a/k.fence", "use \"b.fence\"; use \"lib/lock.fence\"; kernel k { let x = two(); }");
+    let error = check(source.clone(), &Options::default()).expect_err("there is no b.fence");
+    assert!(error.to_string().contains("b.fence"), "{error}");
+    let source = source.with("a/b.fence", "fn two() -> u32 { return 2; }");
+    let report = check(source, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.verdict(), Verdict::Proved);
+}
+
+#[test]
+fn rejected_input_is_told_with_its_place() {
+    let error = check("kernel k {\n  fence.acq_rel;\n}\n", &Options::default()).expect_err("it has no scope");
+    let problem = &error.problems()[0];
+    let region = problem.region.as_ref().expect("it is in the text");
+    assert_eq!((problem.code, region.start.line, region.start.column), ("validate::missing-scope", 2, 3));
+    assert!(format!("{error:?}").contains("<text>:2:3") && error.to_json().contains("\"rejected\""));
+
+    let code = |source: Source, options: &Options| match check(source, options) {
+        Ok(report) => panic!("{report}"),
+        Err(error) => error.problems()[0].code,
+    };
+    assert_eq!(code(Source::file("no/such.fence"), &Options::default()), "input::unreadable-path");
+    assert_eq!(code("".into(), &Options::default()), "input::no-kernel");
+    let kernel = || Source::from("kernel k { }");
+    assert_eq!(code(kernel(), &Options::default().launch("none")), "input::launch");
+    assert_eq!(code(kernel(), &Options::default().property(Property::Condition)), "input::property");
+    let model = check(kernel(), &Options::default().model("tso")).expect_err("there is no such model");
+    assert!(
+        model.to_string().contains("there is no model `tso`") && model.to_json().contains("input::model")
+    );
+}
+
+#[test]
+fn proved_files_are_asserted() {
+    assert_proved!("../examples/cas-lock/acquire-release.fence");
+    assert_proved!("../examples/cas-lock/acquire-release.fence", Options::default().model("ptx-7.5"),);
+}
+
+#[test]
+#[should_panic(expected = "`../examples/message-passing/relaxed.fence` is not proved: it is violated")]
+fn what_is_violated_is_not_asserted() {
+    assert_proved!("../examples/message-passing/relaxed.fence");
+}
+
+#[test]
+#[should_panic(expected = "`no/such.fence` is not proved: the input was rejected")]
+fn what_is_not_there_is_not_asserted() {
+    assert_proved!("no/such.fence");
+}
+
+/// The first block of this language behind a heading.
+fn block<'a>(page: &'a str, heading: &str, language: &str) -> &'a str {
+    let behind = page.split_once(heading).unwrap_or_else(|| panic!("there is no `{heading}`")).1;
+    let body = behind.split_once(&format!("```{language}\n")).expect("the section has such a block").1;
+    body.split_once("```").expect("the block ends").0
+}
+
+/// The package `tests/stranger` is what the README says, so that it is built and run with the other tests.
+#[test]
+fn the_package_of_the_readme_is_a_package_of_the_workspace() {
+    let read = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let readme = read("README.md");
+    let manifest = block(&readme, "## From Rust", "toml").replace("../fencepost/checker", "../../checker");
+    assert_eq!(read("tests/stranger/Cargo.toml"), manifest);
+    assert_eq!(read("tests/stranger/tests/kernels.rs"), block(&readme, "## From Rust", "rust"));
+    assert_eq!(read("tests/stranger/kernels/mp.fence"), block(&readme, "## Your first kernel", "fence"));
+    let workspace = read("Cargo.toml");
+    let members = workspace.lines().find(|line| line.starts_with("members")).expect("it has members");
+    assert!(members.contains("\"tests/stranger\""), "{members}");
 }

@@ -353,7 +353,7 @@ impl<'a> Run<'a> {
             self.refuse_all("input::no-kernel", "there is no kernel to check");
         }
         if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
-            let text = format!("\n{}\n", self.counts());
+            let text = format!("\n{}\n", summary::counts(&self.verdicts, self.n_warnings));
             self.output.print(&text);
         }
         self.end();
@@ -380,29 +380,6 @@ impl<'a> Run<'a> {
         for path in &self.options.paths {
             self.refused_line(&Input::named(path).name, code, reason);
         }
-    }
-
-    /// `3 launches: 2 proved, 1 violated`.
-    fn counts(&self) -> String {
-        let kinds = [
-            (Verdict::Proved, "proved"),
-            (Verdict::ProvedUpToBound, "proved up to a bound"),
-            (Verdict::Vacuous, "vacuous"),
-            (Verdict::Inconclusive, "inconclusive"),
-            (Verdict::Violated, "violated"),
-        ];
-        let parts: Vec<String> = kinds
-            .into_iter()
-            .map(|(kind, name)| (self.verdicts.iter().filter(|&&verdict| verdict == kind).count(), name))
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, name)| format!("{n} {name}"))
-            .collect();
-        let n = self.verdicts.len();
-        let warnings = match self.n_warnings {
-            0 => String::new(),
-            n => format!("; {}", count(n, "warning")),
-        };
-        format!("{n} launch{} checked: {}{warnings}", if n == 1 { "" } else { "es" }, parts.join(", "))
     }
 }
 

@@ -3,10 +3,10 @@
 //! Some forms say each launch when it is known, others are one document that is written at the end.
 
 use super::arguments::{CheckOptions, Format};
-use crate::explain;
+use crate::report;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
-use crate::report::{Case, Style, condition, diagnostic, github, json, summary, trace, warning};
+use crate::report::{Case, Style, github, json, summary, warning};
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
 
@@ -40,7 +40,7 @@ impl Report {
     pub fn case(&mut self, case: &Case<'_>) -> String {
         match self.format {
             Format::Pretty => {
-                let text = pretty(case, self.with_trace, self.style);
+                let text = report::text(case, self.with_trace, self.style);
                 self.is_after_line = !text.ends_with("\n\n");
                 text
             }
@@ -132,20 +132,4 @@ impl Report {
             Format::Junit => self.junit.text(),
         }
     }
-}
-
-fn pretty(case: &Case<'_>, with_trace: bool, style: Style) -> String {
-    let mut text = condition::condition(case, style);
-    if let Some(witness) = case.outcome.condition.as_ref().and_then(|result| result.witness.as_ref())
-        && with_trace
-    {
-        let explanation = explain::condition(&case.outcome.graph, witness);
-        text += &format!("{}\n", trace::trace(case, witness, &explanation, style));
-    }
-    text += &summary::summary(case, style);
-    text += &diagnostic::findings(case, with_trace, style);
-    if !case.outcome.findings.is_empty() {
-        text.push('\n');
-    }
-    text
 }

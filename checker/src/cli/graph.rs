@@ -2,10 +2,8 @@
 
 use super::Status;
 use super::output::Output;
-use crate::explain;
 use crate::report::Case;
-use crate::report::picture::{dot, html, svg};
-use crate::report::story::Story;
+use crate::report::picture::{self, dot, html, svg};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,28 +45,19 @@ pub struct Picture {
 
 /// The pictures of a launch, if there is anything to draw: of the first finding, or in HTML of all that are told in full.
 pub fn draw(file: &GraphFile, case: &Case<'_>) -> Option<Picture> {
-    let outcome = case.outcome;
-    let told = outcome.findings.iter().zip(case.explanations);
-    let mut stories: Vec<Story> = told
-        .filter(|(_, explanation)| explanation.cause.is_none())
-        .take(if file.form == Form::Html { usize::MAX } else { 1 })
-        .map(|(finding, explanation)| Story::new(case, &finding.witness, explanation))
-        .collect();
-    let condition = outcome.condition.as_ref().and_then(|result| result.witness.as_ref());
-    if let (Some(witness), true) = (condition, stories.is_empty()) {
-        stories.push(Story::new(case, witness, &explain::condition(&outcome.graph, witness)));
+    let mut stories = picture::stories(case);
+    if file.form != Form::Html {
+        stories.truncate(1);
     }
     if stories.is_empty() {
         return None;
     }
-    let of = [case.file, &case.kernel.name, &outcome.launch.name].map(str::to_owned);
-    let title = format!("{}: {} (launch {})", of[0], of[1], of[2]);
-    let draw = |story: &Story| match file.form {
-        Form::Svg => svg::svg(story),
-        Form::Dot => dot::dot(story),
-        Form::Html => html::section(case.sources, &title, story),
+    let of = [case.file, &case.kernel.name, &case.outcome.launch.name].map(str::to_owned);
+    let texts = match file.form {
+        Form::Svg => stories.iter().map(svg::svg).collect(),
+        Form::Dot => stories.iter().map(dot::dot).collect(),
+        Form::Html => picture::sections(case, &stories),
     };
-    let texts = stories.iter().map(draw).collect();
     Some(Picture { of, texts })
 }
 

@@ -15,6 +15,7 @@ use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The schema's name.
 pub(super) const SCHEMA: &str = "fencepost/1";
@@ -69,16 +70,16 @@ struct PropertyVerdict {
 }
 
 #[derive(Serialize)]
-pub(super) struct FindingReport {
-    pub(super) code: &'static str,
-    pub(super) property: &'static str,
-    pub(super) message: String,
-    pub(super) rule: Vec<&'static str>,
-    pub(super) primary: Option<Place>,
-    pub(super) secondary: Vec<Place>,
-    parameters: BTreeMap<String, String>,
-    pub(super) why: Vec<String>,
-    pub(super) help: Option<String>,
+pub(crate) struct FindingReport {
+    pub(crate) code: &'static str,
+    pub(crate) property: &'static str,
+    pub(crate) message: String,
+    pub(crate) rule: Vec<&'static str>,
+    pub(crate) primary: Option<Place>,
+    pub(crate) secondary: Vec<Place>,
+    pub(crate) parameters: BTreeMap<String, String>,
+    pub(crate) why: Vec<String>,
+    pub(crate) help: Option<String>,
     /// On what the execution rests although nobody computes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncomputed: Vec<Place>,
@@ -87,36 +88,36 @@ pub(super) struct FindingReport {
     editions: Vec<EditionReport>,
     /// The finding of the list, counted from 0, whose cause it has in common.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<usize>,
+    pub(crate) cause: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) repair: Option<RepairReport>,
+    pub(crate) repair: Option<RepairReport>,
     /// What matters of the execution, in an order in which it can happen.
-    pub(super) witness: Vec<StepReport>,
+    pub(crate) witness: Vec<StepReport>,
 }
 
 /// A step of an execution.
 #[derive(Serialize)]
-pub(super) struct StepReport {
+pub(crate) struct StepReport {
     /// Counted from 1.
-    pub(super) step: usize,
+    pub(crate) step: usize,
     #[serde(flatten)]
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// What it does, as in `reads`.
-    does: &'static str,
+    pub(crate) does: &'static str,
     /// What it reads or writes; text, as the values of parameters are.
-    pub(super) value: Option<String>,
+    pub(crate) value: Option<String>,
     /// Of a read: what it reads from, one for each part that is read by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) reads_from: Vec<Source>,
+    pub(crate) reads_from: Vec<Source>,
     /// A round of a waiting loop that does not leave it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    failed_try: bool,
+    pub(crate) failed_try: bool,
 }
 
 /// Where a value comes from.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// A write of the list.
     Step(usize),
     /// `initial`, or `elsewhere` for a write that is not listed.
@@ -132,11 +133,11 @@ struct EditionReport {
 
 /// A checked change, as edits of the text.
 #[derive(Serialize)]
-pub(super) struct RepairReport {
-    pub(super) edits: Vec<EditReport>,
+pub(crate) struct RepairReport {
+    pub(crate) edits: Vec<EditReport>,
     /// Edits that mend other findings, and were in place when this was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) others: Vec<EditReport>,
+    pub(crate) others: Vec<EditReport>,
     /// Properties that are still violated with all of them.
     stays: Vec<&'static str>,
     /// Whether it was checked within the loop bound only.
@@ -147,24 +148,24 @@ pub(super) struct RepairReport {
 
 /// Text between two places, the end not included, and what takes its place.
 #[derive(Serialize)]
-pub(super) struct EditReport {
+pub(crate) struct EditReport {
     #[serde(flatten)]
-    pub(super) at: Position,
-    pub(super) text: String,
+    pub(crate) at: Position,
+    pub(crate) text: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct Place {
+pub(crate) struct Place {
     #[serde(flatten)]
-    pub(super) at: Position,
-    pub(super) thread: Option<ThreadReport>,
-    pub(super) text: String,
+    pub(crate) at: Position,
+    pub(crate) thread: Option<ThreadReport>,
+    pub(crate) text: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct ThreadReport {
+pub(crate) struct ThreadReport {
     /// As reports name it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// In a program: the launch, or `the host`, which is on no device.
     #[serde(skip_serializing_if = "Option::is_none")]
     grid: Option<String>,
@@ -187,12 +188,15 @@ struct Bounds {
 
 /// From one character to another, the latter not included.
 #[derive(Serialize)]
-pub(super) struct Position {
-    pub(super) file: String,
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) end_line: usize,
-    pub(super) end_column: usize,
+pub(crate) struct Position {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) end_line: usize,
+    pub(crate) end_column: usize,
+    /// The same in bytes of the text, for programs that have it as one.
+    #[serde(skip)]
+    pub(crate) bytes: Range<usize>,
 }
 
 #[derive(Serialize)]
@@ -268,7 +272,7 @@ pub fn report(case: &Case<'_>) -> String {
 }
 
 /// All that was found.
-pub(super) fn findings(case: &Case<'_>) -> Vec<FindingReport> {
+pub(crate) fn findings(case: &Case<'_>) -> Vec<FindingReport> {
     let findings = case.outcome.findings.iter().zip(case.explanations);
     findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect()
 }
@@ -441,7 +445,7 @@ fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
     }
 }
 
-pub(super) fn position(sources: &SourceMap, span: Span) -> Position {
+pub(crate) fn position(sources: &SourceMap, span: Span) -> Position {
     let start = sources.line_column(span);
     let end = sources.line_column(Span { start: span.end.max(span.start), ..span });
     Position {
@@ -450,6 +454,7 @@ pub(super) fn position(sources: &SourceMap, span: Span) -> Position {
         column: start.column,
         end_line: end.line,
         end_column: end.column,
+        bytes: span.start as usize..span.end.max(span.start) as usize,
     }
 }
 

@@ -13,7 +13,8 @@ pub mod svg;
 
 use super::story::{Link, LinkKind, Step, Story};
 use super::table::broken;
-use super::wrap;
+use super::{Case, wrap};
+use crate::explain;
 use routes::{PORT_PITCH, Routes};
 use std::collections::BTreeMap;
 
@@ -29,6 +30,27 @@ const MARGIN: i32 = 16;
 const PADDING: i32 = 6;
 /// A page is at least this wide, for the text above and below.
 const PAGE_WIDTH_MIN: i32 = 560;
+
+/// What there is to draw of a launch: each finding that is told in full, or else the execution that a litmus test asks about.
+pub fn stories(case: &Case<'_>) -> Vec<Story> {
+    let outcome = case.outcome;
+    let told = outcome.findings.iter().zip(case.explanations);
+    let mut stories: Vec<Story> = told
+        .filter(|(_, explanation)| explanation.cause.is_none())
+        .map(|(finding, explanation)| Story::new(case, &finding.witness, explanation))
+        .collect();
+    let condition = outcome.condition.as_ref().and_then(|result| result.witness.as_ref());
+    if let (Some(witness), true) = (condition, stories.is_empty()) {
+        stories.push(Story::new(case, witness, &explain::condition(&outcome.graph, witness)));
+    }
+    stories
+}
+
+/// The sections of a page of HTML about them.
+pub fn sections(case: &Case<'_>, stories: &[Story]) -> Vec<String> {
+    let title = format!("{}: {} (launch {})", case.file, case.kernel.name, case.outcome.launch.name);
+    stories.iter().map(|story| html::section(case.sources, &title, story)).collect()
+}
 
 /// What a text is, for how it is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -97,6 +97,30 @@ pub fn line(case: &Case<'_>) -> String {
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
 }
 
+/// The last line of a run, as in `3 launches checked: 2 proved, 1 violated; 1 warning`.
+pub fn counts(verdicts: &[Verdict], n_warnings: usize) -> String {
+    let kinds = [
+        (Verdict::Proved, "proved"),
+        (Verdict::ProvedUpToBound, "proved up to a bound"),
+        (Verdict::Vacuous, "vacuous"),
+        (Verdict::Inconclusive, "inconclusive"),
+        (Verdict::Violated, "violated"),
+    ];
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .map(|(kind, name)| (verdicts.iter().filter(|&&verdict| verdict == kind).count(), name))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, name)| format!("{n} {name}"))
+        .collect();
+    let n = verdicts.len();
+    let warnings = match n_warnings {
+        0 => String::new(),
+        1 => "; 1 warning".to_owned(),
+        n => format!("; {n} warnings"),
+    };
+    format!("{n} launch{} checked: {}{warnings}", if n == 1 { "" } else { "es" }, parts.join(", "))
+}
+
 /// What the verdict takes for granted.
 pub fn notes(case: &Case<'_>) -> Vec<String> {
     let assumptions = case.outcome.assumptions.iter().map(|reading| {

@@ -1,0 +1,181 @@
+//! One call for all of it: a text or a file in, a [`Report`] out.
+//!
+//! What is below it, pass by pass, is public, too; this is what a test of a library of kernels needs.
+
+mod finding;
+mod input;
+mod options;
+mod proved;
+mod report;
+mod source;
+
+pub use finding::{Edit, Finding, Place, Position, ReadsFrom, Region, Step};
+pub use input::{InputError, InputProblem};
+pub use options::Options;
+pub use proved::assert_proved_in;
+pub use report::{Launch, Report, Warning};
+pub use source::Source;
+
+use crate::check::CheckError;
+use crate::cli::{load, on_large_stack, parallel, paths};
+use crate::examine::{Examination, examine};
+use crate::explain::repair::Texts;
+use crate::findings::Property;
+use crate::models::{self, Model};
+use crate::warn::{self, Seen};
+use fencepost_dsl::kernel::program::{self, Program};
+use fencepost_dsl::{SourceMap, kernel, litmus};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Checks every kernel and launch of a file, and says all that `fencepost check` says of it.
+///
+/// ```
+/// use fencepost::{Options, Verdict, check};
+///
+/// let text = "kernel message {
+///     launch { ctas: 2, cooperative: true }
+///     global data: u32 = 0;
+///     global flag: u32 = 0;
+///     if ctaid == 0 {
+///         st.weak [data], 42;
+///         st.relaxed.gpu [flag], 1;
+///     } else {
+///         await ld.acquire.gpu [flag] == 1;
+///         let v = ld.weak [data];
+///     }
+/// }";
+/// let report = check(text, &Options::default())?;
+/// assert_eq!(report.verdict(), Verdict::Violated);
+///
+/// let finding = report.findings().next().expect("something is violated");
+/// assert_eq!(finding.code, "race::uniform");
+///
+/// // The change that it proposes was checked; made here, it is proved.
+/// let mut mended = text.to_owned();
+/// for edit in &finding.edits {
+///     mended.replace_range(edit.region.bytes.clone(), &edit.text);
+/// }
+/// assert!(mended.contains("st.release.gpu [flag], 1;"));
+/// assert!(check(mended, &Options::default())?.passes());
+/// # Ok::<(), fencepost::InputError>(())
+/// ```
+///
+/// # Errors
+/// The input cannot be read, is not well-formed, or uses something that is not checked. Limits are no errors but
+/// verdicts.
+///
+/// # Panics
+/// Where Fencepost contradicts itself. That is a bug of its own, and there is no verdict.
+pub fn check(source: impl Into<Source>, options: &Options) -> Result<Report, InputError> {
+    let source = source.into();
+    on_large_stack(|| run(&source, options)).unwrap_or_else(|message| bug(&message))
+}
+
+fn bug(message: &str) -> ! {
+    panic!(
+        "{message}\nthis is a bug of Fencepost, not of the kernel, and there is no verdict; please report it with the input"
+    )
+}
+
+fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
+    let refuse = |code, message: String| InputError::refused(&source.name, code, message);
+    source.read(&source.name).map_err(|reason| refuse("input::unreadable-path", reason))?;
+    let mut sources = SourceMap::default();
+    let program = match load_program(&mut sources, source, options) {
+        Ok(program) => program,
+        Err(errors) => return Err(InputError::rejected(&source.name, sources, errors)),
+    };
+    if program.kernels.is_empty() {
+        return Err(refuse("input::no-kernel", "there is no kernel to check".to_owned()));
+    }
+    let model = load_model(source, options.model.as_deref().unwrap_or(models::usual(&program)), options)?;
+    let launches = launches(&program, options).map_err(|(code, message)| refuse(code, message))?;
+    let examined = match examine_all(&sources, &program, &launches, &model, options) {
+        Ok(examined) => examined,
+        Err(CheckError::Unsupported(error)) => {
+            return Err(InputError::rejected(&source.name, sources, vec![*error]));
+        }
+        Err(error @ CheckError::SelfCheck { .. }) => bug(&error.to_string()),
+    };
+    let mut seen = Seen::default();
+    if !options.is_whole() {
+        seen.leave_out();
+    }
+    for (kernel, examination) in &examined {
+        seen.add(&program, &sources, *kernel, &examination.outcome);
+    }
+    let warnings = if source.is_litmus() { Vec::new() } else { warn::warnings(&sources, &program, &seen) };
+    Ok(Report::new(source, sources, program, &model, options, examined, warnings))
+}
+
+fn load_program(
+    sources: &mut SourceMap,
+    source: &Source,
+    options: &Options,
+) -> Result<Program, Vec<fencepost_dsl::Diagnostic>> {
+    let mut read = |wanted: &str| source.read(wanted);
+    if source.is_litmus() {
+        litmus::load(sources, &source.name, &mut read)
+    } else {
+        kernel::load(sources, &source.name, &mut read, &options.load())
+    }
+}
+
+fn load_model(source: &Source, name: &str, options: &Options) -> Result<Model, InputError> {
+    let mut sources = SourceMap::default();
+    let loaded = Model::load(&mut sources, name, &options.variants, &mut |wanted| source.read(wanted));
+    loaded.map_err(|errors| {
+        let message = format!("the memory model `{}` cannot be used", paths::shown(name));
+        InputError::without_model(&source.name, message, sources, errors)
+    })
+}
+
+/// The launches that are meant, each with the number of its kernel.
+fn launches(
+    program: &Program,
+    options: &Options,
+) -> Result<Vec<(usize, program::Launch)>, (&'static str, String)> {
+    let mut all = Vec::new();
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        if kernel.condition.is_none() && options.properties == [Property::Condition] {
+            let message = "only litmus tests have a condition, and this is a kernel";
+            return Err(("input::property", message.to_owned()));
+        }
+        let launches = load::launches(kernel, options.launch.as_deref());
+        let launches = launches.map_err(|reason| ("input::launch", reason))?;
+        all.extend(launches.into_iter().map(|launch| (number, launch)));
+    }
+    match &options.launch {
+        Some(name) if all.is_empty() => {
+            Err(("input::launch", format!("no kernel has a launch `{}`", paths::shown(name))))
+        }
+        _ => Ok(all),
+    }
+}
+
+fn examine_all(
+    sources: &SourceMap,
+    program: &Program,
+    launches: &[(usize, program::Launch)],
+    model: &Model,
+    options: &Options,
+) -> Result<Vec<(usize, Examination)>, CheckError> {
+    let texts = if options.repairs { Texts::new(sources, options.load()) } else { Texts::default() };
+    let one = |(number, launch): &(usize, program::Launch)| {
+        let kernel = &program.kernels[*number];
+        examine(&texts, program, kernel, launch, model, &options.config(kernel))
+    };
+    if options.jobs == 1 {
+        return launches.iter().map(|task| Ok((task.0, one(task)?))).collect();
+    }
+    let examined = Mutex::new(Vec::new());
+    let on_own_stack = |task: &(usize, program::Launch)| {
+        on_large_stack(|| one(task)).unwrap_or_else(|message| bug(&message))
+    };
+    parallel::in_order(options.jobs, launches, on_own_stack, |task, result| {
+        let result = result.map(|examination| (task.0, examination));
+        examined.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+    });
+    examined.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+}
