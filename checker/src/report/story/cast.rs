@@ -185,9 +185,7 @@ impl Search<'_> {
         }
         let graph = self.graph;
         let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
-        let is_write = |&event: &EventId| {
-            matches!(&graph.events[event].kind, EventKind::Write(access) if self.is_of_story(access))
-        };
+        let is_write = |&event: &EventId| matches!(&graph.events[event].kind, EventKind::Write(access) if self.is_of_story(access));
         let writers: BTreeSet<AgentId> = self.executed().filter(is_write).filter_map(issuer).collect();
         let mut users: BTreeMap<LocationId, BTreeSet<AgentId>> = BTreeMap::new();
         let mut strong: Vec<(EventId, LocationId)> = Vec::new();
