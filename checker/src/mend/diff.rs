@@ -12,7 +12,8 @@ pub fn unified(before: &SourceMap, after: &SourceMap) -> String {
     for file in changed(before, after) {
         let (old, new) = (before.file(file), after.file(file));
         let diff = TextDiff::from_lines(old.text.as_str(), new.text.as_str());
-        let (from, to) = (format!("a/{}", old.name), format!("b/{}", new.name));
+        let [old_name, new_name] = [&old.name, &new.name].map(|name| name.trim_start_matches('/'));
+        let (from, to) = (format!("a/{old_name}"), format!("b/{new_name}"));
         text += &diff.unified_diff().context_radius(3).header(&from, &to).to_string();
     }
     text

@@ -133,6 +133,12 @@ fn unfixed_text(file: &str, unfixed: &Unfixed, style: Style) -> String {
         )
     } else if unfixed.is_over {
         item(&format!("{tried} tried; the budget is used up: raise --budget to go on"), style)
+    } else if unfixed.n_tried == 0 {
+        item(
+            "nothing could be tried: no finding names two places that a change would put in order; put an `assert` \
+             right behind the read that gives the wrong value, and ask again",
+            style,
+        )
     } else {
         item(
             &format!(

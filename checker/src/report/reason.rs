@@ -90,9 +90,12 @@ impl Words<'_> {
     fn read(&self, fact: &ReadFact) -> String {
         let value = number(fact.value);
         if fact.source == Some(fact.read) {
+            let object = self.object_instance(fact.read).unwrap_or_default();
+            if self.graph().events[fact.read].agent.is_none() {
+                return format!("nothing writes {object}: it keeps {}, {value}", self.initial(fact.read));
+            }
             return format!(
-                "the last write of {} is {} by {}: {value}",
-                self.object_instance(fact.read).unwrap_or_default(),
+                "the last write of {object} is {} by {}: {value}",
                 self.quoted(fact.read),
                 self.thread(fact.read)
             );

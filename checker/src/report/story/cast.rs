@@ -52,6 +52,7 @@ pub(super) fn cast(words: &Words<'_>, explanation: &Explanation, flow: &BitMatri
     };
     search.before = search.before_the_end(explanation, &story, flow);
     story.iter().for_each(|event| search.take(event));
+    search.take_dealings(explanation);
     search.take_facts(explanation);
     search.take_operations();
     search.take_hand_over();
@@ -174,6 +175,31 @@ impl Search<'_> {
             let bytes = if is_spa { (0, u128::MAX) } else { self.bytes(access) };
             self.memory.entry(access.location).or_default().push(bytes);
         }
+    }
+
+    /// The last writes do not say how a final condition came to be false: that is in what those who write there do with each
+    /// other.
+    fn take_dealings(&mut self, explanation: &Explanation) {
+        if !matches!(explanation.subject, Subject::Final { .. }) {
+            return;
+        }
+        let graph = self.graph;
+        let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
+        let is_write = |&event: &EventId| matches!(&graph.events[event].kind, EventKind::Write(access) if self.is_of_story(access));
+        let writers: BTreeSet<AgentId> = self.executed().filter(is_write).filter_map(issuer).collect();
+        let mut users: BTreeMap<LocationId, BTreeSet<AgentId>> = BTreeMap::new();
+        let mut strong: Vec<(EventId, LocationId)> = Vec::new();
+        for event in self.executed() {
+            let access = graph.events[event].kind.access().filter(|access| access.sem != Sem::Weak);
+            let user = issuer(event).filter(|user| writers.contains(user));
+            if let (Some(access), Some(user)) = (access, user) {
+                users.entry(access.location).or_default().insert(user);
+                strong.push((event, access.location));
+            }
+        }
+        self.core.extend(writers);
+        strong.retain(|(_, location)| users[location].len() > 1);
+        strong.into_iter().for_each(|(event, _)| self.take(event));
     }
 
     /// What a rule that is broken, or a wait without end, is about.

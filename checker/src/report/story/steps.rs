@@ -6,7 +6,7 @@ use super::Words;
 use crate::event::{
     AgentId, EventId, EventKind, GridEvent, LocationId, MbarrierRole, PhasedOperation, Role, SiteId, Turn,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What kind of step it is; steps of one instruction that differ in this are different steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,14 +32,15 @@ pub(super) struct Group {
 /// All that happens, instruction by instruction.
 pub(super) fn groups(words: &Words<'_>) -> Vec<Group> {
     let graph = words.graph();
-    let in_atomic: BTreeSet<EventId> = graph.rmw.iter().flat_map(|&(read, write)| [read, write]).collect();
+    let in_atomic: BTreeMap<EventId, EventId> =
+        graph.rmw.iter().flat_map(|&(read, write)| [(read, read), (write, read)]).collect();
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: BTreeMap<(AgentId, SiteId, Vec<u32>, Action, bool), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(AgentId, SiteId, Vec<u32>, Action, bool, Option<u32>), usize> = BTreeMap::new();
     for event in words.witness.execution.executed.iter() {
         let of = &graph.events[event];
         let Some(agent) = of.agent else { continue };
         let action = match of.kind {
-            EventKind::Read(_) | EventKind::Write(_) if in_atomic.contains(&event) => Action::Update,
+            EventKind::Read(_) | EventKind::Write(_) if in_atomic.contains_key(&event) => Action::Update,
             EventKind::Read(_) => Action::Read,
             EventKind::Write(_) => Action::Write,
             _ => Action::Other,
@@ -58,7 +59,10 @@ pub(super) fn groups(words: &Words<'_>) -> Vec<Group> {
         };
         match of.site {
             Some(site) if action != Action::Other => {
-                let key = (agent, site, of.iterations.clone(), action, is_try);
+                // Two calls of a function have the same instructions in the same rounds.
+                let first = in_atomic.get(&event).copied().unwrap_or(event);
+                let call = (!graph.hierarchy.is_operation(agent)).then_some(graph.events[first].position);
+                let key = (agent, site, of.iterations.clone(), action, is_try, call);
                 match known.get(&key) {
                     Some(&at) => groups[at].events.push(event),
                     None => {

@@ -33,6 +33,12 @@ impl Moment {
         let Operation { agent, position, guard, span, issued, .. } = *operation;
         Self { agent, position, guard, span, issued }
     }
+
+    /// The place of the instruction that started it, if it is asynchronous.
+    pub fn started(self) -> Self {
+        let (agent, position) = self.issued.unwrap_or((self.agent, self.position));
+        Self { agent, position, issued: None, ..self }
+    }
 }
 
 /// What surely came before, by program order and barriers.

@@ -5,8 +5,12 @@
 //! initialisation of its life and surely before those of later ones. An initialisation without `inval` before it is an
 //! error (UB-M2), and so is an ordinary access to the bytes of an object that lives (UB-M3).
 //!
-//! Cannot: asynchronous operations where an object is initialised again, and operations that only mbarriers, flags or
-//! cluster-wide luck order with a second initialisation; the kernel is refused then.
+//! An asynchronous operation signals the object that its instruction has named, so it belongs to the life in which it was
+//! started. If its signal may come later than the `inval` of that life, it is to an object that is no more (UB-M17), whatever
+//! lies in the same bytes by then.
+//!
+//! Cannot: operations that only mbarriers, flags or cluster-wide luck order with a second initialisation; the kernel is
+//! refused then.
 
 use super::history::{History, Moment};
 use crate::event::{
@@ -191,7 +195,7 @@ impl Lives<'_> {
             let born = numbered.iter().find(|(birth, _, _)| *birth == index);
             let life = match born {
                 Some(&(_, _, life)) => life,
-                None => life_of(Moment::of(operation))?,
+                None => life_of(Moment::of(operation).started())?,
             };
             changes.operations.push((index, life));
         }
@@ -218,7 +222,8 @@ impl Lives<'_> {
             "this use",
         );
         let help = "put a barrier between the last use of the old mbarrier, `mbarrier.inval`, `mbarrier.init` and the \
-                    first use of the new one, or use two objects";
+                    first use of the new one; if there is one and it stands in a loop whose number of rounds is a parameter, \
+                    make that number a `const`, and check its values one by one with -D; or use two objects";
         GraphError::Unsupported(diagnostic.with_label(other, "and this").with_help(help).with_rule("UB-M4"))
     }
 

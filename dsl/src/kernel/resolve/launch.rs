@@ -15,6 +15,22 @@ const COOPERATIVE: &str = "cooperative";
 /// What earlier versions called the shape of a grid; their `ctas` were those of one cluster.
 const RENAMED: [&str; 2] = ["clusters", "resident"];
 
+/// Dimensions as CUDA calls them.
+const WORDS_OF_CUDA: [(&str, &str); 8] = [
+    ("threads", IN_WARPS),
+    ("block", IN_WARPS),
+    ("blockDim", IN_WARPS),
+    ("blockdim", IN_WARPS),
+    ("blocks", "write `ctas`"),
+    ("grid", "write `ctas`"),
+    ("gridDim", "write `ctas`"),
+    ("clusterDim", "write `cluster`: how many CTAs there are in each"),
+];
+
+/// How the threads of a CTA are counted.
+const IN_WARPS: &str =
+    "write `warps`, and `lanes` where more than one thread of a warp matters: `warps: 2, lanes: 2`";
+
 /// The field of a launch that says how many registers each thread has at the start.
 const REGISTERS: &str = "registers";
 
@@ -29,7 +45,8 @@ impl Body<'_> {
         let text = name.map_or("default", |name| name.text.as_str());
         if let Some(first) = earlier.iter().find(|launch| launch.name == text) {
             let span = name.map_or(span, |name| name.place.0);
-            return Err(self.report(super::body::duplicate_name(text, span, first.span)));
+            let help = "launches of a kernel have names of their own: `launch large { ctas: 4 }`; without one it is `default`";
+            return Err(self.report(super::body::duplicate_name(text, span, first.span).with_help(help)));
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
         if fields.iter().any(|(field, _)| RENAMED.contains(&field.text.as_str())) {
@@ -62,7 +79,9 @@ impl Body<'_> {
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
                 let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]);
+                let in_cuda = WORDS_OF_CUDA.iter().find(|(word, _)| *word == field.text);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
+                    _ if in_cuda.is_some() => error.with_help(in_cuda.map_or("", |(_, help)| *help)),
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(
                         "it has `gpus`, `ctas`, `cluster`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `cooperative: true` where all its CTAs run at the same time",
@@ -77,7 +96,8 @@ impl Body<'_> {
                 let message = format!("`{}` is {size}", field.text);
                 let label = if size == 0 { "must be at least 1" } else { "a warp has at most 32 lanes" };
                 let error = Diagnostic::new("validate::launch-dimension", message, value.place.0, label);
-                return Err(self.report(error));
+                let help = "a few threads show what there is to see: `launch { warps: 2, lanes: 2 }`";
+                return Err(self.report(error.with_help(help)));
             }
             sizes[dimension] = Some((size, place));
         }
