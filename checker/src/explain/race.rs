@@ -47,6 +47,11 @@ pub fn explain(
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
+    // Data that is passed on by accident was not meant to order anything.
+    let broken = broken.filter(|reason| !is_of_data(graph, reason, earlier));
+    if broken.is_none() && chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) {
+        chain = None;
+    }
     let are_aliases = are_aliases(graph, model, (earlier, later));
     let mut reasons =
         reasons(graph, (earlier, later), (chain.as_ref(), broken), are_aliases, links.is_some());
@@ -68,9 +73,11 @@ pub fn explain(
     }
     if let Some(links) = &links {
         for reason in &mut reasons {
-            if matches!(reason, Reason::NothingObserved { .. })
-                && let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
-            {
+            let Reason::NothingObserved { met, .. } = reason else { continue };
+            *met = super::relay::met(graph, witness, (earlier, later));
+            let better = super::handover::explain(graph, witness, links, (earlier, later))
+                .or_else(|| super::relay::explain(graph, witness, links, (earlier, later)));
+            if let Some(better) = better {
                 *reason = better;
             }
         }
@@ -80,6 +87,18 @@ pub fn explain(
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
+}
+
+/// Whether a link is made of weak accesses to what the race is on, for which nobody waits.
+fn is_of_data(graph: &EventGraph, reason: &Reason, racing: EventId) -> bool {
+    let Reason::WeakLink { event, other } = *reason else { return false };
+    let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let is_data = |event: EventId| {
+        let of = &graph.events[event];
+        let is_weak = of.kind.access().is_some_and(|access| access.sem == Sem::Weak);
+        is_weak && !matches!(of.role, Role::Spin(_) | Role::Await) && location(event) == location(racing)
+    };
+    is_data(event) && is_data(other)
 }
 
 /// A read through `.nc` of what is written.
@@ -287,7 +306,7 @@ fn reasons(
             let is_settled =
                 is_polled || reasons.iter().any(|reason| matches!(reason, Reason::OutOfScope { .. }));
             if knows_chains && chain.is_none() && !is_settled {
-                reasons.push(Reason::NothingObserved { earlier, later });
+                reasons.push(Reason::NothingObserved { earlier, later, met: (None, None) });
             }
         }
     }

@@ -103,6 +103,17 @@ pub enum Reason {
         earlier: EventId,
         /// (2)
         later: EventId,
+        /// Where the two threads meet before both accesses, and where after both.
+        met: (Option<EventId>, Option<EventId>),
+    },
+    /// The order ends, or begins, in another thread of the same cluster, which does not meet that of the access.
+    NotPassedOn {
+        /// The access whose thread is left out: (1) for a signal, else (2).
+        access: EventId,
+        /// What the other thread signals with, or how it has learnt of (1).
+        relay: EventId,
+        /// Whether it is a signal.
+        is_signal: bool,
     },
     /// What was written was handed over and read, and nothing tells the writer of that before it writes again.
     NoWayBack {
@@ -296,7 +307,7 @@ impl Reason {
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
             Self::NotCovered { .. } => &["FN-27"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
-            Self::NothingObserved { .. } | Self::NoWayBack { .. } => &["MM-40"],
+            Self::NothingObserved { .. } | Self::NotPassedOn { .. } | Self::NoWayBack { .. } => &["MM-40"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
             Self::LostUpdate { .. } => &["MM-43"],
@@ -355,8 +366,11 @@ impl Reason {
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
             }
-            Self::NothingObserved { earlier, later }
-            | Self::MixedSize { earlier, later }
+            Self::NothingObserved { earlier, later, met } => {
+                [earlier, later].into_iter().chain(met.0).chain(met.1).collect()
+            }
+            Self::NotPassedOn { access, relay, .. } => vec![access, relay],
+            Self::MixedSize { earlier, later }
             | Self::ProxyFencesOutOfOrder { earlier, later }
             | Self::DifferentProxies { earlier, later }
             | Self::StrongAliases { earlier, later }

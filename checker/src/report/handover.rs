@@ -17,6 +17,20 @@ impl Words<'_> {
                 self.thread(*write),
                 self.end(*write, explanation)
             ),
+            Reason::NotPassedOn { access, relay, is_signal: true } => format!(
+                "(2) comes after what {} signals at {}, but nothing leads from {} after (1) to that: a signal releases what \
+                 its own thread did before, and what that thread has synchronized with, by a barrier for instance",
+                self.thread(*relay),
+                self.numbered(*relay),
+                self.thread(*access)
+            ),
+            Reason::NotPassedOn { access, relay, is_signal: false } => format!(
+                "{} comes after (1) from {} on, but nothing leads from there to {} before (2): who waits learns it for its \
+                 own thread only, until others meet it, at a barrier for instance",
+                self.thread(*relay),
+                self.numbered(*relay),
+                self.thread(*access)
+            ),
             Reason::CompletedByOthers { object, wait, arrival, passed, went, by } => format!(
                 "{} passes phase {passed} of {}, counted from 0, which was completed by {}; the arrival of {} that comes \
                  after what it should wait for, {}, went into phase {went}",
@@ -43,6 +57,24 @@ impl Words<'_> {
                 self.thread(*lost)
             ),
             _ => String::new(),
+        }
+    }
+
+    /// Where two threads meet, though not between what they do.
+    pub(super) fn met(&self, met: (Option<EventId>, Option<EventId>)) -> String {
+        match met {
+            (None, None) => String::new(),
+            (Some(before), None) => {
+                format!("; they last meet at {}, before both, and not again", self.numbered(before))
+            }
+            (None, Some(after)) => {
+                format!("; they first meet at {}, after both", self.numbered(after))
+            }
+            (Some(before), Some(after)) => format!(
+                "; they meet at {}, before both, and at {}, after both, and not in between",
+                self.numbered(before),
+                self.numbered(after)
+            ),
         }
     }
 
