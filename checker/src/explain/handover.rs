@@ -63,13 +63,35 @@ fn completed_by_others(
         }
         by.sort_unstable();
         by.dedup();
-        // A thread's next arrival comes later in any case.
+        // A thread's next arrival comes later in any case; but its waits may be a phase early since one that did not wait.
         if graph.events[arrival].agent.is_some_and(|agent| by.contains(&graph.hierarchy.issuer(agent))) {
+            if let Some((before, wait, passed)) = repeated(graph, witness, object, wait) {
+                return Some(Reason::SamePhaseAgain { object, wait, before, passed });
+            }
             continue;
         }
         return Some(Reason::CompletedByOthers { object, wait, arrival, passed, went, by });
     }
     None
+}
+
+/// Two waits of one thread for one mbarrier that passed the same phase, the second no later than a wait, and that phase.
+fn repeated(
+    graph: &EventGraph,
+    witness: &Witness,
+    object: MbarrierId,
+    last: EventId,
+) -> Option<(EventId, EventId, u128)> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let is_wait = |event: EventId| matches!(graph.events[event].kind, EventKind::Mbarrier(of) if of.object == object && of.role == MbarrierRole::Wait);
+    let own = witness.execution.executed.iter();
+    let own = own.filter(|&event| is_wait(event) && (event == last || order.contains(event, last)));
+    let mut waits: Vec<EventId> = own.collect();
+    waits.sort_by_key(|&event| graph.events[event].position);
+    waits.windows(2).find_map(|pair| {
+        let passed = |event: EventId| signals_phase(graph, witness, object, event);
+        (passed(pair[0]) == passed(pair[1])).then_some((pair[0], pair[1], passed(pair[1])?))
+    })
 }
 
 /// The phase that a wait passed, as the arrivals say that it knows of.

@@ -48,7 +48,7 @@ pub fn explain(
         _ => None,
     };
     // Data that is passed on by accident was not meant to order anything.
-    let broken = broken.filter(|reason| !is_of_data(graph, reason, earlier));
+    let broken = broken.filter(|reason| !is_of_data(graph, reason, (earlier, later)));
     if broken.is_none() && chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) {
         chain = None;
     }
@@ -89,14 +89,16 @@ pub fn explain(
     explanation
 }
 
-/// Whether a link is made of weak accesses to what the race is on, for which nobody waits.
-fn is_of_data(graph: &EventGraph, reason: &Reason, racing: EventId) -> bool {
+/// Whether a link is made of weak accesses to what the race is on, or by the same instructions, and nobody waits for it.
+fn is_of_data(graph: &EventGraph, reason: &Reason, (earlier, later): (EventId, EventId)) -> bool {
     let Reason::WeakLink { event, other } = *reason else { return false };
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let sites = [earlier, later].map(|event| graph.events[event].site);
     let is_data = |event: EventId| {
         let of = &graph.events[event];
         let is_weak = of.kind.access().is_some_and(|access| access.sem == Sem::Weak);
-        is_weak && !matches!(of.role, Role::Spin(_) | Role::Await) && location(event) == location(racing)
+        let is_it = location(event) == location(earlier) || sites.contains(&of.site);
+        is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
     };
     is_data(event) && is_data(other)
 }

@@ -10,12 +10,14 @@ impl Words<'_> {
         match reason {
             Reason::NoWayBack { read, write, first } => format!(
                 "{} reads what {} wrote before ({}), which was handed over; but nothing tells {} that it has been read \
-                 before {}: the reader never signals back",
+                 before {}: {} signals nothing afterwards that {} waits for",
                 self.end(*read, explanation),
                 self.thread(*write),
                 self.numbered(*first),
                 self.thread(*write),
-                self.end(*write, explanation)
+                self.end(*write, explanation),
+                self.thread(*read),
+                self.thread(*write)
             ),
             Reason::NotPassedOn { access, relay, is_signal: true } => format!(
                 "(2) comes after what {} signals at {}, but nothing leads from {} after (1) to that: a signal releases what \
