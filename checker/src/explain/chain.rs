@@ -133,6 +133,13 @@ impl<'a> Links<'a> {
         })
     }
 
+    /// Takes values that were passed on for no attempts to order anything.
+    pub fn forget(&mut self, is_none: impl Fn(EventId, EventId) -> bool) {
+        let none: Vec<(EventId, EventId)> =
+            self.attempts.pairs().filter(|&(from, to)| is_none(from, to)).collect();
+        none.into_iter().for_each(|(from, to)| self.attempts.remove(from, to));
+    }
+
     /// Whether a restricted fence is about what `access` accesses.
     fn covers(&self, fence: EventId, access: EventId) -> bool {
         self.basis.relations[&BaseRelation::Window].contains(access, fence)

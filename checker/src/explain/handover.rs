@@ -75,6 +75,25 @@ fn completed_by_others(
     None
 }
 
+/// Two rounds of one wait, before an access or the start of its operation, that passed the same phase.
+pub(super) fn early_wait(graph: &EventGraph, witness: &Witness, access: EventId) -> Option<Reason> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let issue = graph.edges.of(BaseRelation::Issue).iter();
+    let start =
+        issue.filter(|edge| edge.to == access && graph.is_of_operation(access)).map(|edge| edge.from).next();
+    let start = start.unwrap_or(access);
+    let waits = witness.execution.executed.iter().filter(|&event| order.contains(event, start));
+    let objects = waits.filter_map(|event| match graph.events[event].kind {
+        EventKind::Mbarrier(of) if of.role == MbarrierRole::Wait => Some((of.object, event)),
+        _ => None,
+    });
+    objects.collect::<Vec<_>>().into_iter().find_map(|(object, last)| {
+        let (before, wait, passed) = repeated(graph, witness, object, last)?;
+        let is_round = graph.events[before].site == graph.events[wait].site;
+        is_round.then_some(Reason::SamePhaseAgain { object, wait, before, passed })
+    })
+}
+
 /// Two waits of one thread for one mbarrier that passed the same phase, the second no later than a wait, and that phase.
 fn repeated(
     graph: &EventGraph,

@@ -40,18 +40,16 @@ pub fn explain(
         explanation.reasons = vec![non_coherent(graph, pair)];
         return explanation;
     }
-    let links = Links::new(graph, model, witness);
+    let mut links = Links::new(graph, model, witness);
+    if let Some(links) = &mut links {
+        links.forget(|from, to| is_data(graph, (from, to), pair));
+    }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
-    // Data that is passed on by accident was not meant to order anything.
-    let broken = broken.filter(|reason| !is_of_data(graph, reason, (earlier, later)));
-    if broken.is_none() && chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) {
-        chain = None;
-    }
     let are_aliases = are_aliases(graph, model, (earlier, later));
     let mut reasons =
         reasons(graph, (earlier, later), (chain.as_ref(), broken), are_aliases, links.is_some());
@@ -71,16 +69,24 @@ pub fn explain(
     if is_so(&kinds::OF_NON_COHERENT) {
         reasons.insert(0, non_coherent(graph, pair));
     }
-    if let Some(links) = &links {
-        for reason in &mut reasons {
-            let Reason::NothingObserved { met, .. } = reason else { continue };
-            *met = super::relay::met(graph, witness, (earlier, later));
-            let better = super::handover::explain(graph, witness, links, (earlier, later))
-                .or_else(|| super::relay::explain(graph, witness, links, (earlier, later)));
-            if let Some(better) = better {
-                *reason = better;
-            }
+    let (mut earlier, mut later) = (earlier, later);
+    for reason in &mut reasons {
+        let (Reason::NothingObserved { met, .. }, Some(links)) = (&mut *reason, &links) else { continue };
+        *met = super::relay::met(graph, witness, (earlier, later));
+        let relay = |pair| super::relay::explain(graph, witness, links, pair);
+        if let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
+            .or_else(|| relay((earlier, later)))
+        {
+            *reason = better;
+        } else if let Some(better) = relay((later, earlier)) {
+            // It is the other one that comes first, as far as anything is ordered.
+            *reason = better;
+            (earlier, later) = (later, earlier);
         }
+    }
+    if reasons.iter().any(|reason| matches!(reason, Reason::NotCompleted { .. })) {
+        let ends = [earlier, later];
+        reasons.extend(ends.iter().find_map(|&end| super::handover::early_wait(graph, witness, end)));
     }
     let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
@@ -89,18 +95,17 @@ pub fn explain(
     explanation
 }
 
-/// Whether a link is made of weak accesses to what the race is on, or by the same instructions, and nobody waits for it.
-fn is_of_data(graph: &EventGraph, reason: &Reason, (earlier, later): (EventId, EventId)) -> bool {
-    let Reason::WeakLink { event, other } = *reason else { return false };
+/// Whether a value is passed on by weak accesses to what the race is on, or by the same instructions, for which nobody
+/// waits: that was not meant to order anything.
+fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, EventId)) -> bool {
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
-    let sites = [earlier, later].map(|event| graph.events[event].site);
-    let is_data = |event: EventId| {
+    let sites = [a, b].map(|event| graph.events[event].site);
+    [link.0, link.1].into_iter().all(|event| {
         let of = &graph.events[event];
         let is_weak = of.kind.access().is_some_and(|access| access.sem == Sem::Weak);
-        let is_it = location(event) == location(earlier) || sites.contains(&of.site);
+        let is_it = location(event) == location(a) || sites.contains(&of.site);
         is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
-    };
-    is_data(event) && is_data(other)
+    })
 }
 
 /// A read through `.nc` of what is written.

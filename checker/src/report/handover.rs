@@ -20,17 +20,17 @@ impl Words<'_> {
                 self.thread(*write)
             ),
             Reason::NotPassedOn { access, relay, is_signal: true } => format!(
-                "(2) comes after what {} signals at {}, but nothing leads from {} after (1) to that: a signal releases what \
-                 its own thread did before, and what that thread has synchronized with, by a barrier for instance",
-                self.thread(*relay),
+                "{} of {} comes before (2), but nothing leads from {} after (1) to it: a signal is for what its own thread \
+                 did before it, and for what that thread has met before, at a barrier for instance",
                 self.numbered(*relay),
+                self.thread(*relay),
                 self.thread(*access)
             ),
             Reason::NotPassedOn { access, relay, is_signal: false } => format!(
-                "{} comes after (1) from {} on, but nothing leads from there to {} before (2): who waits learns it for its \
-                 own thread only, until others meet it, at a barrier for instance",
-                self.thread(*relay),
+                "{} of {} comes after (1), but nothing leads from it to {} before (2): what one thread has waited for, \
+                 others know only once they have met it, at a barrier for instance",
                 self.numbered(*relay),
+                self.thread(*relay),
                 self.thread(*access)
             ),
             Reason::CompletedByOthers { object, wait, arrival, passed, went, by } => format!(
