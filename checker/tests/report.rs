@@ -691,7 +691,7 @@ fn a_reader_that_never_signals_back() {
 }
 ";
     let found = reports(text);
-    assert!(found.flat().contains("the reader never signals back"), "{}", found.pretty);
+    assert!(found.flat().contains("signals nothing afterwards that tid 0 waits for"), "{}", found.pretty);
 }
 
 #[test]

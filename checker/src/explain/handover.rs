@@ -14,17 +14,20 @@ pub(super) fn explain(
     links: &Links<'_>,
     (earlier, later): (EventId, EventId),
 ) -> Option<Reason> {
-    completed_by_others(graph, witness, (earlier, later))
-        .or_else(|| completed_by_others(graph, witness, (later, earlier)))
+    let completed = |pair, by_itself| completed_early(graph, witness, pair, by_itself);
+    completed((earlier, later), false)
+        .or_else(|| completed((later, earlier), false))
         .or_else(|| no_way_back(graph, witness, links, (earlier, later)))
+        .or_else(|| completed((earlier, later), true))
 }
 
 /// After the first access its thread arrives at an mbarrier, and before the second its thread waits there; but the phase
-/// that it passed was completed by others.
-fn completed_by_others(
+/// that it passed was completed by others; or by its own thread before that.
+fn completed_early(
     graph: &EventGraph,
     witness: &Witness,
     (earlier, later): (EventId, EventId),
+    by_itself: bool,
 ) -> Option<Reason> {
     let relations = &witness.basis.relations;
     let order = &relations[&BaseRelation::ProgramOrder];
@@ -45,7 +48,9 @@ fn completed_by_others(
         }
         let phase = |event: EventId| phase_of(graph, witness, object, event);
         let signalling: Vec<EventId> = executed().filter(|&event| signals.contains(event, wait)).collect();
-        let passed = signalling.iter().filter_map(|&event| phase(event)).max()?;
+        let Some(passed) = signalling.iter().filter_map(|&event| phase(event)).max() else {
+            return Some(Reason::PassedAtOnce { object, wait });
+        };
         let went = phase(arrival)?;
         if went <= passed {
             continue;
@@ -64,34 +69,41 @@ fn completed_by_others(
         by.sort_unstable();
         by.dedup();
         // A thread's next arrival comes later in any case; but its waits may be a phase early since one that did not wait.
-        if graph.events[arrival].agent.is_some_and(|agent| by.contains(&graph.hierarchy.issuer(agent))) {
+        let is_own = graph.events[arrival].agent.is_some_and(|of| by.contains(&graph.hierarchy.issuer(of)));
+        if is_own {
             if let Some((before, wait, passed)) = repeated(graph, witness, object, wait) {
                 return Some(Reason::SamePhaseAgain { object, wait, before, passed });
             }
-            continue;
+            if !by_itself {
+                continue;
+            }
         }
         return Some(Reason::CompletedByOthers { object, wait, arrival, passed, went, by });
     }
     None
 }
 
-/// Two rounds of one wait, before an access or the start of its operation, that passed the same phase.
-pub(super) fn early_wait(graph: &EventGraph, witness: &Witness, access: EventId) -> Option<Reason> {
+/// A wait for an operation that was none: it passed the phase before the first, or one that it had passed before.
+pub(super) fn early_wait(
+    graph: &EventGraph,
+    witness: &Witness,
+    (operation, access): (EventId, EventId),
+) -> Option<Reason> {
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let issue = graph.edges.of(BaseRelation::Issue).iter();
-    let start =
-        issue.filter(|edge| edge.to == access && graph.is_of_operation(access)).map(|edge| edge.from).next();
-    let start = start.unwrap_or(access);
-    let waits = witness.execution.executed.iter().filter(|&event| order.contains(event, start));
-    let objects = waits.filter_map(|event| match graph.events[event].kind {
+    let agent = graph.events[operation].agent;
+    let waits = witness.execution.executed.iter().filter(|&event| order.contains(event, access));
+    let waits = waits.filter_map(|event| match graph.events[event].kind {
         EventKind::Mbarrier(of) if of.role == MbarrierRole::Wait => Some((of.object, event)),
         _ => None,
     });
-    objects.collect::<Vec<_>>().into_iter().find_map(|(object, last)| {
-        let (before, wait, passed) = repeated(graph, witness, object, last)?;
-        let is_round = graph.events[before].site == graph.events[wait].site;
-        is_round.then_some(Reason::SamePhaseAgain { object, wait, before, passed })
-    })
+    let (object, wait) = waits.max_by_key(|&(_, event)| graph.events[event].position)?;
+    let mut completes = graph.mbarriers[object].operations.iter().map(|of| graph.events[of.event].agent);
+    if completes.any(|of| of == agent) && signals_phase(graph, witness, object, wait).is_none() {
+        return Some(Reason::PassedAtOnce { object, wait });
+    }
+    let (before, wait, passed) = repeated(graph, witness, object, wait)?;
+    let is_round = graph.events[before].site == graph.events[wait].site;
+    is_round.then_some(Reason::SamePhaseAgain { object, wait, before, passed })
 }
 
 /// Two waits of one thread for one mbarrier that passed the same phase, the second no later than a wait, and that phase.

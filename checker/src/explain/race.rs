@@ -82,11 +82,14 @@ pub fn explain(
             // It is the other one that comes first, as far as anything is ordered.
             *reason = better;
             (earlier, later) = (later, earlier);
+        } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later)) {
+            *reason = better;
         }
     }
     if reasons.iter().any(|reason| matches!(reason, Reason::NotCompleted { .. })) {
-        let ends = [earlier, later];
-        reasons.extend(ends.iter().find_map(|&end| super::handover::early_wait(graph, witness, end)));
+        let pairs = [(earlier, later), (later, earlier)].into_iter();
+        let mut of_operations = pairs.filter(|&(a, b)| graph.is_of_operation(a) && !graph.is_of_operation(b));
+        reasons.extend(of_operations.find_map(|pair| super::handover::early_wait(graph, witness, pair)));
     }
     let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));

@@ -150,6 +150,20 @@ pub enum Reason {
         /// The phase that both passed.
         passed: u128,
     },
+    /// A wait by parity passed before any phase was complete.
+    PassedAtOnce {
+        /// The mbarrier.
+        object: MbarrierId,
+        /// The wait.
+        wait: EventId,
+    },
+    /// A thread beside that of an access waits before it, and that of the access does not.
+    WaitsAlone {
+        /// The access.
+        access: EventId,
+        /// The other thread's wait, which need not have happened in this execution.
+        wait: EventId,
+    },
     /// A thread wrote what it made of a value that another thread had overwritten since it read it.
     LostUpdate {
         /// The write.
@@ -307,7 +321,11 @@ impl Reason {
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
             Self::NotCovered { .. } => &["FN-27"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
-            Self::NothingObserved { .. } | Self::NotPassedOn { .. } | Self::NoWayBack { .. } => &["MM-40"],
+            Self::NothingObserved { .. }
+            | Self::NotPassedOn { .. }
+            | Self::WaitsAlone { .. }
+            | Self::NoWayBack { .. } => &["MM-40"],
+            Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
             Self::LostUpdate { .. } => &["MM-43"],
@@ -370,6 +388,8 @@ impl Reason {
                 [earlier, later].into_iter().chain(met.0).chain(met.1).collect()
             }
             Self::NotPassedOn { access, relay, .. } => vec![access, relay],
+            Self::WaitsAlone { access, .. } => vec![access],
+            Self::PassedAtOnce { wait, .. } => vec![wait],
             Self::MixedSize { earlier, later }
             | Self::ProxyFencesOutOfOrder { earlier, later }
             | Self::DifferentProxies { earlier, later }

@@ -4,7 +4,7 @@
 use super::chain::Links;
 use super::reason::Reason;
 use crate::bits::EventSet;
-use crate::event::{AgentId, EventGraph, EventId};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, Role};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::vocabulary::Scope;
@@ -65,6 +65,39 @@ pub(super) fn explain(
         (_, Some((_, _, relay))) => Some(Reason::NotPassedOn { access: earlier, relay, is_signal: true }),
         (_, None) => None,
     }
+}
+
+/// A wait of a thread of the CTA, in the text before an access whose thread has no such wait, and which it does not order.
+pub(super) fn waits_alone(
+    graph: &EventGraph,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let of = |event: EventId| graph.events[event].agent.map(|agent| (agent, graph.hierarchy.cta_of(agent)));
+    let span = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
+    let is_wait = |event: EventId| match &graph.events[event].kind {
+        EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+        EventKind::Read(_) => matches!(graph.events[event].role, Role::Spin(_) | Role::Await),
+        _ => false,
+    };
+    [(later, earlier), (earlier, later)].into_iter().find_map(|(access, other)| {
+        if graph.is_of_operation(access) || of(access)?.1 == of(other)?.1 {
+            return None;
+        }
+        let ((agent, cta), at) = (of(access)?, span(access)?);
+        let has = |event: EventId| {
+            let own = graph.events.iter_enumerated();
+            let mut own = own.filter(|(_, own)| own.agent == Some(agent));
+            own.any(|(_, own)| own.site == graph.events[event].site)
+        };
+        let waits = graph.events.iter_enumerated().map(|(id, _)| id).filter(|&wait| is_wait(wait));
+        let mut near = waits.filter(|&wait| {
+            let is_before = span(wait).is_some_and(|span| span.file == at.file && span.start < at.start);
+            let is_neighbour = of(wait).is_some_and(|(own, of_cta)| own != agent && of_cta == cta);
+            is_before && is_neighbour && !has(wait) && !links.ordered_after(wait).contains(access)
+        });
+        near.next().map(|wait| Reason::WaitsAlone { access, wait })
+    })
 }
 
 /// What other threads of the cluster of a thread have executed: how near they are, and when in their program.

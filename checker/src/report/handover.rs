@@ -50,6 +50,20 @@ impl Words<'_> {
                 self.thread(*wait),
                 self.numbered(*before)
             ),
+            Reason::PassedAtOnce { object, wait } => format!(
+                "{} of {} does not wait: {} has completed no phase yet, and its parity is that of the phase before the \
+                 first; the first phase has parity 0",
+                self.numbered(*wait),
+                self.thread(*wait),
+                self.graph().mbarriers[*object].name
+            ),
+            Reason::WaitsAlone { access, wait } => format!(
+                "{} waits at {}, but {} does not, and passes no barrier after that wait before {}",
+                self.thread(*wait),
+                self.quoted(*wait),
+                self.thread(*access),
+                self.end(*access, explanation)
+            ),
             Reason::LostUpdate { write, read, lost } => format!(
                 "{} of {} is made from what {} read before, and overwrites {} by {}: that update is lost",
                 self.numbered(*write),

@@ -208,7 +208,7 @@ impl Words<'_> {
                     ", nor do launches, events or `synchronize` put the one after the other"
                 };
                 format!(
-                    "no value read and no barrier passed leads from {} after (1) to {} before (2){launches}{}",
+                    "no signal read and no barrier passed leads from {} after (1) to {} before (2){launches}{}",
                     self.thread(*earlier),
                     self.thread(*later),
                     self.met(*met)
@@ -216,6 +216,8 @@ impl Words<'_> {
             }
             Reason::NoWayBack { .. }
             | Reason::NotPassedOn { .. }
+            | Reason::WaitsAlone { .. }
+            | Reason::PassedAtOnce { .. }
             | Reason::CompletedByOthers { .. }
             | Reason::SamePhaseAgain { .. }
             | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),

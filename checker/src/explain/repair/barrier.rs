@@ -34,6 +34,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 reason,
                 Reason::NothingObserved { .. }
                     | Reason::NotPassedOn { .. }
+                    | Reason::WaitsAlone { .. }
                     | Reason::NoWayBack { .. }
                     | Reason::CompletedByOthers { .. }
             )

@@ -4,7 +4,7 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
-use super::propose::{Ground, Proposal, proposals};
+use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
@@ -133,6 +133,7 @@ impl Search<'_> {
             let misses = |key: &Key| *key == self.keys[target];
             if done.verdict == Verdict::Violated
                 && done.left.iter().all(|key| is_known(key) && !misses(key))
+                && proposal.rank != STRONG_ENDS
                 && promising.len() < PARTIAL_MAX
             {
                 promising.push((target, proposal));
@@ -181,7 +182,7 @@ impl Search<'_> {
             if !left.contains(&self.keys[i]) {
                 continue;
             }
-            for proposal in own.iter().take(SECONDS_MAX) {
+            for proposal in own.iter().filter(|proposal| proposal.rank != STRONG_ENDS).take(SECONDS_MAX) {
                 if self.allowance.used_up().is_some() {
                     return Ok(None);
                 }

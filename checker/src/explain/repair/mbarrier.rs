@@ -5,6 +5,7 @@ use super::propose::{Ground, Proposal};
 use super::syntax::Instruction;
 use super::text::Edit;
 use crate::explain::{Reason, Subject, deadlock::WaitFact};
+use fencepost_dsl::Span;
 use std::collections::BTreeSet;
 
 /// Changes of counts and parities, then copies of waits and arrivals, then fences of initialisations.
@@ -16,6 +17,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     initialised(ground, &inits, found);
     arrivers(ground, &inits, found);
     rounds(ground, found);
+    delivered(ground, found);
     multicast(ground, found);
     awaited_operations(ground, &inits, found);
     counts(ground, &inits, found);
@@ -106,6 +108,26 @@ fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
     if edits.len() > 1 {
         found.push(Proposal { rank: 13, edits });
+    }
+}
+
+/// As many bytes as the copies to an mbarrier deliver together, where each stands once in the text.
+fn delivered(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let number = |span: &Span| sources.text(*span).trim().parse::<u32>().ok();
+    for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
+        let (Some(&operand), Some(object)) = (arrive.operands.last(), arrive.objects.first()) else {
+            continue;
+        };
+        let copies = ground.syntax.instructions.iter().filter(|copy| {
+            copy.opcode.starts_with("cp.async.bulk.") && copy.objects.iter().any(|named| named == object)
+        });
+        let bytes: Vec<u32> = copies.filter_map(|copy| copy.operands.iter().find_map(number)).collect();
+        let sum: u32 = bytes.iter().sum();
+        if sum > 0 && number(&operand).is_some_and(|now| now != sum) {
+            let edits = vec![Edit::replace(sources, operand, sum.to_string())];
+            found.push(Proposal { rank: 10, edits });
+        }
     }
 }
 
@@ -203,8 +225,14 @@ fn is_about_counts(ground: &Ground<'_>) -> bool {
         matches!(ground.explanation.subject, Subject::Deadlock { .. }) && !waited_objects(ground).is_empty();
     waits
         || codes.contains(&code)
-        || ground
-            .has(|reason| matches!(reason, Reason::CompletedByOthers { .. } | Reason::SamePhaseAgain { .. }))
+        || ground.has(|reason| {
+            matches!(
+                reason,
+                Reason::CompletedByOthers { .. }
+                    | Reason::SamePhaseAgain { .. }
+                    | Reason::PassedAtOnce { .. }
+            )
+        })
 }
 
 /// Objects that the finding waits for.
@@ -254,7 +282,7 @@ fn parities(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let rest = text.strip_prefix(&format!("let {now} = "))?;
             let end = rest.find(';')?;
             let start = node.span.start as usize + text.len() - rest.len();
-            Some(fencepost_dsl::Span::new(node.span.file, start, start + end))
+            Some(Span::new(node.span.file, start, start + end))
         };
         for value in ground.syntax.nodes.iter().filter_map(value) {
             let edits = vec![Edit::replace(sources, value, flipped(sources.text(value)))];

@@ -10,6 +10,9 @@ use crate::verdict::Outcome;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
 
+/// The rank of what makes both ends of a race strong: all there is to do only where nothing else is violated then.
+pub const STRONG_ENDS: u32 = 16;
+
 /// Something to try. Those of lower rank come first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposal {
@@ -212,7 +215,7 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             [SemEdit { event: earlier, goal: first, scope }, SemEdit { event: later, goal: second, scope }]
         };
         if is_signal(ground, earlier, later) {
-            push(16, &both(Goal::Strong, Goal::Strong));
+            push(STRONG_ENDS, &both(Goal::Strong, Goal::Strong));
             push(17, &both(Goal::Release, Goal::Acquire));
         }
     }

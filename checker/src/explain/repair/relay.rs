@@ -12,7 +12,11 @@ const LEVELS_MAX: usize = 4;
 /// A barrier behind what one thread has seen, or before what it signals.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for reason in &ground.explanation.reasons {
-        let Reason::NotPassedOn { access, relay, is_signal } = *reason else { continue };
+        let (access, relay, is_signal) = match *reason {
+            Reason::NotPassedOn { access, relay, is_signal } => (access, relay, is_signal),
+            Reason::WaitsAlone { access, wait } => (access, wait, false),
+            _ => continue,
+        };
         let (Some(first), Some(second)) = (ground.thread(access), ground.thread(relay)) else { continue };
         let mut options = barriers(ground, first, second);
         // The narrowest is the last to be thought of, and the first to be tried.

@@ -18,7 +18,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let own = object(graph, event);
             own.is_some() && objects.contains(&own)
         });
-        for (rank, events) in [(15, of_object.collect::<Vec<_>>()), (16, narrow().collect())] {
+        for (rank, events) in [(15, of_object.collect::<Vec<_>>()), (17, narrow().collect())] {
             let edits: Vec<SemEdit> =
                 events.into_iter().map(|event| SemEdit { event, goal: Goal::Widen, scope: needed }).collect();
             found.push(Proposal { rank, edits: sem_edits(ground, &edits) });
