@@ -114,7 +114,10 @@ fn repeated(
     last: EventId,
 ) -> Option<(EventId, EventId, u128)> {
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let is_wait = |event: EventId| matches!(graph.events[event].kind, EventKind::Mbarrier(of) if of.object == object && of.role == MbarrierRole::Wait);
+    let is_wait = |event: EventId| {
+        let EventKind::Mbarrier(of) = graph.events[event].kind else { return false };
+        of.object == object && of.role == MbarrierRole::Wait
+    };
     let own = witness.execution.executed.iter();
     let own = own.filter(|&event| is_wait(event) && (event == last || order.contains(event, last)));
     let mut waits: Vec<EventId> = own.collect();
