@@ -28,21 +28,6 @@ type Models = (MemoryModel, MemoryModel);
 /// Widths of terminals that tables are drawn for.
 const WIDTHS: [usize; 3] = [60, 100, 200];
 
-/// Examples with a finding whose rows do not yet follow all that synchronizes; once they do, they leave this list.
-const GAPS: &[&str] = &["tile-ring-multicast/one-producer-expected.fence"];
-
-/// Runs the check of a file, which is to fail for those of [`GAPS`] in the way that they are known for.
-fn with_gaps(name: &str, result: Result<(), Failed>) -> Result<(), Failed> {
-    if !GAPS.contains(&name) {
-        return result;
-    }
-    match result {
-        Err(failed) if failed.message().is_some_and(|message| message.contains("goes up")) => Ok(()),
-        Err(failed) => Err(failed),
-        Ok(()) => Err("it is no gap any more: take it off the list".into()),
-    }
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
@@ -51,10 +36,7 @@ fn main() -> ExitCode {
     for path in violated(&root) {
         let name = path.strip_prefix(&root).map_or_else(|_| String::new(), |path| path.display().to_string());
         let models = Arc::clone(&models);
-        let label = name.clone();
-        trials.push(Trial::test(label, move || {
-            on_a_large_stack(move || with_gaps(&name, file(&path, &models)))
-        }));
+        trials.push(Trial::test(name, move || on_a_large_stack(move || file(&path, &models))));
     }
     assert!(trials.len() > 100, "{} violated examples were found", trials.len());
     libtest_mimic::run(&arguments, trials).exit_code()

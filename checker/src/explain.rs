@@ -13,6 +13,7 @@ pub(crate) mod proxy;
 pub(crate) mod race;
 pub(crate) mod reading;
 pub(crate) mod reason;
+pub(crate) mod relay;
 pub mod repair;
 pub(crate) mod spa;
 pub(crate) mod tensor_memory;

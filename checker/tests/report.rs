@@ -691,7 +691,99 @@ fn a_reader_that_never_signals_back() {
 }
 ";
     let found = reports(text);
-    assert!(found.flat().contains("the reader never signals back"), "{}", found.pretty);
+    assert!(found.flat().contains("signals nothing afterwards that tid 0 waits for"), "{}", found.pretty);
+}
+
+#[test]
+fn a_neighbour_that_signals_for_others() {
+    let text = "kernel staged {
+    launch { warps: 2, lanes: 2 }
+    shared full: mbarrier;
+    shared tile[2]: u32 = 0;
+    if tid == 0 { mbarrier.init [full], 1; }
+    bar.sync 0;
+    if warpid == 0 {
+        st.shared.u32 [tile[laneid]], 7;
+        if laneid == 0 { mbarrier.arrive _, [full]; }
+    } else {
+        await mbarrier.try_wait.parity [full], 0;
+        let v = ld.shared.u32 [tile[1]];
+    }
+}
+";
+    let found = reports(text);
+    let flat = found.flat();
+    assert!(
+        flat.contains("comes before (2), but nothing leads from tid 1 after (1) to it"),
+        "{}",
+        found.pretty
+    );
+    assert!(flat.contains("help: add `bar.warp.sync 0xffffffff;`"), "{}", found.pretty);
+}
+
+#[test]
+fn a_neighbour_that_waits_alone() {
+    let text = "kernel waits {
+    launch { ctas: 2, warps: 2, cooperative: true }
+    global flag: u32 = 0;
+    global word: u32 = 0;
+    if ctaid == 0 {
+        if tid == 0 { st.weak [word], 7; st.release.gpu [flag], 1; }
+    } else {
+        if tid == 0 { await ld.acquire.gpu [flag] == 1; }
+        if tid == 1 { let v = ld.weak [word]; }
+    }
+}
+";
+    let found = reports(text);
+    let flat = found.flat();
+    let is_told = [
+        "waits at `ld.acquire.gpu.global.u32 [flag]` (line 8), but",
+        "comes after (1), but nothing leads from it",
+    ];
+    assert!(is_told.iter().any(|words| flat.contains(words)), "{}", found.pretty);
+    assert!(flat.contains("help: add `bar.sync 0;`"), "{}", found.pretty);
+}
+
+#[test]
+fn a_wait_before_the_first_phase() {
+    let text = "kernel first {
+    launch { warps: 2 }
+    shared full: mbarrier;
+    shared word: u32 = 0;
+    if tid == 0 { mbarrier.init [full], 1; }
+    bar.sync 0;
+    if tid == 0 {
+        st.shared.u32 [word], 7;
+        mbarrier.arrive _, [full];
+    } else {
+        await mbarrier.try_wait.parity [full], 1;
+        let v = ld.shared.u32 [word];
+    }
+}
+";
+    let found = reports(text);
+    let flat = found.flat();
+    assert!(flat.contains("does not wait: full has completed no phase yet"), "{}", found.pretty);
+    assert!(flat.contains("help: change `1` into `0`"), "{}", found.pretty);
+}
+
+#[test]
+fn scopes_of_several_places_are_widened_together() {
+    let text = "kernel lock {
+    launch { ctas: 2, cooperative: true }
+    global lock: u32 = 0;
+    global n: u32 = 0;
+    await (atom.acquire.cta.cas.b32 [lock], 0, 1) == 0;
+    let v = ld.weak [n];
+    st.weak [n], v + 1;
+    st.release.cta [lock], 0;
+}
+";
+    let found = reports(text);
+    let flat = found.flat();
+    let both = "change `atom.acquire.cta.cas.b32` on line 5 into `atom.acquire.gpu.cas.b32` and `st.release.cta` on line 8 into";
+    assert!(flat.contains(both) && flat.contains("nothing is violated"), "{}", found.pretty);
 }
 
 #[test]

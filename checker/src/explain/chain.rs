@@ -6,7 +6,7 @@
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
 use super::reason::{Nearby, Reason};
-use crate::bits::BitMatrix;
+use crate::bits::{BitMatrix, EventSet};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::execution::ExactBasis;
@@ -133,6 +133,13 @@ impl<'a> Links<'a> {
         })
     }
 
+    /// Takes values that were passed on for no attempts to order anything.
+    pub fn forget(&mut self, is_none: impl Fn(EventId, EventId) -> bool) {
+        let none: Vec<(EventId, EventId)> =
+            self.attempts.pairs().filter(|&(from, to)| is_none(from, to)).collect();
+        none.into_iter().for_each(|(from, to)| self.attempts.remove(from, to));
+    }
+
     /// Whether a restricted fence is about what `access` accesses.
     fn covers(&self, fence: EventId, access: EventId) -> bool {
         self.basis.relations[&BaseRelation::Window].contains(access, fence)
@@ -166,6 +173,22 @@ impl<'a> Links<'a> {
     /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
     pub fn chain(&self, earlier: EventId, later: EventId) -> Option<Chain> {
         self.chain_through(earlier, later, false)
+    }
+
+    /// What comes after an event by steps that order.
+    pub fn ordered_after(&self, start: EventId) -> EventSet {
+        let mut found = EventSet::empty(self.graph.events.len());
+        let mut waiting = vec![start];
+        while let Some(at) = waiting.pop() {
+            for (step, _) in self.steps_from(at, start) {
+                let orders = !matches!(step.kind, StepKind::Attempt | StepKind::Issue);
+                if orders && !found.contains(step.to) {
+                    found.insert(step.to);
+                    waiting.push(step.to);
+                }
+            }
+        }
+        found
     }
 
     /// An asynchronous operation on the way from `earlier` to `later`, if completion carried what came before its start.

@@ -14,17 +14,20 @@ pub(super) fn explain(
     links: &Links<'_>,
     (earlier, later): (EventId, EventId),
 ) -> Option<Reason> {
-    completed_by_others(graph, witness, (earlier, later))
-        .or_else(|| completed_by_others(graph, witness, (later, earlier)))
+    let completed = |pair, by_itself| completed_early(graph, witness, pair, by_itself);
+    completed((earlier, later), false)
+        .or_else(|| completed((later, earlier), false))
         .or_else(|| no_way_back(graph, witness, links, (earlier, later)))
+        .or_else(|| completed((earlier, later), true))
 }
 
 /// After the first access its thread arrives at an mbarrier, and before the second its thread waits there; but the phase
-/// that it passed was completed by others.
-fn completed_by_others(
+/// that it passed was completed by others; or by its own thread before that.
+fn completed_early(
     graph: &EventGraph,
     witness: &Witness,
     (earlier, later): (EventId, EventId),
+    by_itself: bool,
 ) -> Option<Reason> {
     let relations = &witness.basis.relations;
     let order = &relations[&BaseRelation::ProgramOrder];
@@ -45,7 +48,9 @@ fn completed_by_others(
         }
         let phase = |event: EventId| phase_of(graph, witness, object, event);
         let signalling: Vec<EventId> = executed().filter(|&event| signals.contains(event, wait)).collect();
-        let passed = signalling.iter().filter_map(|&event| phase(event)).max()?;
+        let Some(passed) = signalling.iter().filter_map(|&event| phase(event)).max() else {
+            return Some(Reason::PassedAtOnce { object, wait });
+        };
         let went = phase(arrival)?;
         if went <= passed {
             continue;
@@ -63,13 +68,64 @@ fn completed_by_others(
         }
         by.sort_unstable();
         by.dedup();
-        // A thread's next arrival comes later in any case.
-        if graph.events[arrival].agent.is_some_and(|agent| by.contains(&graph.hierarchy.issuer(agent))) {
-            continue;
+        // A thread's next arrival comes later in any case; but its waits may be a phase early since one that did not wait.
+        let is_own = graph.events[arrival].agent.is_some_and(|of| by.contains(&graph.hierarchy.issuer(of)));
+        if is_own {
+            if let Some((before, wait, passed)) = repeated(graph, witness, object, wait) {
+                return Some(Reason::SamePhaseAgain { object, wait, before, passed });
+            }
+            if !by_itself {
+                continue;
+            }
         }
         return Some(Reason::CompletedByOthers { object, wait, arrival, passed, went, by });
     }
     None
+}
+
+/// A wait for an operation that was none: it passed the phase before the first, or one that it had passed before.
+pub(super) fn early_wait(
+    graph: &EventGraph,
+    witness: &Witness,
+    (operation, access): (EventId, EventId),
+) -> Option<Reason> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let agent = graph.events[operation].agent;
+    let waits = witness.execution.executed.iter().filter(|&event| order.contains(event, access));
+    let waits = waits.filter_map(|event| match graph.events[event].kind {
+        EventKind::Mbarrier(of) if of.role == MbarrierRole::Wait => Some((of.object, event)),
+        _ => None,
+    });
+    let (object, wait) = waits.max_by_key(|&(_, event)| graph.events[event].position)?;
+    let mut completes = graph.mbarriers[object].operations.iter().map(|of| graph.events[of.event].agent);
+    if completes.any(|of| of == agent) && signals_phase(graph, witness, object, wait).is_none() {
+        return Some(Reason::PassedAtOnce { object, wait });
+    }
+    let (before, wait, passed) = repeated(graph, witness, object, wait)?;
+    let is_round = graph.events[before].site == graph.events[wait].site;
+    is_round.then_some(Reason::SamePhaseAgain { object, wait, before, passed })
+}
+
+/// Two waits of one thread for one mbarrier that passed the same phase, the second no later than a wait, and that phase.
+fn repeated(
+    graph: &EventGraph,
+    witness: &Witness,
+    object: MbarrierId,
+    last: EventId,
+) -> Option<(EventId, EventId, u128)> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let is_wait = |event: EventId| {
+        let EventKind::Mbarrier(of) = graph.events[event].kind else { return false };
+        of.object == object && of.role == MbarrierRole::Wait
+    };
+    let own = witness.execution.executed.iter();
+    let own = own.filter(|&event| is_wait(event) && (event == last || order.contains(event, last)));
+    let mut waits: Vec<EventId> = own.collect();
+    waits.sort_by_key(|&event| graph.events[event].position);
+    waits.windows(2).find_map(|pair| {
+        let passed = |event: EventId| signals_phase(graph, witness, object, event);
+        (passed(pair[0]) == passed(pair[1])).then_some((pair[0], pair[1], passed(pair[1])?))
+    })
 }
 
 /// The phase that a wait passed, as the arrivals say that it knows of.

@@ -40,7 +40,10 @@ pub fn explain(
         explanation.reasons = vec![non_coherent(graph, pair)];
         return explanation;
     }
-    let links = Links::new(graph, model, witness);
+    let mut links = Links::new(graph, model, witness);
+    if let Some(links) = &mut links {
+        links.forget(|from, to| is_data(graph, (from, to), pair));
+    }
     let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
     let mut chain = chain;
     let broken = match (&links, &mut chain) {
@@ -66,20 +69,46 @@ pub fn explain(
     if is_so(&kinds::OF_NON_COHERENT) {
         reasons.insert(0, non_coherent(graph, pair));
     }
-    if let Some(links) = &links {
-        for reason in &mut reasons {
-            if matches!(reason, Reason::NothingObserved { .. })
-                && let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
-            {
-                *reason = better;
-            }
+    let (mut earlier, mut later) = (earlier, later);
+    for reason in &mut reasons {
+        let (Reason::NothingObserved { met, .. }, Some(links)) = (&mut *reason, &links) else { continue };
+        *met = super::relay::met(graph, witness, (earlier, later));
+        let relay = |pair| super::relay::explain(graph, witness, links, pair);
+        if let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
+            .or_else(|| relay((earlier, later)))
+        {
+            *reason = better;
+        } else if let Some(better) = relay((later, earlier)) {
+            // It is the other one that comes first, as far as anything is ordered.
+            *reason = better;
+            (earlier, later) = (later, earlier);
+        } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later)) {
+            *reason = better;
         }
+    }
+    if reasons.iter().any(|reason| matches!(reason, Reason::NotCompleted { .. })) {
+        let pairs = [(earlier, later), (later, earlier)].into_iter();
+        let mut of_operations = pairs.filter(|&(a, b)| graph.is_of_operation(a) && !graph.is_of_operation(b));
+        reasons.extend(of_operations.find_map(|pair| super::handover::early_wait(graph, witness, pair)));
     }
     let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;
     explanation.chain = chain;
     explanation
+}
+
+/// Whether a value is passed on by weak accesses to what the race is on, or by the same instructions, for which nobody
+/// waits: that was not meant to order anything.
+fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, EventId)) -> bool {
+    let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    let sites = [a, b].map(|event| graph.events[event].site);
+    [link.0, link.1].into_iter().all(|event| {
+        let of = &graph.events[event];
+        let is_weak = of.kind.access().is_some_and(|access| access.sem == Sem::Weak);
+        let is_it = location(event) == location(a) || sites.contains(&of.site);
+        is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
+    })
 }
 
 /// A read through `.nc` of what is written.
@@ -287,7 +316,7 @@ fn reasons(
             let is_settled =
                 is_polled || reasons.iter().any(|reason| matches!(reason, Reason::OutOfScope { .. }));
             if knows_chains && chain.is_none() && !is_settled {
-                reasons.push(Reason::NothingObserved { earlier, later });
+                reasons.push(Reason::NothingObserved { earlier, later, met: (None, None) });
             }
         }
     }

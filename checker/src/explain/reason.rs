@@ -103,6 +103,17 @@ pub enum Reason {
         earlier: EventId,
         /// (2)
         later: EventId,
+        /// Where the two threads meet before both accesses, and where after both.
+        met: (Option<EventId>, Option<EventId>),
+    },
+    /// The order ends, or begins, in another thread of the same cluster, which does not meet that of the access.
+    NotPassedOn {
+        /// The access whose thread is left out: (1) for a signal, else (2).
+        access: EventId,
+        /// What the other thread signals with, or how it has learnt of (1).
+        relay: EventId,
+        /// Whether it is a signal.
+        is_signal: bool,
     },
     /// What was written was handed over and read, and nothing tells the writer of that before it writes again.
     NoWayBack {
@@ -138,6 +149,20 @@ pub enum Reason {
         before: EventId,
         /// The phase that both passed.
         passed: u128,
+    },
+    /// A wait by parity passed before any phase was complete.
+    PassedAtOnce {
+        /// The mbarrier.
+        object: MbarrierId,
+        /// The wait.
+        wait: EventId,
+    },
+    /// A thread beside that of an access waits before it, and that of the access does not.
+    WaitsAlone {
+        /// The access.
+        access: EventId,
+        /// The other thread's wait, which need not have happened in this execution.
+        wait: EventId,
     },
     /// A thread wrote what it made of a value that another thread had overwritten since it read it.
     LostUpdate {
@@ -296,7 +321,11 @@ impl Reason {
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
             Self::NotCovered { .. } => &["FN-27"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
-            Self::NothingObserved { .. } | Self::NoWayBack { .. } => &["MM-40"],
+            Self::NothingObserved { .. }
+            | Self::NotPassedOn { .. }
+            | Self::WaitsAlone { .. }
+            | Self::NoWayBack { .. } => &["MM-40"],
+            Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
             Self::LostUpdate { .. } => &["MM-43"],
@@ -355,8 +384,13 @@ impl Reason {
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()
             }
-            Self::NothingObserved { earlier, later }
-            | Self::MixedSize { earlier, later }
+            Self::NothingObserved { earlier, later, met } => {
+                [earlier, later].into_iter().chain(met.0).chain(met.1).collect()
+            }
+            Self::NotPassedOn { access, relay, .. } => vec![access, relay],
+            Self::WaitsAlone { access, .. } => vec![access],
+            Self::PassedAtOnce { wait, .. } => vec![wait],
+            Self::MixedSize { earlier, later }
             | Self::ProxyFencesOutOfOrder { earlier, later }
             | Self::DifferentProxies { earlier, later }
             | Self::StrongAliases { earlier, later }

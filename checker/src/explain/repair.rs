@@ -9,10 +9,13 @@
 mod barrier;
 mod find;
 mod group;
+mod halves;
 mod mbarrier;
 mod opcode;
 mod order;
 mod propose;
+mod relay;
+mod scope;
 mod spa;
 mod syntax;
 mod text;

@@ -23,9 +23,11 @@ pub fn explain(
 ) -> Explanation {
     let rows = Rows { graph, witness, order: fence_order(model, witness) };
     let (forth, back) = (rows.missing(a, b), rows.missing(b, a));
-    // The direction that is nearer to being ordered; else the write first.
+    // The direction in which one start comes after the other, then the one nearer to being ordered; else the write first.
+    let (forth, back) = ((rows.hands_over(a, b), forth), (rows.hands_over(b, a), back));
     let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
     let swap = back > forth || (back == forth && reads(a) && !reads(b));
+    let (forth, back) = (forth.1, back.1);
     let (earlier, later, missing) = if swap { (b, a, back) } else { (a, b, forth) };
     let subject = Subject::Race { earlier, later };
     let mut explanation = bare(&kinds::TENSOR_MEMORY, subject);
@@ -52,6 +54,12 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// Whether something leads from the start of one operation to that of the other.
+    fn hands_over(&self, from: EventId, to: EventId) -> bool {
+        let starts = self.starts(to);
+        self.starts(from).iter().any(|&first| starts.iter().any(|&second| self.order.contains(first, second)))
+    }
+
     /// The first link from one access to the other that is not there.
     fn missing(&self, from: EventId, to: EventId) -> TensorLink {
         let relations = &self.witness.basis.relations;

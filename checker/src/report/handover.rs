@@ -10,12 +10,28 @@ impl Words<'_> {
         match reason {
             Reason::NoWayBack { read, write, first } => format!(
                 "{} reads what {} wrote before ({}), which was handed over; but nothing tells {} that it has been read \
-                 before {}: the reader never signals back",
+                 before {}: {} signals nothing afterwards that {} waits for",
                 self.end(*read, explanation),
                 self.thread(*write),
                 self.numbered(*first),
                 self.thread(*write),
-                self.end(*write, explanation)
+                self.end(*write, explanation),
+                self.thread(*read),
+                self.thread(*write)
+            ),
+            Reason::NotPassedOn { access, relay, is_signal: true } => format!(
+                "{} of {} comes before (2), but nothing leads from {} after (1) to it: a signal is for what its own thread \
+                 did before it, and for what that thread has met before, at a barrier for instance",
+                self.numbered(*relay),
+                self.thread(*relay),
+                self.thread(*access)
+            ),
+            Reason::NotPassedOn { access, relay, is_signal: false } => format!(
+                "{} of {} comes after (1), but nothing leads from it to {} before (2): what one thread has waited for, \
+                 others know only once they have met it, at a barrier for instance",
+                self.numbered(*relay),
+                self.thread(*relay),
+                self.thread(*access)
             ),
             Reason::CompletedByOthers { object, wait, arrival, passed, went, by } => format!(
                 "{} passes phase {passed} of {}, counted from 0, which was completed by {}; the arrival of {} that comes \
@@ -34,6 +50,20 @@ impl Words<'_> {
                 self.thread(*wait),
                 self.numbered(*before)
             ),
+            Reason::PassedAtOnce { object, wait } => format!(
+                "{} of {} does not wait: {} has completed no phase yet, and its parity is that of the phase before the \
+                 first; the first phase has parity 0",
+                self.numbered(*wait),
+                self.thread(*wait),
+                self.graph().mbarriers[*object].name
+            ),
+            Reason::WaitsAlone { access, wait } => format!(
+                "{} waits at {}, but {} does not, and passes no barrier after that wait before {}",
+                self.thread(*wait),
+                self.quoted(*wait),
+                self.thread(*access),
+                self.end(*access, explanation)
+            ),
             Reason::LostUpdate { write, read, lost } => format!(
                 "{} of {} is made from what {} read before, and overwrites {} by {}: that update is lost",
                 self.numbered(*write),
@@ -43,6 +73,24 @@ impl Words<'_> {
                 self.thread(*lost)
             ),
             _ => String::new(),
+        }
+    }
+
+    /// Where two threads meet, though not between what they do.
+    pub(super) fn met(&self, met: (Option<EventId>, Option<EventId>)) -> String {
+        match met {
+            (None, None) => String::new(),
+            (Some(before), None) => {
+                format!("; they last meet at {}, before both, and not again", self.numbered(before))
+            }
+            (None, Some(after)) => {
+                format!("; they first meet at {}, after both", self.numbered(after))
+            }
+            (Some(before), Some(after)) => format!(
+                "; they meet at {}, before both, and at {}, after both, and not in between",
+                self.numbered(before),
+                self.numbered(after)
+            ),
         }
     }
 

@@ -203,7 +203,7 @@ impl Words<'_> {
                 "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
             ),
-            Reason::NothingObserved { earlier, later } => {
+            Reason::NothingObserved { earlier, later, met } => {
                 let (before, after) = (self.grid(*earlier), self.grid(*later));
                 let launches = if before == after {
                     ""
@@ -211,12 +211,16 @@ impl Words<'_> {
                     ", nor do launches, events or `synchronize` put the one after the other"
                 };
                 format!(
-                    "no value read and no barrier passed leads from {} after (1) to {} before (2){launches}",
+                    "no signal read and no barrier passed leads from {} after (1) to {} before (2){launches}{}",
                     self.thread(*earlier),
-                    self.thread(*later)
+                    self.thread(*later),
+                    self.met(*met)
                 )
             }
             Reason::NoWayBack { .. }
+            | Reason::NotPassedOn { .. }
+            | Reason::WaitsAlone { .. }
+            | Reason::PassedAtOnce { .. }
             | Reason::CompletedByOthers { .. }
             | Reason::SamePhaseAgain { .. }
             | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),

@@ -193,7 +193,7 @@ impl<'a> Teller<'a> {
     fn order(&self, hard: &BitMatrix, flow: &BitMatrix) -> Vec<usize> {
         let bare: Vec<(AgentId, Vec<EventId>)> =
             self.groups.iter().map(|group| (group.agent, group.events.clone())).collect();
-        order::ordered(self.graph(), &bare, (hard, flow))
+        order::ordered(self.graph(), &bare, [flow, hard, &order::firm(self.words.witness)])
     }
 
     fn graph(&self) -> &EventGraph {

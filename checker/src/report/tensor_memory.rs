@@ -21,11 +21,19 @@ impl Words<'_> {
         };
         let (first, second) = (issuer(earlier), issuer(later));
         match missing {
-            TensorLink::End => format!(
-                "operations on tensor memory are not in the order in which they are started, and nothing says that (1) is \
-                 over: `tcgen05.wait::ld` or `tcgen05.wait::st` of {first} for its loads and stores, a `tcgen05.commit` \
-                 and a wait for its mbarrier for products and copies"
-            ),
+            TensorLink::End => {
+                let opcode = self.quoted(earlier);
+                let end =
+                    ["ld", "st"].into_iter().find(|kind| opcode.starts_with(&format!("`tcgen05.{kind}")));
+                let end = end.map_or_else(
+                    || "a `tcgen05.commit` of it, and a wait for its mbarrier".to_owned(),
+                    |kind| format!("`tcgen05.wait::{kind}` of {first}"),
+                );
+                format!(
+                    "operations on tensor memory are not in the order in which they are started, and nothing says that (1) \
+                     is over before {second} starts (2): {end} would"
+                )
+            }
             TensorLink::EndUnused => {
                 format!(
                     "{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}"

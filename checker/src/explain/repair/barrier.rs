@@ -2,12 +2,17 @@
 
 use super::super::{Reason, Subject};
 use super::propose::{Ground, Proposal};
-use super::syntax::{NodeKind, Syntax};
+use super::syntax::{Instruction, NodeKind, Syntax};
 use super::text::Edit;
-use crate::event::{AgentId, EventId};
+use crate::event::{AgentId, EventId, EventKind};
 use crate::findings::lifetime;
+use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Scope;
 
+/// Threads of a warp, as barriers count them (BR-2).
+const LANES: u32 = 32;
+/// Most warps that a barrier's count is tried for.
+const WARPS_MAX: u32 = 4;
 /// Places tried for barriers of fewer threads than the two that are in no order.
 const GAPS_MAX: usize = 4;
 
@@ -17,6 +22,7 @@ pub type Gap = (usize, bool);
 /// Barriers where nothing leads from one thread to the other.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     lifetimes(ground, found);
+    counts(ground, found);
     let graph = ground.graph();
     for (a, b) in ground.pairs() {
         let (Some(first), Some(second)) = (ground.thread(a), ground.thread(b)) else { continue };
@@ -26,7 +32,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let is_bare = |reason: &Reason| {
             matches!(
                 reason,
-                Reason::NothingObserved { .. } | Reason::NoWayBack { .. } | Reason::CompletedByOthers { .. }
+                Reason::NothingObserved { .. }
+                    | Reason::NotPassedOn { .. }
+                    | Reason::WaitsAlone { .. }
+                    | Reason::NoWayBack { .. }
+                    | Reason::CompletedByOthers { .. }
             )
         };
         let is_assertion = !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. });
@@ -37,20 +47,73 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         };
         let gaps = gaps(ground, a, b);
         for (extra, (text, words)) in (0..).zip(barriers(ground, first, second)) {
-            let diverges = |node: usize| {
-                ground.syntax.ancestors(node).into_iter().skip(1).any(|around| {
-                    let NodeKind::Branch { condition } = ground.syntax.nodes[around].kind else {
-                        return false;
-                    };
-                    names(ground.texts.sources().text(condition), words)
-                })
-            };
-            let open = gaps.iter().filter(|(_, gap)| !diverges(gap.0));
-            for &(rank, gap) in open.take(if extra == 0 { usize::MAX } else { GAPS_MAX }) {
+            let open = gaps.iter().filter(|(_, gap)| !diverges(ground, gap.0, words));
+            for &(rank, gap) in open.clone().take(if extra == 0 { usize::MAX } else { GAPS_MAX }) {
                 found.push(Proposal { rank: base + rank + extra, edits: vec![insert(ground, gap, &text)] });
+            }
+            on_both_sides(ground, (a, b), (&text, words), base + extra + 3, found);
+        }
+    }
+}
+
+/// Another number of threads for barriers that have one, wherever it stands: that of some of the warps, or of all.
+fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let code = ground.explanation.code;
+    if !code.starts_with("barrier::") && !code.starts_with("deadlock::barrier") {
+        return;
+    }
+    let sources = ground.texts.sources();
+    let count = |instruction: &Instruction| {
+        let is_barrier = ["bar.", "barrier."].iter().any(|word| instruction.opcode.starts_with(word));
+        let is_named = is_barrier && !instruction.opcode.contains("cluster");
+        instruction.operands.get(1).copied().filter(|_| is_named)
+    };
+    let places: Vec<Span> = ground.syntax.instructions.iter().filter_map(count).collect();
+    let mut known: Vec<&str> = Vec::new();
+    for text in places.iter().map(|&place| sources.text(place)) {
+        if known.contains(&text) {
+            continue;
+        }
+        known.push(text);
+        for warps in (1..=ground.graph().hierarchy.launch().warps.min(WARPS_MAX)).rev() {
+            let same = places.iter().filter(|&&place| sources.text(place) == text);
+            let after = (warps * LANES).to_string();
+            if after != text {
+                let edits = same.map(|&place| Edit::replace(sources, place, after.as_str()));
+                found.push(Proposal { rank: 19, edits: edits.collect() });
             }
         }
     }
+}
+
+/// A barrier before a write and one behind it, for a slot that is read by others and written again in a loop.
+fn on_both_sides(
+    ground: &Ground<'_>,
+    (a, b): (EventId, EventId),
+    (text, words): (&str, &[&str]),
+    rank: u32,
+    found: &mut Vec<Proposal>,
+) {
+    let is_write = |event: &EventId| matches!(ground.graph().events[*event].kind, EventKind::Write(_));
+    let Some(write) = [a, b].into_iter().find(is_write) else { return };
+    let Some(instruction) = ground.instruction(ground.started_by(write)) else { return };
+    let is_repeated = |&around: &usize| {
+        ground.syntax.nodes[around].kind == NodeKind::Loop && !diverges(ground, around, words)
+    };
+    let ancestors = ground.syntax.ancestors(instruction.node);
+    if diverges(ground, instruction.node, words) || !ancestors.iter().any(is_repeated) {
+        return;
+    }
+    let edits = [false, true].map(|is_after| insert(ground, (instruction.node, is_after), text));
+    found.push(Proposal { rank, edits: edits.to_vec() });
+}
+
+/// Whether a statement stands in a branch about which the names decide that those differ who would have to meet.
+pub fn diverges(ground: &Ground<'_>, node: usize, words: &[&str]) -> bool {
+    ground.syntax.ancestors(node).into_iter().skip(1).any(|around| {
+        let NodeKind::Branch { condition } = ground.syntax.nodes[around].kind else { return false };
+        names(ground.texts.sources().text(condition), words)
+    })
 }
 
 /// A cluster barrier where everybody starts or ends.
@@ -83,7 +146,7 @@ fn lifetimes(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 
 /// The barrier that both threads can meet at, and the names on which it depends who comes there; then those of a CTA and
 /// of a warp, for a thread that signals or waits for others.
-fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'static [&'static str])> {
+pub fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'static [&'static str])> {
     let hierarchy = &ground.graph().hierarchy;
     let launch = hierarchy.launch();
     let (threads, scope) = ([hierarchy.threads[a], hierarchy.threads[b]], hierarchy.common_scope(a, b));
@@ -117,8 +180,7 @@ fn names(text: &str, words: &[&str]) -> bool {
 /// Places for something that should come between two accesses, with how unlikely each is.
 pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
     let (syntax, graph) = (ground.syntax, ground.graph());
-    let node = |event: EventId| Some(ground.instruction(ground.started_by(event))?.node);
-    let (Some(first), Some(second)) = (node(a), node(b)) else { return Vec::new() };
+    let (Some(first), Some(second)) = (ground.place(a), ground.place(b)) else { return Vec::new() };
     let is_carried = graph.events[a].iterations != graph.events[b].iterations;
     let mut found: Vec<(u32, Gap)> = Vec::new();
     let mut push = |rank: u32, gap: Option<Gap>| {

@@ -4,7 +4,7 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
-use super::propose::{Ground, Proposal, proposals};
+use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
@@ -69,19 +69,23 @@ pub fn find(
         .zip(explanations)
         .map(|(f, e)| key(job.texts.sources(), outcome, f.property, e));
     let keys: Vec<Key> = keys.collect();
-    let mut tried = Vec::new();
     let by_finding: Vec<Vec<Proposal>> = explanations
         .iter()
         .map(|explanation| proposals(&Ground { texts: job.texts, syntax: &syntax, outcome, explanation }))
         .collect();
+    // What several findings suggest, by the one to which it is most likely.
     let mut all: Vec<(u32, usize, &Proposal)> = Vec::new();
-    for (i, proposal) in by_finding.iter().enumerate().flat_map(|(i, own)| own.iter().map(move |p| (i, p))) {
-        if !tried.contains(&&proposal.edits) {
-            tried.push(&proposal.edits);
-            all.push((proposal.rank, i, proposal));
+    let by_rank = by_finding.iter().enumerate().flat_map(|(i, own)| own.iter().map(move |p| (p.rank, i, p)));
+    let mut by_rank: Vec<(u32, usize, &Proposal)> = by_rank.collect();
+    by_rank.sort_by_key(|&(rank, i, _)| (rank, i));
+    for (rank, i, proposal) in by_rank {
+        if all.iter().all(|(_, _, known)| known.edits != proposal.edits) {
+            all.push((rank, i, proposal));
+        }
+        if all.len() == SINGLES_MAX {
+            break;
         }
     }
-    all.sort_by_key(|&(rank, i, _)| (rank, i));
     let mut search = Search { job, outcome, keys, n_tries: 0, allowance: job.config.allowance() };
     let repairs = search.run(&all, &by_finding)?;
     Ok((repairs, search.n_tries))
@@ -111,7 +115,7 @@ impl Search<'_> {
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
         let mut here_only: Option<Repair> = None;
-        for &(_, target, proposal) in all.iter().take(SINGLES_MAX) {
+        for &(_, target, proposal) in all {
             if self.allowance.used_up().is_some() {
                 break;
             }
@@ -129,6 +133,7 @@ impl Search<'_> {
             let misses = |key: &Key| *key == self.keys[target];
             if done.verdict == Verdict::Violated
                 && done.left.iter().all(|key| is_known(key) && !misses(key))
+                && proposal.rank != STRONG_ENDS
                 && promising.len() < PARTIAL_MAX
             {
                 promising.push((target, proposal));
@@ -177,7 +182,7 @@ impl Search<'_> {
             if !left.contains(&self.keys[i]) {
                 continue;
             }
-            for proposal in own.iter().take(SECONDS_MAX) {
+            for proposal in own.iter().filter(|proposal| proposal.rank != STRONG_ENDS).take(SECONDS_MAX) {
                 if self.allowance.used_up().is_some() {
                     return Ok(None);
                 }

@@ -85,11 +85,22 @@ fn waits(ground: &Ground<'_>, (event, other): (EventId, EventId), found: &mut Ve
         wait
     };
     let is_pending = event == other;
+    committed(ground, instruction.node, wait, found);
+    // The wait that is there, to right behind what it is for.
+    let (siblings, at) = ground.syntax.siblings(instruction.node);
+    let is_it = |&&node: &&usize| {
+        ground.syntax.is_synchronization(node)
+            && ground.syntax.inside(node).any(|i| wait.starts_with(&i.opcode) && i.opcode.contains("wait"))
+    };
+    if let Some(&late) = siblings.get(at + 2..).and_then(|rest| rest.iter().find(is_it)) {
+        let spans = (ground.syntax.nodes[late].span, ground.syntax.nodes[instruction.node].span);
+        let moved = Edit::moved(ground.texts.sources(), spans.0, spans.1, true);
+        found.push(Proposal { rank: 12, edits: vec![moved] });
+    }
     for (rank, gap) in gaps(ground, event, other) {
         found.push(Proposal { rank: 22 + rank, edits: vec![insert(ground, gap, wait)] });
     }
     // Behind what follows it in its block, where the group is committed.
-    let (siblings, at) = ground.syntax.siblings(instruction.node);
     for (rank, &node) in (22..).zip(siblings.iter().skip(at + 1).take(3)) {
         found.push(Proposal { rank, edits: vec![insert(ground, (node, true), wait)] });
     }
@@ -103,6 +114,19 @@ fn waits(ground: &Ground<'_>, (event, other): (EventId, EventId), found: &mut Ve
         if let Some(&last) = siblings.last() {
             found.push(Proposal { rank: 20, edits: vec![insert(ground, (last, true), wait)] });
         }
+    }
+}
+
+/// A group of its own for a bulk operation, right behind its start, and a wait for it.
+fn committed(ground: &Ground<'_>, node: usize, wait: &str, found: &mut Vec<Proposal>) {
+    if !wait.starts_with("cp.async.bulk") {
+        return;
+    }
+    let commit = "cp.async.bulk.commit_group;";
+    let waits = ["", " cp.async.bulk.wait_group.read 0;", " cp.async.bulk.wait_group 0;"];
+    for (rank, wait) in (20..).zip(waits) {
+        let text = format!("{commit}{wait}");
+        found.push(Proposal { rank, edits: vec![insert(ground, (node, true), &text)] });
     }
 }
 
@@ -126,7 +150,13 @@ fn tensor_links(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         push(8, *later, false, after);
         push(9, known.unwrap_or(*earlier), true, before);
         push(10, *earlier, true, before);
-        push(11, *earlier, true, "tcgen05.wait::ld.sync.aligned;");
-        push(11, *earlier, true, "tcgen05.wait::st.sync.aligned;");
+        let opcode = ground.instruction(ground.started_by(*earlier)).map_or("", |i| i.opcode.as_str());
+        let Some(kind) = ["ld", "st"].into_iter().find(|kind| opcode.starts_with(&format!("tcgen05.{kind}")))
+        else {
+            continue;
+        };
+        let wait = format!("tcgen05.wait::{kind}.sync.aligned;");
+        push(8, *earlier, true, &wait);
+        push(9, *earlier, true, &format!("{wait} {before}"));
     }
 }

@@ -5,6 +5,8 @@ use super::propose::{Ground, Proposal};
 use super::syntax::Instruction;
 use super::text::Edit;
 use crate::explain::{Reason, Subject, deadlock::WaitFact};
+use fencepost_dsl::Span;
+use std::collections::BTreeSet;
 
 /// Changes of counts and parities, then copies of waits and arrivals, then fences of initialisations.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
@@ -13,6 +15,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         return;
     }
     initialised(ground, &inits, found);
+    arrivers(ground, &inits, found);
+    rounds(ground, found);
+    delivered(ground, found);
+    multicast(ground, found);
+    awaited_operations(ground, &inits, found);
     counts(ground, &inits, found);
     parities(ground, found);
     announced(ground, found);
@@ -46,6 +53,136 @@ fn initialised(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Prop
     found.push(Proposal { rank: 8, edits: vec![fenced, barrier] });
     let proxy = insert(ground, (last.node, true), "fence.proxy.async.shared::cta;");
     found.push(Proposal { rank: 9, edits: vec![proxy] });
+}
+
+/// As many arrivals as there are threads that arrive, or instructions of theirs that do.
+fn arrivers(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
+    if !is_about_counts(ground) {
+        return;
+    }
+    let (graph, sources) = (ground.graph(), ground.texts.sources());
+    for init in inits {
+        let (Some(object), Some(&count)) = (init.objects.first(), init.operands.get(1)) else { continue };
+        let now = sources.text(count).trim();
+        let is_it = |name: &str| name == object || name.starts_with(&format!("{object}["));
+        let mut most = (0, 0);
+        for (_, mbarrier) in graph.mbarriers.iter_enumerated() {
+            if !is_it(mbarrier.name.to_string().split(' ').next().unwrap_or("")) {
+                continue;
+            }
+            let made = mbarrier.operations.iter().filter(|operation| operation.arrivals > 0);
+            let made = made.map(|operation| &graph.events[operation.event]);
+            let of = made.filter_map(|event| Some((graph.hierarchy.issuer(event.agent?), event.site)));
+            let pairs: BTreeSet<_> = of.collect();
+            let agents: BTreeSet<_> = pairs.iter().map(|(agent, _)| *agent).collect();
+            most = (most.0.max(agents.len()), most.1.max(pairs.len()));
+        }
+        for (rank, n) in [(10, most.0), (11, most.1)] {
+            if n > 0 && now != n.to_string() {
+                found.push(Proposal { rank, edits: vec![Edit::replace(sources, count, n.to_string())] });
+            }
+        }
+    }
+}
+
+/// A parity that changes with each round, in all waits that have the same one now.
+fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if !is_about_counts(ground) {
+        return;
+    }
+    let sources = ground.texts.sources();
+    let waits = of(ground, "mbarrier.").filter(|wait| wait.opcode.contains(".parity"));
+    let mut edits = Vec::new();
+    for wait in waits {
+        let Some(&parity) = wait.operands.last() else { continue };
+        let around = ground.syntax.ancestors(wait.node);
+        let mut heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
+        let Some(round) = heads.find_map(|text| text.strip_prefix("for ")?.split_whitespace().next()) else {
+            continue;
+        };
+        let now = sources.text(parity).trim();
+        let after = if now.ends_with("^ 1") { format!("({round} % 2) ^ 1") } else { format!("{round} % 2") };
+        if now != after {
+            edits.push(Edit::replace(sources, parity, after));
+        }
+    }
+    if edits.len() > 1 {
+        found.push(Proposal { rank: 13, edits });
+    }
+}
+
+/// As many bytes as the copies to an mbarrier deliver together, where each stands once in the text.
+fn delivered(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let number = |span: &Span| sources.text(*span).trim().parse::<u32>().ok();
+    for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
+        let (Some(&operand), Some(object)) = (arrive.operands.last(), arrive.objects.first()) else {
+            continue;
+        };
+        let copies = ground.syntax.instructions.iter().filter(|copy| {
+            copy.opcode.starts_with("cp.async.bulk.") && copy.objects.iter().any(|named| named == object)
+        });
+        let bytes: Vec<u32> = copies.filter_map(|copy| copy.operands.iter().find_map(number)).collect();
+        let sum: u32 = bytes.iter().sum();
+        if sum > 0 && number(&operand).is_some_and(|now| now != sum) {
+            let edits = vec![Edit::replace(sources, operand, sum.to_string())];
+            found.push(Proposal { rank: 10, edits });
+        }
+    }
+}
+
+/// As many bytes as all CTAs together send, where copies go to several.
+fn multicast(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let cluster = ground.graph().hierarchy.launch().cluster;
+    let sends = ground.syntax.instructions.iter().any(|i| i.opcode.contains(".multicast::cluster"));
+    if cluster < 2 || !sends {
+        return;
+    }
+    let sources = ground.texts.sources();
+    for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
+        let Some(&operand) = arrive.operands.last() else { continue };
+        let Ok(now) = sources.text(operand).trim().parse::<u32>() else { continue };
+        let edits = vec![Edit::replace(sources, operand, (now * cluster).to_string())];
+        found.push(Proposal { rank: 11, edits });
+    }
+}
+
+/// A wait for the phase that an asynchronous operation completes, before what it is in no order with.
+fn awaited_operations(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    for (a, b) in ground.pairs() {
+        for (operation, other) in [(a, b), (b, a)] {
+            if !ground.graph().is_of_operation(operation) || ground.graph().is_of_operation(other) {
+                continue;
+            }
+            let Some(start) = ground.instruction(ground.started_by(operation)) else { continue };
+            let is_object = |text: &str| {
+                let name = text.trim_start_matches('[').split(['[', ']']).next().unwrap_or("");
+                inits.iter().flat_map(|init| &init.objects).any(|object| object == name)
+            };
+            let texts = start.operands.iter().map(|&operand| sources.text(operand));
+            let is_waited = |text: &str| {
+                of(ground, "mbarrier.")
+                    .filter(|wait| wait.opcode.contains("_wait"))
+                    .any(|wait| wait.operands.first().is_some_and(|&operand| sources.text(operand) == text))
+            };
+            let (Some(object), Some(node)) = (texts.rev().find(|text| is_object(text)), ground.place(other))
+            else {
+                continue;
+            };
+            if is_waited(object) {
+                continue;
+            }
+            let around = ground.syntax.ancestors(node);
+            let mut heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
+            let round = heads.find_map(|text| text.strip_prefix("for ")?.split_whitespace().next());
+            let parity = round.map_or_else(|| "0".to_owned(), |round| format!("{round} % 2"));
+            let scope = if ground.graph().hierarchy.launch().cluster > 1 { "cluster" } else { "cta" };
+            let text =
+                format!("await mbarrier.try_wait.parity.acquire.{scope}.shared::cta.b64 {object}, {parity};");
+            found.push(Proposal { rank: 14, edits: vec![insert(ground, (node, false), &text)] });
+        }
+    }
 }
 
 /// Other numbers of arrivals: those of other objects, of all threads and warps, one more, one less.
@@ -88,8 +225,14 @@ fn is_about_counts(ground: &Ground<'_>) -> bool {
         matches!(ground.explanation.subject, Subject::Deadlock { .. }) && !waited_objects(ground).is_empty();
     waits
         || codes.contains(&code)
-        || ground
-            .has(|reason| matches!(reason, Reason::CompletedByOthers { .. } | Reason::SamePhaseAgain { .. }))
+        || ground.has(|reason| {
+            matches!(
+                reason,
+                Reason::CompletedByOthers { .. }
+                    | Reason::SamePhaseAgain { .. }
+                    | Reason::PassedAtOnce { .. }
+            )
+        })
 }
 
 /// Objects that the finding waits for.
@@ -139,7 +282,7 @@ fn parities(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let rest = text.strip_prefix(&format!("let {now} = "))?;
             let end = rest.find(';')?;
             let start = node.span.start as usize + text.len() - rest.len();
-            Some(fencepost_dsl::Span::new(node.span.file, start, start + end))
+            Some(Span::new(node.span.file, start, start + end))
         };
         for value in ground.syntax.nodes.iter().filter_map(value) {
             let edits = vec![Edit::replace(sources, value, flipped(sources.text(value)))];

@@ -4,9 +4,9 @@ use super::super::{Reason, Subject};
 use super::propose::{Ground, Proposal};
 use super::syntax::NodeKind;
 use super::text::Edit;
-use crate::event::{EventGraph, EventId};
+use crate::event::{EventGraph, EventId, EventKind, GridId};
 use fencepost_dsl::kernel::program::AsyncSpace;
-use fencepost_dsl::vocabulary::{Proxy, Scope};
+use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// How far a statement may be moved.
 const DISTANCE_MAX: usize = 3;
@@ -16,6 +16,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     moves(ground, found);
     proxy_fences(ground, found);
     grid_waits(ground, found);
+    released_too_early(ground, found);
     total_order(ground, found);
     link_fences(ground, found);
 }
@@ -168,11 +169,39 @@ fn space_of(graph: &EventGraph, event: EventId, executor: crate::event::AgentId)
     }
 }
 
+/// A signal that gives a slot back before it is read, with the fence before it, to behind the read.
+fn released_too_early(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let is_read = |event: EventId| matches!(ground.graph().events[event].kind, EventKind::Read(_));
+    let ends = ground.pairs().into_iter().flat_map(|(a, b)| [a, b]);
+    for read in ends.filter(|&event| is_read(event) && !ground.graph().is_of_operation(event)) {
+        let Some(node) = ground.place(read) else { continue };
+        for around in syntax.ancestors(node).into_iter().take(2) {
+            let (siblings, at) = syntax.siblings(around);
+            let run = siblings[..at].iter().rev().take_while(|&&sibling| syntax.is_synchronization(sibling));
+            let mut run: Vec<usize> = run.copied().collect();
+            run.reverse();
+            let signals = |&&node: &&usize| syntax.inside(node).any(|i| i.opcode.contains("arrive"));
+            let waits = |node: &usize| syntax.inside(*node).any(|i| i.opcode.contains("wait"));
+            let from = run.iter().rposition(waits).map_or(0, |wait| wait + 1);
+            let run = &run[from..];
+            if run.iter().find(signals).is_none() {
+                continue;
+            }
+            let anchor = syntax.nodes[around].span;
+            let edits = run.iter().map(|&node| Edit::moved(sources, syntax.nodes[node].span, anchor, true));
+            found.push(Proposal { rank: 11, edits: edits.collect() });
+        }
+    }
+}
+
 /// A wait for the grid that a grid was launched to overlap with.
 fn grid_waits(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for reason in &ground.explanation.reasons {
-        let Reason::Overlapping { second, .. } = reason else { continue };
-        let Some(instruction) = ground.instruction(ground.started_by(*second)) else { continue };
+        let Reason::Overlapping { second, through, .. } = reason else { continue };
+        let waits = through.map_or(Some(*second), |through| first_of(ground, through));
+        let Some(waits) = waits else { continue };
+        let Some(instruction) = ground.instruction(ground.started_by(waits)) else { continue };
         let ancestors = ground.syntax.ancestors(instruction.node);
         for (rank, node) in [(8, ancestors.first()), (9, ancestors.last())] {
             let Some(&node) = node else { continue };
@@ -181,6 +210,37 @@ fn grid_waits(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             found.push(Proposal { rank, edits: vec![edit] });
         }
     }
+}
+
+/// A fence before a strong write that came too early, so that what its thread wrote before comes before it.
+fn before_sources(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let graph = ground.graph();
+    for fact in &ground.explanation.reads {
+        let Some(source) = fact.source.filter(|&source| source != fact.read) else { continue };
+        let (Some(a), Some(b)) = (graph.events[source].agent, graph.events[fact.read].agent) else {
+            continue;
+        };
+        let is_strong = graph.events[source].kind.access().is_some_and(|access| access.sem != Sem::Weak);
+        let Some(node) = ground.place(source).filter(|_| a != b && is_strong) else { continue };
+        let scope = super::opcode::usual(graph, graph.hierarchy.common_scope(a, b)).max(Scope::Cta);
+        let text = format!("fence.acq_rel.{scope};");
+        let edit = Edit::insert(ground.texts.sources(), ground.syntax.nodes[node].span, false, &text);
+        found.push(Proposal { rank: 28, edits: vec![edit] });
+    }
+}
+
+/// What a grid does first, of what can be seen in its kernel's text.
+fn first_of(ground: &Ground<'_>, grid: GridId) -> Option<EventId> {
+    let graph = ground.graph();
+    let is_own = |id: EventId| {
+        let of = &graph.events[id];
+        let agent = of.agent.map(|agent| graph.hierarchy.issuer(agent));
+        agent.is_some_and(|agent| graph.hierarchy.grid_of(agent) == grid)
+            && of.kind.access().is_some()
+            && ground.instruction(ground.started_by(id)).is_some()
+    };
+    let own = graph.events.iter_enumerated().map(|(id, _)| id).filter(|&id| is_own(id));
+    own.min_by_key(|&id| graph.events[id].position)
 }
 
 /// `fence.sc` on both sides: after a write that is missed, and before the read that misses it; and weaker ones there.
@@ -217,6 +277,7 @@ fn total_order(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
+    before_sources(ground, found);
     if edits.len() > 1 {
         found.push(Proposal { rank: 30, edits });
     }

@@ -4,11 +4,14 @@ use super::super::{Explanation, Reason, Subject};
 use super::opcode::{self, Goal, SemEdit, usual};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, Texts};
-use super::{barrier, group, mbarrier, order, spa};
+use super::{barrier, group, halves, mbarrier, order, relay, scope, spa};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Outcome;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
+
+/// The rank of what makes both ends of a race strong: all there is to do only where nothing else is violated then.
+pub const STRONG_ENDS: u32 = 16;
 
 /// Something to try. Those of lower rank come first.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +45,21 @@ impl Ground<'_> {
     pub fn instruction(&self, event: EventId) -> Option<&Instruction> {
         let site = self.graph().events[event].site?;
         self.syntax.instruction(self.graph().sites[site].span)
+    }
+
+    /// The statement to change for an event: its own, or the call by which a kernel comes to it, if it is the library's.
+    pub fn place(&self, event: EventId) -> Option<usize> {
+        let node = self.instruction(self.started_by(event))?.node;
+        if self.can_change(node) {
+            Some(node)
+        } else {
+            self.syntax.calls_of(node).find(|&at| self.can_change(at))
+        }
+    }
+
+    /// Whether a statement is the reader's to change.
+    pub fn can_change(&self, node: usize) -> bool {
+        !self.texts.is_library(self.syntax.nodes[node].span.file)
     }
 
     /// For an event of an asynchronous operation, what started it.
@@ -118,6 +136,9 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     } else {
         coherent(ground, &mut found);
         sems(ground, &mut found);
+        scope::propose(ground, &mut found);
+        relay::propose(ground, &mut found);
+        halves::propose(ground, &mut found);
         order::propose(ground, &mut found);
         barrier::propose(ground, &mut found);
         group::propose(ground, &mut found);
@@ -194,7 +215,7 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             [SemEdit { event: earlier, goal: first, scope }, SemEdit { event: later, goal: second, scope }]
         };
         if is_signal(ground, earlier, later) {
-            push(16, &both(Goal::Strong, Goal::Strong));
+            push(STRONG_ENDS, &both(Goal::Strong, Goal::Strong));
             push(17, &both(Goal::Release, Goal::Acquire));
         }
     }
@@ -242,7 +263,7 @@ fn is_racing_data(ground: &Ground<'_>, write: EventId, read: EventId) -> bool {
 }
 
 /// The changes of opcodes that several edits of sems come to.
-fn sem_edits(ground: &Ground<'_>, edits: &[SemEdit]) -> Vec<Edit> {
+pub fn sem_edits(ground: &Ground<'_>, edits: &[SemEdit]) -> Vec<Edit> {
     let graph = ground.graph();
     let mut opcodes: Vec<(Span, String)> = Vec::new();
     for edit in edits {

@@ -42,6 +42,13 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     Edit::replace(ground.texts.sources(), instruction.opcode_span, text)
                 });
                 fresh.extend(past.map(|edit| (Some(edit), None)));
+                // Where no `MEMBAR` could do it as well, an instruction of its own.
+                let alone = ground.instruction(read).filter(|_| membar.is_none()).map(|instruction| {
+                    let text = if is_texture { "CCTLT.IVALL;" } else { "CCTL.D.IVALL;" };
+                    let anchor = ground.syntax.nodes[instruction.node].span;
+                    Edit::insert(ground.texts.sources(), anchor, false, text)
+                });
+                fresh.extend(alone.map(|edit| (Some(edit), None)));
                 fresh.extend(membar.map(|membar| (None, Some((membar, invalidation)))));
             }
         }

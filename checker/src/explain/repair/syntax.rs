@@ -15,6 +15,10 @@ pub struct Syntax {
     pub instructions: Vec<Instruction>,
     /// The statements of each block.
     blocks: Vec<Vec<usize>>,
+    /// Functions, by name, and where they are.
+    functions: Vec<(String, Span)>,
+    /// Calls: the name of the function, and the statement.
+    calls: Vec<(String, usize)>,
 }
 
 /// A statement.
@@ -104,7 +108,10 @@ impl Syntax {
             let (parsed, _) = parse(&sources.file(file).text, file);
             for item in &parsed.items {
                 match &item.kind {
-                    ItemKind::Function(function) => syntax.block(&function.body, None),
+                    ItemKind::Function(function) => {
+                        syntax.functions.push((function.name.text.clone(), item.place.0));
+                        syntax.block(&function.body, None);
+                    }
                     ItemKind::Kernel(kernel) | ItemKind::Program(kernel)
                         if only.is_none_or(|only| kernel.name.text == only) =>
                     {
@@ -128,6 +135,22 @@ impl Syntax {
             node.span.file == span.file && node.span.start <= span.start && span.end <= node.span.end
         };
         self.nodes.iter().rposition(holds)
+    }
+
+    /// The statements from which the function is called that a statement stands in, those that call it themselves first.
+    pub fn calls_of(&self, node: usize) -> impl Iterator<Item = usize> {
+        let mut found: Vec<usize> = Vec::new();
+        let mut at = vec![node];
+        while let Some(node) = at.pop() {
+            let span = self.nodes[node].span;
+            let holds = |of: Span| of.file == span.file && of.start <= span.start && span.end <= of.end;
+            let name = self.functions.iter().find(|(_, of)| holds(*of)).map(|(name, _)| name);
+            let calls = self.calls.iter().filter(|(called, _)| Some(called) == name).map(|&(_, at)| at);
+            let new: Vec<usize> = calls.filter(|call| !found.contains(call)).collect();
+            found.extend(&new);
+            at.extend(new);
+        }
+        found.into_iter()
     }
 
     /// A statement and those around it, innermost first.
@@ -239,7 +262,10 @@ impl Syntax {
                     node,
                 });
             }
-            ExprKind::Call { arguments, .. } => arguments.iter().for_each(|expr| self.expr(expr, node)),
+            ExprKind::Call { function, arguments } => {
+                self.calls.push((function.text.clone(), node));
+                arguments.iter().for_each(|expr| self.expr(expr, node));
+            }
             ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => self.expr(inner, node),
             ExprKind::Binary(_, left, right) => {
                 [left, right].into_iter().for_each(|expr| self.expr(expr, node))

@@ -82,8 +82,7 @@ impl Texts {
 
     /// The texts with changes; `None` if they overlap, or change what comes with Fencepost and is not the reader's to change.
     pub(crate) fn changed(&self, edits: &[Edit]) -> Option<Self> {
-        let is_library = |piece: &Piece| self.sources.file(piece.span.file).name.starts_with(LIBRARY_ROOT);
-        if edits.iter().flat_map(|edit| &edit.pieces).any(is_library) {
+        if edits.iter().flat_map(|edit| &edit.pieces).any(|piece| self.is_library(piece.span.file)) {
             return None;
         }
         let mut sources = SourceMap::default();
@@ -91,6 +90,11 @@ impl Texts {
             sources.add(self.sources.file(file).name.as_str(), self.file_with(file, edits)?);
         }
         Some(Self::new(&sources, self.options.clone()))
+    }
+
+    /// Whether a file comes with Fencepost.
+    pub(crate) fn is_library(&self, file: FileId) -> bool {
+        self.sources.file(file).name.starts_with(LIBRARY_ROOT)
     }
 
     /// The same texts, of which nothing is known.

@@ -9,6 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the order of an execution follows: all that must happen before something else can, without values read.
 pub(super) fn hard(witness: &Witness) -> BitMatrix {
     let relations = &witness.basis.relations;
+    [BaseRelation::PhaseOrder, BaseRelation::InPhaseOrder]
+        .iter()
+        .fold(firm(witness), |all, base| all.union(&relations[base]))
+}
+
+/// What goes down in any case. Not the phases in which arrivals happen: those of one thread at two mbarriers may come to
+/// them the other way round, so that no order of instructions follows both their phases and the program.
+pub(super) fn firm(witness: &Witness) -> BitMatrix {
+    let relations = &witness.basis.relations;
     let between_grids =
         relations[&BaseRelation::ApiSynchronization].union(&relations[&BaseRelation::Triggers]);
     [
@@ -16,8 +25,6 @@ pub(super) fn hard(witness: &Witness) -> BitMatrix {
         BaseRelation::Signals,
         BaseRelation::Issue,
         BaseRelation::Completion,
-        BaseRelation::PhaseOrder,
-        BaseRelation::InPhaseOrder,
         BaseRelation::BarrierOrder,
     ]
     .iter()
@@ -32,21 +39,22 @@ pub(super) fn flow(witness: &Witness, hard: &BitMatrix) -> BitMatrix {
     hard.union(&relations[&BaseRelation::ReadsFrom]).union(&relations[&BaseRelation::FenceSc])
 }
 
-/// Which of two kinds of counts a node waits for.
+/// How many relations an order tries to follow, each with less in it than the one before.
+const TIERS: usize = 3;
+
+/// What comes after a group, and how many before it are left, by each of the relations.
 #[derive(Clone, Default)]
 struct Node {
-    successors: BTreeSet<usize>,
-    hard_successors: BTreeSet<usize>,
-    n_before: usize,
-    n_hard_before: usize,
+    successors: [BTreeSet<usize>; TIERS],
+    n_before: [usize; TIERS],
 }
 
-/// Groups of events in an order that follows `flow`, and where that has a circle `hard`, staying with an agent while
-/// possible. Numbers of groups ascend in program order within an agent.
+/// Groups of events in an order that follows the first relation, where that has a circle the next one, and so on, staying
+/// with an agent while possible. Numbers of groups ascend in program order within an agent.
 pub(super) fn ordered(
     graph: &EventGraph,
     groups: &[(AgentId, Vec<EventId>)],
-    (hard, flow): (&BitMatrix, &BitMatrix),
+    tiers: [&BitMatrix; TIERS],
 ) -> Vec<usize> {
     let mut group_of: BTreeMap<EventId, usize> = BTreeMap::new();
     for (number, (_, events)) in groups.iter().enumerate() {
@@ -54,15 +62,12 @@ pub(super) fn ordered(
     }
     let mut nodes = vec![Node::default(); groups.len()];
     let known = EventSet::from_iter(graph.events.len(), group_of.keys().copied());
-    for (&event, &from) in &group_of {
-        for to in flow.successors_in(event, &known).map(|next| group_of[&next]) {
-            if to != from && nodes[from].successors.insert(to) {
-                nodes[to].n_before += 1;
-            }
-        }
-        for to in hard.successors_in(event, &known).map(|next| group_of[&next]) {
-            if to != from && nodes[from].hard_successors.insert(to) {
-                nodes[to].n_hard_before += 1;
+    for (tier, relation) in tiers.into_iter().enumerate() {
+        for (&event, &from) in &group_of {
+            for to in relation.successors_in(event, &known).map(|next| group_of[&next]) {
+                if to != from && nodes[from].successors[tier].insert(to) {
+                    nodes[to].n_before[tier] += 1;
+                }
             }
         }
     }
@@ -70,36 +75,32 @@ pub(super) fn ordered(
 }
 
 fn schedule(groups: &[(AgentId, Vec<EventId>)], mut nodes: Vec<Node>) -> Vec<usize> {
+    type Keys = BTreeSet<(AgentId, usize)>;
     let key = |number: usize| (groups[number].0, number);
-    let ready = |count: fn(&Node) -> usize, nodes: &[Node]| -> BTreeSet<(AgentId, usize)> {
-        (0..groups.len()).filter(|&number| count(&nodes[number]) == 0).map(key).collect()
-    };
-    let mut free = ready(|node| node.n_before, &nodes);
-    let mut possible = ready(|node| node.n_hard_before, &nodes);
-    let mut waiting: BTreeSet<(AgentId, usize)> = (0..groups.len()).map(key).collect();
+    let mut ready: [Keys; TIERS] = std::array::from_fn(|tier| {
+        (0..groups.len()).filter(|&number| nodes[number].n_before[tier] == 0).map(key).collect()
+    });
+    let mut waiting: Keys = (0..groups.len()).map(key).collect();
     let mut order = Vec::with_capacity(groups.len());
     let mut current: Option<AgentId> = None;
     while let Some(&any) = waiting.first() {
         let same = current
-            .and_then(|agent| free.range((agent, 0)..).next().copied().filter(|&(own, _)| own == agent));
-        let next =
-            same.or_else(|| free.first().copied()).or_else(|| possible.first().copied()).unwrap_or(any);
-        free.remove(&next);
-        possible.remove(&next);
+            .and_then(|agent| ready[0].range((agent, 0)..).next().copied().filter(|&(own, _)| own == agent));
+        let next = same.or_else(|| ready.iter().find_map(|keys| keys.first().copied())).unwrap_or(any);
+        ready.iter_mut().for_each(|keys| {
+            keys.remove(&next);
+        });
         waiting.remove(&next);
         current = Some(next.0);
         order.push(next.1);
         let node = std::mem::take(&mut nodes[next.1]);
-        for to in node.successors {
-            nodes[to].n_before = nodes[to].n_before.saturating_sub(1);
-            if nodes[to].n_before == 0 && waiting.contains(&key(to)) {
-                free.insert(key(to));
-            }
-        }
-        for to in node.hard_successors {
-            nodes[to].n_hard_before = nodes[to].n_hard_before.saturating_sub(1);
-            if nodes[to].n_hard_before == 0 && waiting.contains(&key(to)) {
-                possible.insert(key(to));
+        for (tier, successors) in node.successors.into_iter().enumerate() {
+            for to in successors {
+                let left = &mut nodes[to].n_before[tier];
+                *left = left.saturating_sub(1);
+                if *left == 0 && waiting.contains(&key(to)) {
+                    ready[tier].insert(key(to));
+                }
             }
         }
     }

@@ -1,0 +1,117 @@
+//! Why nothing leads from one access to the other although another thread beside one of them is in order: it signals for
+//! its neighbour, or has learnt what its neighbour has not. And where two threads meet, before and after.
+
+use super::chain::Links;
+use super::reason::Reason;
+use crate::bits::EventSet;
+use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, Role};
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::vocabulary::Scope;
+
+/// Neighbours' events that are looked at, nearest first.
+const RELAYS_MAX: usize = 64;
+
+/// Where two threads meet last before both accesses, and first after both: the later one's part of the barrier.
+pub(super) fn met(
+    graph: &EventGraph,
+    witness: &Witness,
+    (earlier, later): (EventId, EventId),
+) -> (Option<EventId>, Option<EventId>) {
+    let relations = &witness.basis.relations;
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let barriers = &relations[&BaseRelation::BarrierSynchronization];
+    let agents = (graph.events[earlier].agent, graph.events[later].agent);
+    let of = |event: EventId| graph.events[event].agent;
+    let pairs =
+        || barriers.pairs().filter(|&(from, to)| (of(from), of(to)) == agents && agents.0 != agents.1);
+    let before = pairs().filter(|&(from, to)| order.contains(from, earlier) && order.contains(to, later));
+    let after = pairs().filter(|&(from, to)| order.contains(earlier, from) && order.contains(later, to));
+    let position = |&(_, to): &(EventId, EventId)| graph.events[to].position;
+    let end = |pair: Option<(EventId, EventId)>| pair.map(|(_, to)| to);
+    (end(before.max_by_key(position)), end(after.min_by_key(position)))
+}
+
+/// A neighbour that is in order with the other access, if there is one.
+pub(super) fn explain(
+    graph: &EventGraph,
+    witness: &Witness,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    if graph.is_of_operation(earlier) || graph.is_of_operation(later) {
+        return None;
+    }
+    let (first, second) = (graph.events[earlier].agent?, graph.events[later].agent?);
+    let (known, next) = (links.ordered_after(earlier), links.ordered_after(later));
+    let neighbours = |of: AgentId| neighbours(graph, &witness.execution.executed, of, (first, second));
+    // It has learnt of (1), and the thread of (2) has not.
+    let mut learnt: Vec<(Scope, u32, EventId)> =
+        neighbours(second).filter(|&(_, _, id)| known.contains(id) && !next.contains(id)).collect();
+    learnt.sort();
+    // It signals for (1), which its own accesses come before, and not that.
+    let mut signals: Vec<(Scope, u32, EventId)> =
+        neighbours(first).filter(|&(_, _, id)| !next.contains(id) && !known.contains(id)).collect();
+    signals.sort_by_key(|&(scope, position, id)| (scope, std::cmp::Reverse(position), id));
+    let mut signals = signals.into_iter().take(RELAYS_MAX);
+    let signal = signals.find(|&(_, _, id)| {
+        let after = links.ordered_after(id);
+        after.contains(later) && !after.contains(earlier)
+    });
+    match (learnt.first(), signal) {
+        (Some(&(near, _, relay)), other) if other.is_none_or(|(scope, _, _)| near <= scope) => {
+            Some(Reason::NotPassedOn { access: later, relay, is_signal: false })
+        }
+        (_, Some((_, _, relay))) => Some(Reason::NotPassedOn { access: earlier, relay, is_signal: true }),
+        (_, None) => None,
+    }
+}
+
+/// A wait of a thread of the CTA, in the text before an access whose thread has no such wait, and which it does not order.
+pub(super) fn waits_alone(
+    graph: &EventGraph,
+    links: &Links<'_>,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let of = |event: EventId| graph.events[event].agent.map(|agent| (agent, graph.hierarchy.cta_of(agent)));
+    let span = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
+    let is_wait = |event: EventId| match &graph.events[event].kind {
+        EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+        EventKind::Read(_) => matches!(graph.events[event].role, Role::Spin(_) | Role::Await),
+        _ => false,
+    };
+    [(later, earlier), (earlier, later)].into_iter().find_map(|(access, other)| {
+        if graph.is_of_operation(access) || of(access)?.1 == of(other)?.1 {
+            return None;
+        }
+        let ((agent, cta), at) = (of(access)?, span(access)?);
+        let has = |event: EventId| {
+            let own = graph.events.iter_enumerated();
+            let mut own = own.filter(|(_, own)| own.agent == Some(agent));
+            own.any(|(_, own)| own.site == graph.events[event].site)
+        };
+        let waits = graph.events.iter_enumerated().map(|(id, _)| id).filter(|&wait| is_wait(wait));
+        let mut near = waits.filter(|&wait| {
+            let is_before = span(wait).is_some_and(|span| span.file == at.file && span.start < at.start);
+            let is_neighbour = of(wait).is_some_and(|(own, of_cta)| own != agent && of_cta == cta);
+            is_before && is_neighbour && !has(wait) && !links.ordered_after(wait).contains(access)
+        });
+        near.next().map(|wait| Reason::WaitsAlone { access, wait })
+    })
+}
+
+/// What other threads of the cluster of a thread have executed: how near they are, and when in their program.
+fn neighbours(
+    graph: &EventGraph,
+    executed: &EventSet,
+    of: AgentId,
+    (first, second): (AgentId, AgentId),
+) -> impl Iterator<Item = (Scope, u32, EventId)> {
+    executed.iter().filter_map(move |id| {
+        let event = &graph.events[id];
+        let agent = event.agent.filter(|&agent| agent != first && agent != second)?;
+        let scope = graph.hierarchy.common_scope(agent, of);
+        let is_near = scope <= Scope::Cluster && !graph.is_of_operation(id) && event.site.is_some();
+        is_near.then_some((scope, event.position, id))
+    })
+}

@@ -1,0 +1,54 @@
+//! Proposals where a thread of the same CTA hands over for another one, which it does not meet: a barrier between the two,
+//! as narrow as holds both.
+
+use super::super::Reason;
+use super::barrier::{barriers, diverges, insert};
+use super::propose::{Ground, Proposal};
+use crate::event::EventId;
+
+/// Statements around each of the two places that are tried.
+const LEVELS_MAX: usize = 4;
+
+/// A barrier behind what one thread has seen, or before what it signals.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    for reason in &ground.explanation.reasons {
+        let (access, relay, is_signal) = match *reason {
+            Reason::NotPassedOn { access, relay, is_signal } => (access, relay, is_signal),
+            Reason::WaitsAlone { access, wait } => (access, wait, false),
+            _ => continue,
+        };
+        let (Some(first), Some(second)) = (ground.thread(access), ground.thread(relay)) else { continue };
+        let mut options = barriers(ground, first, second);
+        // The narrowest is the last to be thought of, and the first to be tried.
+        options.sort_by_key(|(text, _)| !text.starts_with("bar.warp"));
+        for (rank, (text, words)) in (8..).zip(options) {
+            for (rank, gap) in (rank..).zip(gaps(ground, (access, relay), is_signal, words)) {
+                found.push(Proposal { rank, edits: vec![insert(ground, gap, &text)] });
+            }
+        }
+    }
+}
+
+/// Places between an access and what another thread does for it, nearest to that first.
+fn gaps(
+    ground: &Ground<'_>,
+    (access, relay): (EventId, EventId),
+    is_signal: bool,
+    words: &[&str],
+) -> Vec<(usize, bool)> {
+    let around = |event: EventId, is_after: bool| {
+        let ancestors = ground.place(event).map_or_else(Vec::new, |node| ground.syntax.ancestors(node));
+        let open = ancestors.into_iter().filter(|&node| !diverges(ground, node, words));
+        open.map(|node| (node, is_after)).take(LEVELS_MAX).collect::<Vec<_>>()
+    };
+    let (near, far) = (around(relay, !is_signal), around(access, is_signal));
+    let mut found: Vec<(usize, bool)> = Vec::new();
+    for at in 0..near.len().max(far.len()) {
+        for gap in [near.get(at), far.get(at)].into_iter().flatten() {
+            if !found.contains(gap) {
+                found.push(*gap);
+            }
+        }
+    }
+    found
+}
