@@ -53,6 +53,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "last-block-reduction",
             "decoupled-look-back",
             "look-back-two-words",
+            "work-stealing",
         ],
     ),
     (
@@ -75,6 +76,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "mbarriers",
         &[
             "mbarrier-init-race",
+            "mbarrier-storage-reused",
             "ring-parity",
             "arrival-count",
             "transaction-bytes",
@@ -132,6 +134,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "narrower-scope",
             "nvlink-barrier",
             "lsa-barrier",
+            "signal-pad",
             "data-with-flag",
             "lamport-buffers",
         ],

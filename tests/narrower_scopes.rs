@@ -41,6 +41,23 @@ const SURVIVORS: &[(&str, &str, &str)] = &[
         "st.relaxed.gpu.global.u32 [epoch[ctaid]], e + 1;",
         "the same",
     ),
+    (
+        "work-stealing/deque.fence",
+        "let b = ld.relaxed.gpu.u32 [bottom];",
+        "only the owner writes `bottom`: it pushes",
+    ),
+    ("work-stealing/deque.fence", "let b = ld.relaxed.gpu.u32 [bottom];", "and pops"),
+    (
+        "work-stealing/deque.fence",
+        "task = ld.relaxed.gpu.u32 [slot[(b - 1) % SLOTS]];",
+        "only the owner writes the slots, and this is the owner",
+    ),
+    (
+        "work-stealing/deque.fence",
+        "red.relaxed.gpu.add.u32 [done[task]], 1;",
+        "one thread takes a task, so that no other one counts it: the owner",
+    ),
+    ("work-stealing/deque.fence", "red.relaxed.gpu.add.u32 [done[task]], 1;", "or a thief"),
 ];
 
 /// The proved examples, with their texts.

@@ -259,7 +259,7 @@ fn first_errors(form: &Form, statements: &[String]) -> Vec<Option<&'static str>>
     let mut sources = SourceMap::default();
     let loaded = load(&mut sources, "form.fence", &mut |_| Ok(text.clone()), &LoadOptions::default());
     for error in loaded.err().unwrap_or_default() {
-        let line = sources.line_column(error.span()).line as usize;
+        let line = sources.line_column(error.span()).line;
         if let Some(code) = line.checked_sub(n_before + 1).and_then(|at| codes.get_mut(at)) {
             code.get_or_insert(error.code);
         }

@@ -10,16 +10,13 @@ use std::path::Path;
 /// The path starts in the folder of the `Cargo.toml` of the package whose test this is. [`Options`](crate::Options) may
 /// follow; with `allow_bounded(true)`, what is proved up to the loop bound is good enough.
 ///
+/// In a function with `#[test]`:
+///
 /// ```
 /// use fencepost::{Options, assert_proved};
 ///
-/// #[test]
-/// # fn not_run() {}
-/// fn the_lock_is_a_lock() {
-///     assert_proved!("../examples/cas-lock/acquire-release.fence");
-///     assert_proved!("../examples/cas-lock/acquire-release.fence", Options::default().model("ptx-7.5"));
-/// }
-/// # the_lock_is_a_lock();
+/// assert_proved!("../examples/cas-lock/acquire-release.fence");
+/// assert_proved!("../examples/cas-lock/acquire-release.fence", Options::default().model("ptx-7.5"));
 /// ```
 #[macro_export]
 macro_rules! assert_proved {

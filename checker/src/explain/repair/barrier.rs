@@ -75,7 +75,8 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             continue;
         }
         known.push(text);
-        for warps in (1..=ground.graph().hierarchy.launch().warps.min(WARPS_MAX)).rev() {
+        // With the threads of one warp it would be a wait for nobody else, in place of the wait that never ends.
+        for warps in (2..=ground.graph().hierarchy.launch().warps.min(WARPS_MAX)).rev() {
             let same = places.iter().filter(|&&place| sources.text(place) == text);
             let after = (warps * LANES).to_string();
             if after != text {

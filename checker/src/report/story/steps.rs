@@ -29,13 +29,16 @@ pub(super) struct Group {
     pub events: Vec<EventId>,
 }
 
+/// What the events of one group have in common: the last is where they stand in the thread, if that tells them apart.
+type Same = (AgentId, SiteId, Vec<u32>, Action, bool, Option<u32>);
+
 /// All that happens, instruction by instruction.
 pub(super) fn groups(words: &Words<'_>) -> Vec<Group> {
     let graph = words.graph();
     let in_atomic: BTreeMap<EventId, EventId> =
         graph.rmw.iter().flat_map(|&(read, write)| [(read, read), (write, read)]).collect();
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: BTreeMap<(AgentId, SiteId, Vec<u32>, Action, bool, Option<u32>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Same, usize> = BTreeMap::new();
     for event in words.witness.execution.executed.iter() {
         let of = &graph.events[event];
         let Some(agent) = of.agent else { continue };
