@@ -35,7 +35,7 @@ pub struct Treatment {
     /// Constant bits of values read (`memory::known_values`), and writes that a read cannot take from since its value is
     /// compared (`relation::base`).
     pub known_values: bool,
-    /// Failing tries of spin loops that cannot race are left out ([`crate::check`]).
+    /// Failing tries of spin loops that cannot race are left out ([`mod@crate::check`]).
     pub prune_spins: bool,
     /// Whether anything completes is first tried by running the threads in turns (`witness::interleaving`).
     pub interleave: bool,

@@ -1,4 +1,4 @@
-//! All that is said of one kernel and launch: the verdicts of [`crate::check`], what a proof takes for granted, and for
+//! All that is said of one kernel and launch: the verdicts of [`mod@crate::check`], what a proof takes for granted, and for
 //! each violation why it is one, what would mend it, and which other reading of the model would not have it.
 
 use crate::check::{CheckError, Config, Limits, check};
