@@ -151,15 +151,16 @@ fn find_conflict<'a>(
         // one by one, takes nearly all of the time. What is not simplified yet is satisfied, or has false literals of
         // level 0, which conflict analysis leaves out.
         ctx.part_mut(TrailP).has_new_units |= new_unit;
-        let visits = (ctx.part(ClauseDbP).len() + ctx.part(BinaryClausesP).count()) as u64;
         let trail = ctx.part(TrailP);
-        let is_due = visits < SIMPLIFY_ALWAYS || trail.visits >= trail.simplify_at;
-        if trail.has_new_units && trail.current_level() == 0 && is_due {
-            unit_simplify(ctx.borrow());
-            let trail = ctx.part_mut(TrailP);
-            trail.visits += visits;
-            trail.has_new_units = false;
-            trail.simplify_at = trail.visits + visits * SIMPLIFY_EVERY;
+        if trail.has_new_units && trail.current_level() == 0 {
+            let visits = (ctx.part(ClauseDbP).len() + ctx.part(BinaryClausesP).count()) as u64;
+            if visits < SIMPLIFY_ALWAYS || trail.visits >= trail.simplify_at {
+                unit_simplify(ctx.borrow());
+                let trail = ctx.part_mut(TrailP);
+                trail.visits += visits;
+                trail.has_new_units = false;
+                trail.simplify_at = trail.visits + visits * SIMPLIFY_EVERY;
+            }
         }
 
         match enqueue_assumption(ctx.borrow()) {
