@@ -177,7 +177,7 @@ impl Report {
 
     /// A page with the execution of each finding, drawn: `--graph FILE.html`. None where nothing was found.
     pub fn to_html(&self) -> Option<String> {
-        let drawn = self.cases().map(|case| picture::sections(&case, &picture::stories(&case)));
+        let drawn = self.cases().map(|case| picture::sections(&case, &picture::stories(&case, usize::MAX)));
         let drawn: Vec<Vec<String>> = drawn.filter(|sections| !sections.is_empty()).collect();
         let title = match drawn.len() {
             0 => return None,

@@ -45,10 +45,7 @@ pub struct Picture {
 
 /// The pictures of a launch, if there is anything to draw: of the first finding, or in HTML of all that are told in full.
 pub fn draw(file: &GraphFile, case: &Case<'_>) -> Option<Picture> {
-    let mut stories = picture::stories(case);
-    if file.form != Form::Html {
-        stories.truncate(1);
-    }
+    let stories = picture::stories(case, if file.form == Form::Html { usize::MAX } else { 1 });
     if stories.is_empty() {
         return None;
     }

@@ -31,12 +31,14 @@ const PADDING: i32 = 6;
 /// A page is at least this wide, for the text above and below.
 const PAGE_WIDTH_MIN: i32 = 560;
 
-/// What there is to draw of a launch: each finding that is told in full, or else the execution that a litmus test asks about.
-pub fn stories(case: &Case<'_>) -> Vec<Story> {
+/// What there is to draw of a launch: the findings that are told in full, `most` of them at most, or else the execution that a
+/// litmus test asks about.
+pub fn stories(case: &Case<'_>, most: usize) -> Vec<Story> {
     let outcome = case.outcome;
     let told = outcome.findings.iter().zip(case.explanations);
     let mut stories: Vec<Story> = told
         .filter(|(_, explanation)| explanation.cause.is_none())
+        .take(most)
         .map(|(finding, explanation)| Story::new(case, &finding.witness, explanation))
         .collect();
     let condition = outcome.condition.as_ref().and_then(|result| result.witness.as_ref());
