@@ -246,3 +246,19 @@ fn a_round_that_reads_weakly_what_it_writes_is_left_to_the_bound() {
     assert_eq!(of(Property::Deadlock), Some(Verdict::ProvedUpToBound));
     assert_eq!(of(Property::Race), Some(Verdict::Violated));
 }
+
+/// A round that reads weakly what it has written the time before sees that, or what comes after it: never again what was
+/// there at first.
+#[test]
+fn a_round_does_not_read_what_it_has_overwritten_the_time_before() {
+    let beside = "global x: u32 = 0; if tid == 0 { st.weak [x], 1; }";
+    shape(
+        &format!("{beside} if tid == 1 {{ while (ld.weak [x]) != 1 {{ st.weak [x], 1; }} }}"),
+        Says::NoHang,
+        true,
+    );
+    let cached = "var r: u32 = 0; while r < 1 { r = ld.weak [x]; st.weak [x], 1; }";
+    shape(&format!("{beside} if tid == 1 {{ {cached} }}"), Says::NoHang, true);
+    // Without a write of its own it may see the old value for ever.
+    shape(&format!("{beside} if tid == 1 {{ while (ld.weak [x]) != 1 {{ }} }}"), Says::Hang, true);
+}

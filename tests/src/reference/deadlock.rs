@@ -3,7 +3,7 @@
 //! A thread that has not finished hangs if what it stands at will never let it go on: a barrier at which somebody is still
 //! missing, or an `await` or loop whose last round can be repeated for ever: it changes no register, writes only what is
 //! there in the end, and its waits find mbarriers as they are in the end. A strong read of that round sees a coherence-last
-//! write (LT-8), a weak one whatever the model lets it see (LT-7), after what the round has acquired.
+//! write (LT-8), a weak one whatever the model lets it see each time (LT-7), after what the round has acquired.
 
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::execution::{Combination, ReadsFrom};
@@ -127,6 +127,17 @@ fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relati
                     && sources
                         .into_iter()
                         .all(|(&granule, &source)| events[source].is_repeated || is_last(source, granule))
+            }
+            // The next time it comes after what the thread itself writes in the round, and sees nothing older.
+            Kind::Read => {
+                let overwritten = |granule: usize, source: usize| {
+                    events.iter().enumerate().any(|(write, own)| {
+                        let is_own = own.thread == Some(thread) && own.is_repeated && own.is_write();
+                        is_own && own.granules.contains(&granule) && co.contains(source, write)
+                    })
+                };
+                let mut sources = event.granules.iter().zip(&rf[&position]);
+                sources.all(|(&granule, &source)| events[source].is_repeated || !overwritten(granule, source))
             }
             Kind::Mbarrier(operation) => combination.phases.answers_for_ever(operation),
             _ => true,
