@@ -95,11 +95,7 @@ fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let mut edits = Vec::new();
     for wait in waits {
         let Some(&parity) = wait.operands.last() else { continue };
-        let around = ground.syntax.ancestors(wait.node);
-        let mut heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
-        let Some(round) = heads.find_map(|text| text.strip_prefix("for ")?.split_whitespace().next()) else {
-            continue;
-        };
+        let Some(round) = round_of(ground, wait.node) else { continue };
         let now = sources.text(parity).trim();
         let after = if now.ends_with("^ 1") { format!("({round} % 2) ^ 1") } else { format!("{round} % 2") };
         if now != after {
@@ -109,6 +105,14 @@ fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     if edits.len() > 1 {
         found.push(Proposal { rank: 13, edits });
     }
+}
+
+/// The variable of the innermost `for` around a statement.
+fn round_of<'a>(ground: &Ground<'a>, node: usize) -> Option<&'a str> {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let around = syntax.ancestors(node);
+    let mut heads = around.iter().map(|&node| sources.text(syntax.nodes[node].span));
+    heads.find_map(|text| text.strip_prefix("for ")?.split_whitespace().next())
 }
 
 /// As many bytes as the copies to an mbarrier deliver together, where each stands once in the text.
@@ -123,7 +127,7 @@ fn delivered(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             copy.opcode.starts_with("cp.async.bulk.") && copy.objects.iter().any(|named| named == object)
         });
         let bytes: Vec<u32> = copies.filter_map(|copy| copy.operands.iter().find_map(number)).collect();
-        let sum: u32 = bytes.iter().sum();
+        let sum = bytes.iter().try_fold(0u32, |sum, &own| sum.checked_add(own)).unwrap_or(0);
         if sum > 0 && number(&operand).is_some_and(|now| now != sum) {
             let edits = vec![Edit::replace(sources, operand, sum.to_string())];
             found.push(Proposal { rank: 10, edits });
@@ -141,8 +145,9 @@ fn multicast(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let sources = ground.texts.sources();
     for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
         let Some(&operand) = arrive.operands.last() else { continue };
-        let Ok(now) = sources.text(operand).trim().parse::<u32>() else { continue };
-        let edits = vec![Edit::replace(sources, operand, (now * cluster).to_string())];
+        let now = sources.text(operand).trim().parse::<u32>().ok();
+        let Some(sent) = now.and_then(|now| now.checked_mul(cluster)) else { continue };
+        let edits = vec![Edit::replace(sources, operand, sent.to_string())];
         found.push(Proposal { rank: 11, edits });
     }
 }
@@ -173,10 +178,8 @@ fn awaited_operations(ground: &Ground<'_>, inits: &[&Instruction], found: &mut V
             if is_waited(object) {
                 continue;
             }
-            let around = ground.syntax.ancestors(node);
-            let mut heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
-            let round = heads.find_map(|text| text.strip_prefix("for ")?.split_whitespace().next());
-            let parity = round.map_or_else(|| "0".to_owned(), |round| format!("{round} % 2"));
+            let parity =
+                round_of(ground, node).map_or_else(|| "0".to_owned(), |round| format!("{round} % 2"));
             let scope = if ground.graph().hierarchy.launch().cluster > 1 { "cluster" } else { "cta" };
             let text =
                 format!("await mbarrier.try_wait.parity.acquire.{scope}.shared::cta.b64 {object}, {parity};");
@@ -269,10 +272,7 @@ fn parities(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             push(1, other.to_owned());
             push(2, flipped(other));
         }
-        let around = ground.syntax.ancestors(wait.node);
-        let heads = around.iter().map(|&node| sources.text(ground.syntax.nodes[node].span));
-        let rounds = heads.filter_map(|text| text.strip_prefix("for ")?.split_whitespace().next());
-        for round in rounds.take(1) {
+        if let Some(round) = round_of(ground, wait.node) {
             push(2, format!("{round} % 2"));
             push(2, format!("(({round} % 2) ^ 1)"));
         }
