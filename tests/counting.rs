@@ -114,7 +114,7 @@ fn counters_agree() {
     let off = Treatment { counting: false, ..Treatment::DEFAULT };
     let is_used =
         |found: &Outcome, expected: &Outcome| found.statistics.clauses != expected.statistics.clauses;
-    Switched { kernel, off, used, is_used }.agree(&suite, FEATURES);
+    Switched { kernel, on: Treatment::DEFAULT, off, used, is_used }.agree(&suite, FEATURES);
 }
 
 /// Three threads arrive, and each reads what another has left before it arrived.

@@ -113,7 +113,7 @@ fn alike_kernels_agree() {
     let suite = Suite { set_aside_max: 10, one_in: 50, ..Suite::new("symmetry", plan, FEATURES, &results) };
     let off = Treatment { symmetry: false, ..Treatment::DEFAULT };
     let is_used = |found: &Outcome, _: &Outcome| !found.graph.representative.is_empty();
-    Switched { kernel, off, used, is_used }.agree(&suite, FEATURES);
+    Switched { kernel, on: Treatment::DEFAULT, off, used, is_used }.agree(&suite, FEATURES);
 }
 
 /// Each thread keeps its ticket; which of them has which is seen through another width than that of the words.

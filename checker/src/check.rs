@@ -7,6 +7,7 @@
 mod prepare;
 mod residency;
 mod settle;
+mod slices;
 
 pub use prepare::{Artefacts, artefacts};
 
@@ -30,6 +31,7 @@ use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
 use residency::waits_for_other_clusters;
 use settle::Settled;
+use slices::Sliced;
 use std::collections::BTreeMap;
 
 /// How to run. Plain data; the library reads no environment and no clock but through `clock`.
@@ -433,6 +435,17 @@ impl<'a> Decider<'a> {
         let start = clock();
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
+        let sliced = slices::look_at(&graph, self.model, self.config, &allowance);
+        if !matches!(sliced, Sliced::Whole) {
+            self.decision.statistics.microseconds.push(("slices", clock() - start));
+        }
+        if let Sliced::Fine(statistics) = sliced {
+            let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
+            self.decision.statistics = Statistics { microseconds, ..statistics };
+            self.decision.graph = graph;
+            return Ok(self.decision);
+        }
+        let start = clock();
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &allowance);
         let (cells, table) = match prepared {

@@ -43,6 +43,8 @@ pub struct Treatment {
     pub symmetry: bool,
     /// What follows for words that only additions write (`relation::counting`).
     pub counting: bool,
+    /// Launches with at least so many events are looked at in slices first ([`crate::slice`]).
+    pub slices_from: usize,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
     pub waits: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
@@ -60,12 +62,18 @@ impl Treatment {
         interleave: true,
         symmetry: true,
         counting: true,
+        slices_from: 1_000,
         waits: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
     /// a bound, and it is none of [`Self::ONE_OFF`], which change no verdict.
     pub const UNWOUND: Self = Self { waits: false, ..Self::DEFAULT };
+    /// Launches are looked at as wholes only. None of [`Self::ONE_OFF`] either, since most launches are too small for slices; a
+    /// suite of its own (`tests/slices.rs`) compares it with [`Self::SLICED`].
+    pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
+    /// Launches of any size are looked at in slices first.
+    pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
     /// All on but one, by name, for the suite that compares them.
     pub const ONE_OFF: &'static [(&'static str, Self)] = &[
         ("no-tighten", Self { tighten: false, ..Self::DEFAULT }),
@@ -94,6 +102,11 @@ impl Treatment {
             interleave: self.interleave && other.interleave,
             symmetry: self.symmetry && other.symmetry,
             counting: self.counting && other.counting,
+            slices_from: if self.slices_from == Self::DEFAULT.slices_from {
+                other.slices_from
+            } else {
+                self.slices_from
+            },
             waits: self.waits && other.waits,
             mbarrier_encoding,
         }

@@ -62,6 +62,8 @@ pub(crate) mod bits;
 
 pub(crate) mod relation;
 
+pub(crate) mod slice;
+
 pub(crate) mod cnf;
 
 pub mod encode;

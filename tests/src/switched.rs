@@ -25,7 +25,9 @@ fn judgement(outcome: &Outcome) -> Judgement {
 pub struct Switched {
     /// Makes a kernel.
     pub kernel: fn(&mut Numbers) -> String,
-    /// With the optimisation off.
+    /// With the optimisation on.
+    pub on: Treatment,
+    /// With it off.
     pub off: Treatment,
     /// What it is called where it did something.
     pub used: &'static str,
@@ -44,7 +46,7 @@ impl Switched {
         let (_, counts) = suite.run("", |plan| {
             run_over(plan, any::<u64>, |&number, _, counts| {
                 let text = (self.kernel)(&mut Numbers(number));
-                let found = outcomes(&text, &model, &with(Treatment::DEFAULT)).remove(0);
+                let found = outcomes(&text, &model, &with(self.on)).remove(0);
                 let expected = outcomes(&text, &model, &with(self.off)).remove(0);
                 let is_compared = found.limit.is_none() && expected.limit.is_none();
                 counts.add("over budget", !is_compared);

@@ -37,7 +37,7 @@ impl Settled {
         let accepted = |execution| {
             recheck(problem.graph, problem.cells, problem.model, execution, GoalKind::Completion).ok()
         };
-        Self { witness: interleave(problem).and_then(accepted) }
+        Self { witness: interleave(problem.graph, problem.cells).and_then(accepted) }
     }
 
     /// Whether some execution completes; `None` if the solver has to say.

@@ -49,6 +49,9 @@ pub struct EventGraph {
     pub finals: Vec<FinalGoal>,
     /// What a litmus test asks of its final states.
     pub condition: Option<ConditionGoal>,
+    /// From reads to the stores that a branch on them decides, in a part of a launch: what the whole says, since it takes
+    /// all of a thread's stores to tell. `None` where the graph has them all.
+    pub decided_stores: Option<Vec<(EventId, EventId)>>,
     /// Pairs that count under a condition, by relation.
     pub edges: Edges,
     /// mbarrier objects.
@@ -108,6 +111,7 @@ impl EventGraph {
             reachables: Vec::new(),
             finals: Vec::new(),
             condition: None,
+            decided_stores: None,
             edges: Edges::default(),
             mbarriers: IndexVec::new(),
             peer_accesses: Vec::new(),

@@ -143,6 +143,8 @@ pub enum UnknownKind {
     BarrierResult,
     /// What nothing is known of, such as a cache policy.
     Uncomputed(SiteId),
+    /// What a thread has read that is not looked at (`crate::slice`): anything.
+    Elsewhere,
 }
 
 /// All terms of one event graph.
@@ -243,6 +245,12 @@ impl TermPool {
     /// All unknowns.
     pub fn unknowns(&self) -> &IndexVec<UnknownId, Unknown> {
         &self.unknowns
+    }
+    /// Says anew what unknowns stand for.
+    pub fn rename_unknowns(&mut self, name: impl Fn(UnknownId, &UnknownKind) -> UnknownKind) {
+        for id in self.unknowns.ids() {
+            self.unknowns[id].kind = name(id, &self.unknowns[id].kind);
+        }
     }
     /// The constant a term is, if it is one.
     pub fn constant_value(&self, term: TermRef) -> Option<u128> {

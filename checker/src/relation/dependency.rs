@@ -31,7 +31,7 @@ pub fn dependencies(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
             data.extend(supports.reads(&graph.terms, access.value).iter().map(|&source| (source, id)));
         }
     }
-    let decided = decided_stores(graph, &mut supports);
+    let decided = graph.decided_stores.clone().unwrap_or_else(|| decided_stores(graph, &mut supports));
     vec![
         (BaseRelation::AddressDependency, BitMatrix::from_pairs(n, address)),
         (BaseRelation::DataDependency, BitMatrix::from_pairs(n, data)),
@@ -79,7 +79,7 @@ impl Store {
 /// Asked per store: the same store in another arm is the same store, so one that happens whichever way the branch goes
 /// does not depend on it. An iteration past the bound of a loop counts as an arm that has all stores, and a wait as
 /// passed, so that what comes after a loop or a wait does not depend on what let the thread out of it.
-fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(EventId, EventId)> {
+pub fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(EventId, EventId)> {
     let mut stores: BTreeMap<Store, Vec<EventId>> = BTreeMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         if let (EventKind::Write(access), Some(agent)) = (&event.kind, event.agent) {

@@ -8,20 +8,22 @@
 
 use super::Execution;
 use crate::bits::{BitMatrix, EventSet};
-use crate::encode::Problem;
+use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::term::mask;
 use crate::event::{
-    Access, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef, UnknownId, UnknownKind,
+    Access, Event, EventGraph, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef, UnknownId,
+    UnknownKind,
 };
 use fencepost_dsl::IndexVec;
-use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
+use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::vocabulary::FenceSem;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
-pub fn interleave(problem: Problem<'_>) -> Option<Execution> {
-    let mut machine = Machine::new(problem);
+pub fn interleave(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
+    let mut machine = Machine::new(graph, cells);
     machine.initialise()?;
     machine.run()?;
     machine.finish()
@@ -46,7 +48,8 @@ enum Step {
 }
 
 struct Machine<'a> {
-    problem: Problem<'a>,
+    graph: &'a EventGraph,
+    cells: &'a Cells,
     unknowns: IndexVec<UnknownId, Option<u128>>,
     values: IndexVec<TermRef, Option<u128>>,
     /// Terms in the order in which they got their values.
@@ -67,8 +70,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn new(problem: Problem<'a>) -> Self {
-        let graph = problem.graph;
+    fn new(graph: &'a EventGraph, cells: &'a Cells) -> Self {
         let n = graph.events.len();
         let start = |kind: &UnknownKind, min| match kind {
             UnknownKind::Read(_)
@@ -93,7 +95,8 @@ impl<'a> Machine<'a> {
             | UnknownKind::Triggers(_)
             | UnknownKind::Response
             | UnknownKind::BarrierResult
-            | UnknownKind::Uncomputed(_) => Some(min),
+            | UnknownKind::Uncomputed(_)
+            | UnknownKind::Elsewhere => Some(min),
         };
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
@@ -110,7 +113,8 @@ impl<'a> Machine<'a> {
             waited_for_by[edge.from].push(edge.to);
         }
         Self {
-            problem,
+            graph,
+            cells,
             unknowns: graph.terms.unknowns().iter().map(|u| start(&u.kind, u.min)).collect(),
             values: IndexVec::repeat(None, graph.terms.n_terms()),
             trail: Vec::new(),
@@ -121,14 +125,14 @@ impl<'a> Machine<'a> {
             sources: BTreeMap::new(),
             n_missing,
             waited_for_by,
-            conditions: conditions(problem),
+            conditions: conditions(graph),
         }
     }
 
     fn initialise(&mut self) -> Option<()> {
         self.settle_equalities();
-        for (&cell, &event) in &self.problem.cells.initial {
-            let access = self.problem.graph.events[event].kind.access()?;
+        for (&cell, &event) in &self.cells.initial {
+            let access = self.graph.events[event].kind.access()?;
             let value = self.value(access.value)?;
             self.memory.insert(cell, Held { write: event, piece: 0, value });
             self.written.entry(cell).or_default().push(event);
@@ -139,7 +143,7 @@ impl<'a> Machine<'a> {
 
     /// Unknowns that a constraint gives a value that is known by now: phases of mbarriers.
     fn settle_equalities(&mut self) {
-        let graph = self.problem.graph;
+        let graph = self.graph;
         for constraint in &graph.constraints {
             let TermKind::Equal(a, b) = *graph.terms.kind(constraint.term) else { continue };
             for (a, b) in [(a, b), (b, a)] {
@@ -159,7 +163,7 @@ impl<'a> Machine<'a> {
     /// Runs each thread as far as it gets, again and again.
     fn run(&mut self) -> Option<()> {
         let mut threads: BTreeMap<_, std::collections::VecDeque<EventId>> = BTreeMap::new();
-        for (id, event) in self.problem.graph.events.iter_enumerated() {
+        for (id, event) in self.graph.events.iter_enumerated() {
             if let Some(agent) = event.agent {
                 threads.entry(agent).or_default().push_back(id);
             }
@@ -184,7 +188,7 @@ impl<'a> Machine<'a> {
 
     /// The starts and ends of grids and CTAs that happen.
     fn live_ctas(&mut self) -> Option<()> {
-        for (id, event) in self.problem.graph.events.iter_enumerated() {
+        for (id, event) in self.graph.events.iter_enumerated() {
             if event.agent.is_none()
                 && matches!(event.kind, EventKind::CtaStart(_) | EventKind::CtaExit(_) | EventKind::Grid(_))
                 && self.value(event.guard)? == 1
@@ -196,8 +200,8 @@ impl<'a> Machine<'a> {
     }
 
     fn step(&mut self, id: EventId) -> Option<Step> {
-        let event = &self.problem.graph.events[id];
-        let is_thread = |agent| !self.problem.graph.hierarchy.is_operation(agent);
+        let event = &self.graph.events[id];
+        let is_thread = |agent| !self.graph.hierarchy.is_operation(agent);
         if self.n_missing[id] > 0 && !event.agent.is_some_and(is_thread) {
             // Whether it is started at all is known once its thread has got there.
             return Some(Step::Blocked);
@@ -208,7 +212,7 @@ impl<'a> Machine<'a> {
             if let EventKind::Read(access) = &event.kind
                 && let Some(unknown) = self.unknown_of(access.value)
             {
-                self.unknowns[unknown] = Some(self.problem.graph.terms.unknown(unknown).min);
+                self.unknowns[unknown] = Some(self.graph.terms.unknown(unknown).min);
             }
         } else {
             if self.n_missing[id] > 0 {
@@ -221,9 +225,7 @@ impl<'a> Machine<'a> {
                     }
                 }
                 EventKind::Write(access) => self.write(id, access)?,
-                _ if self.problem.table.basis.set(BaseSet::SequentiallyConsistent).contains(id) => {
-                    self.fences.push(id);
-                }
+                EventKind::Fence { sem: FenceSem::Sc, .. } => self.fences.push(id),
                 _ => {}
             }
             self.executed.insert(id);
@@ -236,15 +238,15 @@ impl<'a> Machine<'a> {
 
     /// The cells of an access.
     fn cells(&mut self, access: &Access) -> Option<Vec<Cell>> {
-        let grain = self.problem.cells.grain_bytes[access.location];
+        let grain = self.cells.grain_bytes[access.location];
         let start = u32::try_from(self.value(access.offset)?).ok()?;
         let first = start / grain;
-        let n_pieces = self.problem.cells.n_pieces(access);
+        let n_pieces = self.cells.n_pieces(access);
         (start % grain == 0).then(|| (first..first + n_pieces).map(|cell| (access.location, cell)).collect())
     }
 
     fn grain_bits(&self, access: &Access) -> u32 {
-        self.problem.cells.grain_bytes[access.location] * 8
+        self.cells.grain_bytes[access.location] * 8
     }
 
     fn read(&mut self, id: EventId, access: &Access) -> Option<Step> {
@@ -258,7 +260,7 @@ impl<'a> Machine<'a> {
             sources.push((held.write, held.piece));
         }
         self.unknowns[unknown] = Some(value);
-        if self.problem.graph.events[id].role == Role::Await {
+        if self.graph.events[id].role == Role::Await {
             let mark = self.trail.len();
             let wanted = self.conditions.get(&id).cloned().unwrap_or_default();
             // A constraint that other reads have a part in decides nothing yet.
@@ -286,7 +288,7 @@ impl<'a> Machine<'a> {
     }
 
     fn unknown_of(&self, term: TermRef) -> Option<UnknownId> {
-        match self.problem.graph.terms.kind(term) {
+        match self.graph.terms.kind(term) {
             TermKind::Unknown(unknown) => Some(*unknown),
             _ => None,
         }
@@ -294,7 +296,7 @@ impl<'a> Machine<'a> {
 
     /// The value of a term; `None` if it needs what is not known yet.
     fn value(&mut self, term: TermRef) -> Option<u128> {
-        let terms = &self.problem.graph.terms;
+        let terms = &self.graph.terms;
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {
             if self.values[top].is_some() {
@@ -322,12 +324,12 @@ impl<'a> Machine<'a> {
     /// Final values, and the orders as relations.
     fn finish(mut self) -> Option<Execution> {
         self.settle_equalities();
-        let graph = self.problem.graph;
+        let graph = self.graph;
         for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
             let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind else {
                 continue;
             };
-            let grain = self.problem.cells.grain_bytes[location];
+            let grain = self.cells.grain_bytes[location];
             let mut value = 0;
             for piece in 0..width_bytes / grain {
                 let held = self.memory.get(&(location, offset_bytes / grain + piece))?;
@@ -344,10 +346,9 @@ impl<'a> Machine<'a> {
                 later.insert(write);
             }
         }
-        let ordered = &self.problem.table.basis.bounds(BaseRelation::FenceSc).may;
         let fences = &self.fences;
         let later = |at: usize| fences[at + 1..].iter().map(move |&b| (fences[at], b));
-        let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| ordered.contains(a, b)).collect();
+        let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| are_mutual(graph, a, b)).collect();
         Some(Execution {
             fence_order: BitMatrix::from_pairs(n, fences),
             coherence,
@@ -362,9 +363,18 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// Whether two fences are in each other's scope.
+fn are_mutual(graph: &EventGraph, a: EventId, b: EventId) -> bool {
+    let (first, second) = (&graph.events[a], &graph.events[b]);
+    let sees = |one: &Event, other: &Event| match (one.agent, other.agent, one.kind.scope()) {
+        (Some(one), Some(other), Some(scope)) => graph.hierarchy.in_scope(one, other, scope),
+        _ => false,
+    };
+    sees(first, second) && sees(second, first)
+}
+
 /// Per read of an await: the constraints that its value has a part in.
-fn conditions(problem: Problem<'_>) -> FxHashMap<EventId, Vec<TermRef>> {
-    let graph = problem.graph;
+fn conditions(graph: &EventGraph) -> FxHashMap<EventId, Vec<TermRef>> {
     let mut conditions: FxHashMap<EventId, Vec<TermRef>> = FxHashMap::default();
     if graph.events.iter().all(|event| event.role != Role::Await) {
         return conditions;

@@ -1,0 +1,151 @@
+//! A slice: some events of a launch, as a graph of its own, and as a text that is the same for slices that are alike.
+
+mod key;
+
+use super::constraints::Alternative;
+use crate::event::{
+    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownId,
+    UnknownKind,
+};
+use fencepost_dsl::index::Id;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Some events of a graph, and who is asked about.
+pub struct Piece {
+    /// Ascending.
+    pub kept: Vec<EventId>,
+    /// The thread that it is about, and those that have to do with everybody.
+    pub asked: BTreeSet<AgentId>,
+    pub centre: AgentId,
+    /// Whether it is asked for threads that wait for ever, and for nothing else.
+    pub is_of_waits: bool,
+    /// What holds of what is left, each a disjunction.
+    pub constraints: Vec<Vec<Alternative>>,
+    /// Final values of bytes that nobody else writes.
+    pub finals: BTreeSet<UnknownId>,
+    /// Those between events that are left, as they are numbered here.
+    pub edges: Edges,
+    /// From reads to the stores that a branch on them decides.
+    pub decided_stores: Vec<(EventId, EventId)>,
+}
+
+impl Piece {
+    /// No memory, but everybody: whether threads can wait for each other for ever, whatever they read.
+    pub fn of_waits(graph: &EventGraph, centre: AgentId) -> Self {
+        let asked = graph.hierarchy.agents().collect();
+        let whole = graph.constraints.iter().map(|constraint| vec![Alternative::Term(constraint.term)]);
+        let constraints = whole.collect();
+        Self { constraints, is_of_waits: true, ..Self::new(Vec::new(), centre, asked) }
+    }
+
+    /// The slice of these events, in which nothing is related yet.
+    pub fn new(kept: Vec<EventId>, centre: AgentId, asked: BTreeSet<AgentId>) -> Self {
+        Self {
+            kept,
+            asked,
+            centre,
+            is_of_waits: false,
+            constraints: Vec::new(),
+            finals: BTreeSet::new(),
+            edges: Edges::default(),
+            decided_stores: Vec::new(),
+        }
+    }
+
+    /// Whether an event is left.
+    pub fn has(&self, event: EventId) -> bool {
+        self.kept.binary_search(&event).is_ok()
+    }
+
+    /// Whether a pair of events of the whole graph is asked about here.
+    pub fn asks(&self, graph: &EventGraph, (a, b): (EventId, EventId)) -> bool {
+        let thread = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
+        let (a, b) = (thread(a), thread(b));
+        let is_asked = |thread: Option<AgentId>| thread.is_none_or(|thread| self.asked.contains(&thread));
+        a == Some(self.centre) || b == Some(self.centre) || is_asked(a) && is_asked(b)
+    }
+
+    /// Whether a thread, or the one that has started an operation, is asked about.
+    pub fn asks_of(&self, graph: &EventGraph, agent: AgentId) -> bool {
+        self.asked.contains(&graph.hierarchy.issuer(agent))
+    }
+
+    /// Its number among the events that are left.
+    pub fn place(&self, event: EventId) -> Option<EventId> {
+        self.kept.binary_search(&event).ok().map(EventId::from_index)
+    }
+
+    fn rmw(&self, graph: &EventGraph) -> Vec<(EventId, EventId)> {
+        graph.rmw.iter().filter_map(|&(read, write)| Some((self.place(read)?, self.place(write)?))).collect()
+    }
+
+    fn peers(&self, graph: &EventGraph) -> Vec<PeerAccess> {
+        let of = |peer: &PeerAccess| {
+            let (access, start, exit) =
+                (self.place(peer.access)?, self.place(peer.start)?, self.place(peer.exit)?);
+            Some(PeerAccess { access, owner: peer.owner, start, exit })
+        };
+        graph.peer_accesses.iter().filter_map(of).collect()
+    }
+
+    /// What an unknown stands for here.
+    fn unknown(&self, id: UnknownId, kind: &UnknownKind) -> UnknownKind {
+        match *kind {
+            UnknownKind::Read(event) => self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::Read),
+            UnknownKind::ReadsLast(event) => {
+                self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::ReadsLast)
+            }
+            UnknownKind::FinalValue { .. } if !self.finals.contains(&id) => UnknownKind::Elsewhere,
+            ref kind => kind.clone(),
+        }
+    }
+
+    /// The slice as a graph.
+    pub fn graph(&self, whole: &EventGraph) -> EventGraph {
+        let is_asked = |agent: AgentId| !self.is_of_waits && self.asks_of(whole, agent);
+        let mut terms = whole.terms.clone();
+        terms.rename_unknowns(|id, kind| self.unknown(id, kind));
+        let mut constraint = |alternatives: &Vec<Alternative>| {
+            let alternatives: Vec<TermRef> = alternatives.iter().map(|one| one.to_term(&mut terms)).collect();
+            Constraint { term: terms.or_all(alternatives) }
+        };
+        let constraints = self.constraints.iter().map(&mut constraint).collect();
+        // What happens to an mbarrier in which phase is for reports only.
+        let unused =
+            |mbarrier: &Mbarrier| Mbarrier { operations: Vec::new(), phases: Vec::new(), ..mbarrier.clone() };
+        EventGraph {
+            hierarchy: whole.hierarchy.clone(),
+            terms,
+            locations: whole.locations.clone(),
+            sites: whole.sites.clone(),
+            events: self.kept.iter().map(|&event| whole.events[event].clone()).collect(),
+            rmw: self.rmw(whole),
+            completed: whole
+                .completed
+                .iter()
+                .map(|&completed| if self.is_of_waits { completed } else { TermPool::TRUE })
+                .collect(),
+            constraints,
+            representative: Vec::new(),
+            obligations: whole.obligations.iter().filter(|own| is_asked(own.agent)).cloned().collect(),
+            cuts: whole.cuts.iter().filter(|own| is_asked(own.agent)).cloned().collect(),
+            blocked: if self.is_of_waits { whole.blocked.clone() } else { Vec::new() },
+            writing_tries: whole.writing_tries.clone(),
+            reachables: Vec::new(),
+            finals: Vec::new(),
+            condition: None,
+            decided_stores: Some(self.decided_stores.clone()),
+            edges: self.edges.clone(),
+            mbarriers: whole.mbarriers.iter().map(unused).collect(),
+            peer_accesses: self.peers(whole),
+            starts: Vec::new(),
+            parameters: whole.parameters.clone(),
+            meetings: BTreeMap::new(),
+        }
+    }
+
+    /// Where events of the slice's graph were in the whole; initial writes were nowhere.
+    pub fn origin(&self, event: EventId) -> Option<EventId> {
+        self.kept.get(event.index()).copied()
+    }
+}

@@ -1,0 +1,357 @@
+//! Slices that are alike, but for names: a text in which threads, places, unknowns and values of unknown meaning are
+//! numbered in the order in which they come.
+//!
+//! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which groups they
+//! share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each other and what is in them at first. So equal texts
+//! are of graphs that a renaming maps onto each other.
+
+use super::Piece;
+use crate::event::{
+    Access, AgentId, CtaId, Event, EventGraph, EventKind, LocationId, MbarrierId, ObligationKind,
+    RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
+};
+use crate::slice::constraints::Alternative;
+use fencepost_dsl::kernel::program::InitialBytes;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::hash::Hash;
+
+/// Numbers in order of appearance.
+struct Numbers<K>(FxHashMap<K, usize>);
+
+impl<K: Eq + Hash> Numbers<K> {
+    fn new() -> Self {
+        Self(FxHashMap::default())
+    }
+    /// The number of something, and whether it is new.
+    fn of(&mut self, key: K) -> (usize, bool) {
+        let next = self.0.len();
+        let number = *self.0.entry(key).or_insert(next);
+        (number, number == next)
+    }
+}
+
+struct Writer<'a> {
+    piece: &'a Piece,
+    graph: &'a EventGraph,
+    text: String,
+    agents: Numbers<AgentId>,
+    groups: Numbers<(&'static str, u64)>,
+    locations: Numbers<LocationId>,
+    mbarriers: Numbers<MbarrierId>,
+    unknowns: Numbers<UnknownId>,
+    terms: Numbers<TermRef>,
+    /// Where accesses begin and end; of a location with accesses at unknown places there is no list.
+    bounds: BTreeMap<LocationId, Vec<u32>>,
+}
+
+impl Piece {
+    /// What slices that are alike have in common.
+    pub fn key(&self, graph: &EventGraph) -> String {
+        let mut writer = Writer {
+            piece: self,
+            graph,
+            text: String::new(),
+            agents: Numbers::new(),
+            groups: Numbers::new(),
+            locations: Numbers::new(),
+            mbarriers: Numbers::new(),
+            unknowns: Numbers::new(),
+            terms: Numbers::new(),
+            bounds: self.bounds(graph),
+        };
+        writer.all();
+        writer.text
+    }
+
+    fn bounds(&self, graph: &EventGraph) -> BTreeMap<LocationId, Vec<u32>> {
+        let mut bounds: BTreeMap<LocationId, BTreeSet<u32>> = BTreeMap::new();
+        let mut unknown: BTreeSet<LocationId> = BTreeSet::new();
+        for &event in &self.kept {
+            let kind = &graph.events[event].kind;
+            if let Some(access) = kind.access() {
+                match graph.terms.constant_value(access.offset).and_then(|offset| u32::try_from(offset).ok())
+                {
+                    Some(first) => bounds
+                        .entry(access.location)
+                        .or_default()
+                        .extend([first, first.saturating_add(access.width_bytes)]),
+                    None => {
+                        unknown.insert(access.location);
+                    }
+                }
+            }
+            if let EventKind::RestrictedFence(RestrictedFence::AcquireTensormap {
+                location,
+                offset_bytes,
+                ..
+            }) = kind
+            {
+                bounds.entry(*location).or_default().insert(*offset_bytes);
+            }
+        }
+        for &last in &self.finals {
+            if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } =
+                graph.terms.unknown(last).kind
+            {
+                bounds.entry(location).or_default().extend([offset_bytes, offset_bytes + width_bytes]);
+            }
+        }
+        bounds.retain(|location, _| !unknown.contains(location));
+        bounds.into_iter().map(|(location, bounds)| (location, bounds.into_iter().collect())).collect()
+    }
+}
+
+impl Writer<'_> {
+    fn put(&mut self, what: std::fmt::Arguments<'_>) {
+        self.text.write_fmt(what).expect("a string takes everything");
+    }
+
+    fn all(&mut self) {
+        let (piece, graph) = (self.piece, self.graph);
+        for &event in &piece.kept {
+            self.event(&graph.events[event]);
+        }
+        for (base, edges) in piece.edges.all() {
+            for edge in edges {
+                let condition = self.term(edge.condition);
+                self.put(format_args!("{base:?} {} {} {condition}\n", edge.from.0, edge.to.0));
+            }
+        }
+        self.put(format_args!("rmw {:?} decided {:?}\n", piece.rmw(graph), piece.decided_stores));
+        for peer in piece.peers(graph) {
+            let owner = self.cta(peer.owner);
+            self.put(format_args!("peer {} {owner} {} {}\n", peer.access.0, peer.start.0, peer.exit.0));
+        }
+        for alternatives in &piece.constraints {
+            let mut numbers: Vec<Vec<usize>> = Vec::new();
+            for alternative in alternatives {
+                let mut of_one: Vec<usize> = match alternative {
+                    Alternative::Term(term) => vec![self.term(*term)],
+                    // Told from a conjunction by a number that no term has.
+                    Alternative::Denied(term) => vec![self.term(*term), usize::MAX],
+                    Alternative::All(conjuncts) => conjuncts.iter().map(|&term| self.term(term)).collect(),
+                };
+                of_one.sort_unstable();
+                numbers.push(of_one);
+            }
+            numbers.sort_unstable();
+            self.put(format_args!("constraint {numbers:?}\n"));
+        }
+        let is_asked = |agent: AgentId| piece.asks_of(graph, agent);
+        for own in graph.obligations.iter().filter(|own| is_asked(own.agent)) {
+            let (guard, condition) = (self.term(own.guard), self.term(own.condition));
+            // Of which property it is decides whether it is asked.
+            let kind = std::mem::discriminant(&own.kind);
+            let property = match &own.kind {
+                ObligationKind::Discipline(misuse) => misuse.code(),
+                _ => "",
+            };
+            self.put(format_args!("obligation {kind:?} {property} {guard} {condition}\n"));
+        }
+        for own in graph.cuts.iter().filter(|own| is_asked(own.agent)) {
+            let guard = self.term(own.guard);
+            self.put(format_args!("cut {guard}\n"));
+        }
+        for &agent in &piece.asked {
+            let number = self.agent(agent);
+            self.put(format_args!("asked {number} {}\n", agent == piece.centre));
+        }
+        for &try_that_writes in graph.writing_tries.iter().filter(|id| self.unknowns.0.contains_key(id)) {
+            let number = self.unknowns.0[&try_that_writes];
+            self.text += &format!("writes {number}\n");
+        }
+        for (name, unknown) in &graph.parameters {
+            if let Some(number) = self.unknowns.0.get(unknown) {
+                self.text += &format!("parameter {name} {number}\n");
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let agent = event.agent.map(|agent| self.agent(agent));
+        let guard = self.term(event.guard);
+        let role = match event.role {
+            Role::Plain => "plain".to_owned(),
+            Role::Await => "await".to_owned(),
+            Role::Spin(unknown) => format!("spin {}", self.unknown(unknown)),
+        };
+        let kind = match &event.kind {
+            EventKind::Init(access) => self.access("init", access),
+            EventKind::Read(access) => self.access("read", access),
+            EventKind::Write(access) => self.access("write", access),
+            EventKind::Spa(SpaEvent::InvalidateLine(access)) => self.access("invalidate", access),
+            EventKind::Mbarrier(operation) => {
+                let mbarrier = &self.graph.mbarriers[operation.object];
+                let location = self.location(mbarrier.location);
+                let (object, _) = self.mbarriers.of(operation.object);
+                format!(
+                    "mbarrier {object} in {location} {:?} {:?} {:?}",
+                    operation.role, operation.sem, operation.scope
+                )
+            }
+            EventKind::RestrictedFence(RestrictedFence::AcquireTensormap {
+                scope,
+                location,
+                offset_bytes,
+            }) => {
+                let place = self.place(*location, *offset_bytes, 0);
+                format!("acquire map {scope:?} {place}")
+            }
+            EventKind::CtaStart(cta) => format!("start {}", self.cta(*cta)),
+            EventKind::CtaExit(cta) => format!("exit {}", self.cta(*cta)),
+            other => format!("{other:?}"),
+        };
+        let site = event.site.map(|site| site.0);
+        self.put(format_args!("{agent:?} {} {guard} {kind} {site:?} {role}\n", event.position));
+    }
+
+    fn access(&mut self, name: &str, access: &Access) -> String {
+        let place = match self
+            .graph
+            .terms
+            .constant_value(access.offset)
+            .and_then(|offset| u32::try_from(offset).ok())
+        {
+            Some(offset) => self.place(access.location, offset, access.width_bytes),
+            None => {
+                let offset = self.term(access.offset);
+                format!("{} at term {offset}", self.location(access.location))
+            }
+        };
+        let value = self.term(access.value);
+        format!(
+            "{name} {place} {} {:?} {} {value} {:?} {:?} {:?}",
+            access.mapping, access.proxy, access.width_bytes, access.sem, access.scope, access.atomic
+        )
+    }
+
+    /// Bytes of a location, by how they lie to the others that are accessed.
+    fn place(&mut self, location: LocationId, first: u32, width_bytes: u32) -> String {
+        let number = self.location(location);
+        let Some(bounds) = self.bounds.get(&location) else { return format!("{number} at {first}") };
+        let rank = |byte: u32| bounds.partition_point(|&bound| bound < byte);
+        let place = format!("{number} from {} to {}", rank(first), rank(first + width_bytes));
+        let bytes = match &self.graph.locations[location].initial {
+            InitialBytes::Known(bytes) => {
+                let bytes =
+                    (first..first + width_bytes).map(|at| bytes.get(at as usize).copied().unwrap_or(0));
+                format!("{:?}", bytes.collect::<Vec<u8>>())
+            }
+            InitialBytes::Unknown => "unknown".to_owned(),
+        };
+        format!("{place} with {bytes}")
+    }
+
+    fn location(&mut self, location: LocationId) -> usize {
+        let (number, is_new) = self.locations.of(location);
+        if is_new {
+            let of = &self.graph.locations[location];
+            let is_exact = !self.bounds.contains_key(&location);
+            let cta = of.cta.map(|cta| self.cta(cta));
+            let exactly = is_exact.then_some((location, of.size_bytes, &of.initial));
+            let text = format!(
+                "location {number} {} {} {:?} {cta:?} {exactly:?}\n",
+                of.is_register, of.is_tensor, of.multimem
+            );
+            self.text += &text;
+        }
+        number
+    }
+
+    fn cta(&mut self, cta: CtaId) -> usize {
+        self.groups.of(("cta", u64::from(cta.0))).0
+    }
+
+    fn agent(&mut self, agent: AgentId) -> usize {
+        let (number, is_new) = self.agents.of(agent);
+        if is_new {
+            let hierarchy = &self.graph.hierarchy;
+            let place = hierarchy.threads[agent];
+            let sort = hierarchy.operation(agent).map(|operation| operation.sort);
+            let issuer = if sort.is_some() { self.agent(hierarchy.issuer(agent)) } else { number };
+            let cta = self.cta(hierarchy.cta_of(agent));
+            let cluster = self.groups.of(("cluster", u64::from(hierarchy.cluster_of(agent)))).0;
+            let gpu = self.groups.of(("gpu", u64::from(place.gpu))).0;
+            let text = format!("agent {number} {sort:?} {issuer} {cta} {cluster} {gpu}\n");
+            self.text += &text;
+        }
+        number
+    }
+
+    fn unknown(&mut self, unknown: UnknownId) -> usize {
+        let (number, is_new) = self.unknowns.of(unknown);
+        if is_new {
+            let of = self.graph.terms.unknown(unknown);
+            let kind = match self.piece.unknown(unknown, &of.kind) {
+                UnknownKind::Spins(agent) => format!("spins {}", self.agent(agent)),
+                UnknownKind::Triggers(agent) => format!("triggers {}", self.agent(agent)),
+                UnknownKind::FinalValue { location, offset_bytes, width_bytes } => {
+                    format!("final {}", self.place(location, offset_bytes, width_bytes))
+                }
+                // As it is named in the text, so that different ones are not taken for one.
+                other => format!("{other:?}"),
+            };
+            let text = format!("unknown {number} {kind} {} {} {}\n", of.width, of.min, of.max);
+            self.text += &text;
+        }
+        number
+    }
+
+    /// The number of a term, after its operands'.
+    fn term(&mut self, term: TermRef) -> usize {
+        let mut stack = vec![term];
+        while let Some(&top) = stack.last() {
+            if self.terms.0.contains_key(&top) {
+                stack.pop();
+                continue;
+            }
+            let operands = self.graph.terms.operands(top);
+            let missing: Vec<TermRef> =
+                operands.iter().copied().filter(|operand| !self.terms.0.contains_key(operand)).collect();
+            if !missing.is_empty() {
+                stack.extend(missing.into_iter().rev());
+                continue;
+            }
+            let operands: Vec<usize> = operands.iter().map(|operand| self.terms.0[operand]).collect();
+            let what = match self.graph.terms.kind(top) {
+                TermKind::Constant(value) => format!("{value}"),
+                TermKind::Unknown(unknown) => format!("unknown {}", self.unknown(*unknown)),
+                TermKind::Extract(_, low) => format!("extract {low}"),
+                other => operator(other).to_owned(),
+            };
+            let width = self.graph.terms.width(top);
+            let (number, _) = self.terms.of(top);
+            self.put(format_args!("term {number} {width} {what} {operands:?}\n"));
+            stack.pop();
+        }
+        self.terms.0[&term]
+    }
+}
+
+fn operator(kind: &TermKind) -> &'static str {
+    match kind {
+        TermKind::Constant(_) => "constant",
+        TermKind::Unknown(_) => "unknown",
+        TermKind::Not(_) => "not",
+        TermKind::And(_) => "and",
+        TermKind::Or(_) => "or",
+        TermKind::BitAnd(..) => "bitand",
+        TermKind::BitOr(..) => "bitor",
+        TermKind::BitXor(..) => "bitxor",
+        TermKind::Add(..) => "add",
+        TermKind::Subtract(..) => "subtract",
+        TermKind::Multiply(..) => "multiply",
+        TermKind::Divide(..) => "divide",
+        TermKind::Remainder(..) => "remainder",
+        TermKind::ShiftLeft(..) => "shl",
+        TermKind::ShiftRight(..) => "shr",
+        TermKind::Equal(..) => "equal",
+        TermKind::Less(..) => "less",
+        TermKind::SignedLess(..) => "signed-less",
+        TermKind::IfThenElse(..) => "if",
+        TermKind::Resize(_) => "resize",
+        TermKind::Extract(..) => "extract",
+    }
+}

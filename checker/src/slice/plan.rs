@@ -1,0 +1,434 @@
+//! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
+
+use super::constraints::{Alternative, Constraints, unknowns_of};
+use super::monotone::{Anchor, Claims, claims};
+use super::piece::Piece;
+use super::spots::Spots;
+use crate::bits::BitMatrix;
+use crate::event::support::Supports;
+use crate::event::{
+    AgentId, BaseRelation, Edge, EventGraph, EventId, EventKind, TermKind, TermPool, TermRef, UnknownId,
+    UnknownKind,
+};
+use crate::relation::base::in_set;
+use crate::relation::dependency::decided_stores;
+use crate::work::{self, Allowance};
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A thread that has to do with more others than this is looked at with each of them.
+const PARTNERS_MAX: usize = 8;
+/// Such threads at most.
+const HUBS_MAX: usize = 8;
+/// Threads of a slice at most.
+const THREADS_MAX: usize = 32;
+/// Pairs that flags can hold of at most.
+const CANDIDATES_MAX: usize = 4_000_000;
+/// Bytes of what a slice is compared by.
+const KEY_MAX: usize = 1 << 18;
+/// What it costs to find and to name an event of a slice.
+const STEPS_PER_EVENT: usize = 500;
+/// Kinds of threads of which one each is taken along.
+const KINDS_MAX: usize = 6;
+/// Threads that are taken in one after the other before a slice is given up.
+const ATTEMPTS_MAX: usize = 8;
+
+/// How a launch is cut.
+pub struct Plan<'a> {
+    graph: &'a EventGraph,
+    spots: Spots,
+    claims: Claims,
+    /// Events of each thread and of the operations that it has started.
+    events: BTreeMap<AgentId, Vec<EventId>>,
+    /// What no thread does.
+    of_nobody: Vec<EventId>,
+    partners: BTreeMap<AgentId, BTreeSet<AgentId>>,
+    /// Threads that have to do with many.
+    hubs: BTreeSet<AgentId>,
+    /// One of each kind, if there are few: through them others come to know of each other.
+    company: BTreeSet<AgentId>,
+    /// Of each thread, the terms of its obligations and loop cuts.
+    asked_of: BTreeMap<AgentId, Vec<TermRef>>,
+    edges_from: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
+    /// Per anchor and event: those before it, and whether that is so in every execution.
+    before: BTreeMap<Anchor, FxHashMap<EventId, Vec<(EventId, bool)>>>,
+    constraints: Constraints,
+    decided_stores: Vec<(EventId, EventId)>,
+}
+
+impl<'a> Plan<'a> {
+    /// A way to cut a launch, unless there is none.
+    pub fn new(graph: &'a EventGraph, model: &MemoryModel) -> Option<Self> {
+        let launch = graph.hierarchy.launch();
+        let is_plain = graph.finals.is_empty()
+            && graph.condition.is_none()
+            && graph.starts.is_empty()
+            && graph.hierarchy.grids().len() == 1
+            && launch.spa.is_none()
+            && launch.placement.is_none()
+            // Halves of one instruction are told by each other.
+            && graph.locations.iter().all(|location| location.multimem.is_empty());
+        if !is_plain {
+            return None;
+        }
+        let spots = Spots::new(graph);
+        let claims = claims(graph, &spots, model)?;
+        let n_candidates: usize = claims.candidates.iter().map(BitMatrix::len).sum();
+        if n_candidates > CANDIDATES_MAX {
+            return None;
+        }
+        let mut events: BTreeMap<AgentId, Vec<EventId>> =
+            graph.hierarchy.agents().map(|agent| (agent, Vec::new())).collect();
+        let mut of_nobody = Vec::new();
+        for (id, event) in graph.events.iter_enumerated() {
+            match event.agent {
+                Some(agent) => events.entry(graph.hierarchy.issuer(agent)).or_default().push(id),
+                None => of_nobody.push(id),
+            }
+        }
+        let mut partners: BTreeMap<AgentId, BTreeSet<AgentId>> = BTreeMap::new();
+        let thread = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
+        for (a, b) in claims.candidates.iter().flat_map(BitMatrix::pairs) {
+            if let (Some(a), Some(b)) = (thread(a), thread(b))
+                && a != b
+            {
+                partners.entry(a).or_default().insert(b);
+                partners.entry(b).or_default().insert(a);
+            }
+        }
+        let hubs: BTreeSet<AgentId> = partners
+            .iter()
+            .filter(|(_, others)| others.len() > PARTNERS_MAX)
+            .map(|(&agent, _)| agent)
+            .collect();
+        if hubs.len() > HUBS_MAX || hubs.len() >= events.len() {
+            return None;
+        }
+        let company = company(graph, &events);
+        let before = claims.anchors.iter().map(|&anchor| (anchor, predecessors(graph, anchor))).collect();
+        Some(Self {
+            graph,
+            spots,
+            claims,
+            events,
+            of_nobody,
+            partners,
+            hubs,
+            company,
+            asked_of: asked_of(graph),
+            edges_from: edges_from(graph),
+            before,
+            constraints: Constraints::new(graph),
+            decided_stores: decided_stores(graph, &mut Supports::default()),
+        })
+    }
+
+    /// The slices, one of each kind; `None` if they do not ask everything, or are no smaller than the whole.
+    pub fn pieces(&self, allowance: &Allowance) -> Option<Vec<Piece>> {
+        let centres: Vec<AgentId> =
+            self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)).collect();
+        let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
+            vec![FxHashSet::default(); self.claims.candidates.len()];
+        let mut seen: FxHashSet<String> = FxHashSet::default();
+        let mut pieces = Vec::new();
+        if !self.graph.blocked.is_empty() {
+            pieces.push(Piece::of_waits(self.graph, *centres.first()?));
+        }
+        for centre in centres {
+            let piece = self.around(centre)?;
+            work::count(piece.kept.len() * STEPS_PER_EVENT);
+            if allowance.used_up().is_some() {
+                return None;
+            }
+            if piece.kept.len() * 2 > self.graph.events.len() {
+                return None;
+            }
+            self.mark(&piece, &mut asked);
+            // Where others' names are all over, slices are not alike, and large.
+            let key = piece.key(self.graph);
+            if key.len() > KEY_MAX {
+                return None;
+            }
+            if seen.insert(key) {
+                pieces.push(piece);
+            }
+        }
+        let is_whole =
+            self.claims.candidates.iter().zip(&asked).all(|(pairs, asked)| pairs.len() == asked.len());
+        is_whole.then_some(pieces)
+    }
+
+    fn thread(&self, event: EventId) -> Option<AgentId> {
+        self.graph.events[event].agent.map(|agent| self.graph.hierarchy.issuer(agent))
+    }
+
+    /// Notes which pairs a slice asks about.
+    fn mark(&self, piece: &Piece, asked: &mut [FxHashSet<(EventId, EventId)>]) {
+        for (pairs, asked) in self.claims.candidates.iter().zip(asked) {
+            for &a in &piece.kept {
+                let found = pairs.successors(a).filter(|&b| piece.has(b) && piece.asks(self.graph, (a, b)));
+                asked.extend(found.map(|b| (a, b)));
+            }
+        }
+    }
+
+    /// The slice around a thread.
+    fn around(&self, centre: AgentId) -> Option<Piece> {
+        let mut threads: BTreeSet<AgentId> = self.hubs.clone();
+        threads.insert(centre);
+        threads.extend(&self.company);
+        threads.extend(self.partners.get(&centre).into_iter().flatten());
+        // Whoever writes what the thread reads, or what others read of its bytes.
+        let own = self.events[&centre].clone();
+        for &event in &own {
+            let candidates = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
+            let reads: Vec<EventId> =
+                candidates.chain([event]).filter(|&event| self.is_read(event)).collect();
+            for read in reads {
+                threads.extend(self.spots.writers_for(read).filter_map(|write| self.thread(write)));
+                if threads.len() > THREADS_MAX {
+                    return None;
+                }
+            }
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            let piece = self.of_threads(centre, &threads)?;
+            match self.missing(&piece) {
+                Ok(()) => return Some(piece),
+                Err(Some(another)) if threads.len() < THREADS_MAX && threads.insert(another) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    fn is_read(&self, event: EventId) -> bool {
+        matches!(self.graph.events[event].kind, EventKind::Read(_))
+    }
+
+    /// What of some threads' events stays: all of one thread's, of the others' what is no access, and what they access of its
+    /// bytes and of those on which the values and paths that are left depend.
+    fn of_threads(&self, centre: AgentId, threads: &BTreeSet<AgentId>) -> Option<Piece> {
+        let mut asked = self.hubs.clone();
+        asked.insert(centre);
+        let mut growing = Growing::new(self, threads);
+        growing.terms = self.asked_terms(&asked);
+        self.of_nobody.iter().for_each(|&event| growing.keep(event));
+        for thread in threads {
+            for &event in &self.events[thread] {
+                if *thread == centre || self.graph.events[event].kind.access().is_none() {
+                    growing.keep(event);
+                }
+                if *thread == centre {
+                    growing.places.extend(self.spots.of.get(&event));
+                }
+            }
+        }
+        growing.grow();
+        let Growing { kept, finals, .. } = growing;
+        // A read stays only with all that it may read, whoever's it is; so does a final value.
+        let is_whole = |&event: &EventId| {
+            !self.is_read(event) || self.spots.writers_for(event).all(|write| kept.contains(&write))
+        };
+        if !kept.iter().all(is_whole) {
+            return None;
+        }
+        let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
+        piece.finals = finals;
+        piece.constraints = self.constraints_about(&piece);
+        let here = |&(read, store): &(EventId, EventId)| Some((piece.place(read)?, piece.place(store)?));
+        piece.decided_stores = self.decided_stores.iter().filter_map(here).collect();
+        for &from in &piece.kept {
+            for &(base, index) in self.edges_from.get(&from).into_iter().flatten() {
+                let edge = self.graph.edges.of(base)[index];
+                if let (Some(from), Some(to)) = (piece.place(edge.from), piece.place(edge.to)) {
+                    piece.edges.add(base, Edge { from, to, condition: edge.condition });
+                }
+            }
+        }
+        Some(piece)
+    }
+
+    /// Terms of what is asked about threads.
+    fn asked_terms(&self, asked: &BTreeSet<AgentId>) -> Vec<TermRef> {
+        let mut terms = Vec::new();
+        for agent in asked {
+            terms.extend(self.asked_of.get(agent).into_iter().flatten());
+        }
+        terms
+    }
+
+    /// The constraints that say something of what is kept.
+    fn constraints_about(&self, piece: &Piece) -> Vec<Vec<Alternative>> {
+        let graph = self.graph;
+        let mut terms = self.asked_terms(&piece.asked);
+        for &event in &piece.kept {
+            let event = &graph.events[event];
+            terms.push(event.guard);
+            terms.extend(event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
+        }
+        self.constraints.about(&unknowns_of(graph, terms))
+    }
+
+    /// Who has to be there for what is asked, and is not.
+    fn missing(&self, piece: &Piece) -> Result<(), Option<AgentId>> {
+        for before in self.before.values() {
+            for &event in &piece.kept {
+                let is_asked = piece.asks(self.graph, (event, event))
+                    && self.claims.candidates.iter().any(|pairs| pairs.contains(event, event));
+                let Some(others) = before.get(&event).filter(|_| is_asked) else { continue };
+                let certain = || others.iter().filter(|(_, is_certain)| *is_certain).map(|&(other, _)| other);
+                if !certain().any(|other| piece.has(other)) {
+                    return Err(certain().find_map(|other| self.thread(other)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A slice that takes in what it needs.
+struct Growing<'a> {
+    plan: &'a Plan<'a>,
+    threads: &'a BTreeSet<AgentId>,
+    kept: BTreeSet<EventId>,
+    finals: BTreeSet<UnknownId>,
+    /// Spots of which everything is kept, once they are looked at.
+    places: Vec<usize>,
+    known_places: BTreeSet<usize>,
+    /// Terms that matter, to be looked at.
+    terms: Vec<TermRef>,
+    known_terms: FxHashSet<TermRef>,
+}
+
+impl<'a> Growing<'a> {
+    fn new(plan: &'a Plan<'a>, threads: &'a BTreeSet<AgentId>) -> Self {
+        Self {
+            plan,
+            threads,
+            kept: BTreeSet::new(),
+            finals: BTreeSet::new(),
+            places: Vec::new(),
+            known_places: BTreeSet::new(),
+            terms: Vec::new(),
+            known_terms: FxHashSet::default(),
+        }
+    }
+
+    fn keep(&mut self, event: EventId) {
+        if self.kept.insert(event) {
+            let of_event = &self.plan.graph.events[event];
+            self.terms.push(of_event.guard);
+            self.terms
+                .extend(of_event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
+        }
+    }
+
+    fn is_theirs(&self, event: EventId) -> bool {
+        self.plan.thread(event).is_some_and(|thread| self.threads.contains(&thread))
+    }
+
+    /// Whether everything that may write what a read may return is done by these threads.
+    fn is_written_by_them(&self, read: EventId) -> bool {
+        self.plan.spots.writers_for(read).all(|write| self.is_theirs(write))
+    }
+
+    fn grow(&mut self) {
+        loop {
+            while let Some(place) = self.places.pop() {
+                if self.known_places.insert(place) {
+                    self.look_at(place);
+                }
+            }
+            let Some(term) = self.terms.pop() else { break };
+            if !self.known_terms.insert(term) {
+                continue;
+            }
+            let terms = &self.plan.graph.terms;
+            self.terms.extend(terms.operands(term));
+            let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
+            match terms.unknown(unknown).kind {
+                UnknownKind::Read(read) if self.is_theirs(read) && self.is_written_by_them(read) => {
+                    self.places.extend(self.plan.spots.of.get(&read));
+                }
+                UnknownKind::FinalValue { location, offset_bytes, width_bytes } => {
+                    let bytes = (location, offset_bytes, offset_bytes + width_bytes);
+                    let spots: Vec<usize> = self.plan.spots.at(bytes).collect();
+                    let mut writers =
+                        spots.iter().flat_map(|&spot| self.plan.spots.spots[spot].writers.iter().copied());
+                    if writers.all(|write| self.is_theirs(write)) {
+                        self.finals.insert(unknown);
+                        self.places.extend(spots);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps what they do near a spot: all writes, and the reads whose sources all are theirs.
+    fn look_at(&mut self, place: usize) {
+        let plan = self.plan;
+        for &spot in &plan.spots.spots[place].near {
+            let of_spot = &plan.spots.spots[spot];
+            for &write in &of_spot.writers {
+                if self.is_theirs(write) {
+                    self.keep(write);
+                }
+            }
+            for &read in &of_spot.readers {
+                if self.is_theirs(read) && self.is_written_by_them(read) {
+                    self.keep(read);
+                    // What it may read, to its last byte.
+                    self.places.push(spot);
+                }
+            }
+        }
+    }
+}
+
+/// The first of the threads that execute the same instructions, of each kind.
+fn company(graph: &EventGraph, events: &BTreeMap<AgentId, Vec<EventId>>) -> BTreeSet<AgentId> {
+    let mut first: FxHashMap<Vec<Option<u32>>, AgentId> = FxHashMap::default();
+    for (&agent, events) in events {
+        let sites = events.iter().map(|&event| graph.events[event].site.map(|site| site.0)).collect();
+        first.entry(sites).or_insert(agent);
+    }
+    let first: BTreeSet<AgentId> = first.into_values().collect();
+    if first.len() <= KINDS_MAX { first } else { BTreeSet::new() }
+}
+
+fn asked_of(graph: &EventGraph) -> BTreeMap<AgentId, Vec<TermRef>> {
+    let mut asked: BTreeMap<AgentId, Vec<TermRef>> = BTreeMap::new();
+    let mut add = |agent: AgentId, terms: &[TermRef]| {
+        asked.entry(graph.hierarchy.issuer(agent)).or_default().extend(terms);
+    };
+    graph.obligations.iter().for_each(|own| add(own.agent, &[own.guard, own.condition]));
+    graph.cuts.iter().for_each(|own| add(own.agent, &[own.guard]));
+    asked
+}
+
+fn edges_from(graph: &EventGraph) -> FxHashMap<EventId, Vec<(BaseRelation, usize)>> {
+    let mut found: FxHashMap<EventId, Vec<(BaseRelation, usize)>> = FxHashMap::default();
+    for (base, edges) in graph.edges.all() {
+        for (index, edge) in edges.iter().enumerate() {
+            found.entry(edge.from).or_default().push((base, index));
+        }
+    }
+    found
+}
+
+/// Per event those before it in a base relation that are in a base set, and whether that is certain if both happen, as is that
+/// the other happens.
+fn predecessors(graph: &EventGraph, (set, base): Anchor) -> FxHashMap<EventId, Vec<(EventId, bool)>> {
+    let mut found: FxHashMap<EventId, Vec<(EventId, bool)>> = FxHashMap::default();
+    for edge in graph.edges.of(base) {
+        let (from, to) = (&graph.events[edge.from], &graph.events[edge.to]);
+        if in_set(graph, from, set) {
+            let is_certain = edge.condition == TermPool::TRUE && graph.terms.entails(to.guard, from.guard);
+            found.entry(edge.to).or_default().push((edge.from, is_certain));
+        }
+    }
+    found
+}
