@@ -170,7 +170,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Names of what is in a folder, sorted.
+/// The paths of what is in a folder, sorted.
 fn children(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
@@ -366,11 +366,17 @@ fn times(page: &str) -> BTreeMap<String, String> {
 /// The time of a check with an optimised binary.
 fn measured(binary: &OsStr, path: &str) -> String {
     let before = children_milliseconds();
-    let status = Command::new(binary)
+    let output = Command::new(binary)
         .args(["check", "--jobs", "1", "--format", "brief"])
         .arg(root().join(path))
-        .output();
-    assert!(status.is_ok(), "the binary that FENCEPOST names cannot be run");
+        .output()
+        .expect("the binary that FENCEPOST names can be run");
+    // A line for each launch: what was rejected, or has failed, has taken another time.
+    assert!(
+        !output.stdout.is_empty() && output.stderr.is_empty(),
+        "{path}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let taken = children_milliseconds() - before;
     STEPS.iter().find(|&&step| taken <= step).map_or_else(|| "more".to_owned(), u64::to_string)
 }

@@ -51,12 +51,14 @@ fn an_assembler_takes_the_same_forms() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, format!("{head}{MARK}{table}")).expect("it can be written");
     } else if recorded.contains(&version) {
-        for class in DIFFERENCES {
-            assert!(compared.iter().any(|one| class.covers(one)), "no spelling is of the class {class:?}");
-        }
         assert_eq!(recorded, table, "run with BLESS=1, and date the page");
     } else {
         eprintln!("the book has the table of another version than {version}");
+        return;
+    }
+    // Of what the book has now: a reason for nothing has to go.
+    for class in DIFFERENCES {
+        assert!(compared.iter().any(|one| class.covers(one)), "no spelling is of the class {class:?}");
     }
 }
 

@@ -20,13 +20,10 @@ use crate::check::CheckError;
 use crate::cli::{load, on_large_stack, parallel, paths};
 use crate::examine::{Examination, examine};
 use crate::explain::repair::Texts;
-use crate::findings::Property;
 use crate::models::{self, Model};
 use crate::warn::{self, Seen};
 use fencepost_dsl::kernel::program::{self, Program};
-use fencepost_dsl::{SourceMap, kernel, litmus};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use fencepost_dsl::{Diagnostic, SourceMap, kernel, litmus};
 
 /// Checks every kernel and launch of a file, and says all that `fencepost check` says of it.
 ///
@@ -62,8 +59,8 @@ use std::sync::PoisonError;
 /// ```
 ///
 /// # Errors
-/// The input cannot be read, is not well-formed, or uses something that is not checked. Limits are no errors but
-/// verdicts.
+/// The input cannot be read, or is not well-formed. Limits are no errors but verdicts, and so are launches that do what is
+/// not checked: [`Launch::unsupported`] says of one what that is.
 ///
 /// # Panics
 /// Where Fencepost contradicts itself. That is a bug of its own, and there is no verdict.
@@ -80,9 +77,9 @@ fn bug(message: &str) -> ! {
 
 fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
     let refuse = |code, message: String| InputError::refused(&source.name, code, message);
-    source.read(&source.name).map_err(|reason| refuse("input::unreadable-path", reason))?;
+    let text = source.read(&source.name).map_err(|reason| refuse("input::unreadable-path", reason))?;
     let mut sources = SourceMap::default();
-    let program = match load_program(&mut sources, source, options) {
+    let program = match load_program(&mut sources, source, text, options) {
         Ok(program) => program,
         Err(errors) => return Err(InputError::rejected(&source.name, sources, errors)),
     };
@@ -90,20 +87,21 @@ fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
         return Err(refuse("input::no-kernel", "there is no kernel to check".to_owned()));
     }
     let model = load_model(source, options.model.as_deref().unwrap_or(models::usual(&program)), options)?;
-    let launches = launches(&program, options).map_err(|(code, message)| refuse(code, message))?;
-    let examined = match examine_all(&sources, &program, &launches, &model, options) {
-        Ok(examined) => examined,
-        Err(CheckError::Unsupported(error)) => {
-            return Err(InputError::rejected(&source.name, sources, vec![*error]));
-        }
-        Err(error @ CheckError::SelfCheck { .. }) => bug(&error.to_string()),
-    };
+    let tasks = load::tasks(&program, options.launch.as_deref(), &options.properties);
+    let tasks = tasks.map_err(|(code, reason)| refuse(code, reason))?;
+    if let (Some(name), true) = (&options.launch, tasks.is_empty()) {
+        return Err(refuse("input::launch", format!("no kernel has a launch `{}`", paths::shown(name))));
+    }
+    let examined = examine_all(&sources, &program, tasks, &model, options);
     let mut seen = Seen::default();
     if !options.is_whole() {
         seen.leave_out();
     }
-    for (kernel, examination) in &examined {
-        seen.add(&program, &sources, *kernel, &examination.outcome);
+    for Examined { kernel, result, .. } in &examined {
+        match result {
+            Ok(examination) => seen.add(&program, &sources, *kernel, &examination.outcome),
+            Err(_) => seen.leave_out(),
+        }
     }
     let warnings = if source.is_litmus() { Vec::new() } else { warn::warnings(&sources, &program, &seen) };
     Ok(Report::new(source, sources, program, &model, options, examined, warnings))
@@ -112,9 +110,15 @@ fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
 fn load_program(
     sources: &mut SourceMap,
     source: &Source,
+    text: String,
     options: &Options,
-) -> Result<Program, Vec<fencepost_dsl::Diagnostic>> {
-    let mut read = |wanted: &str| source.read(wanted);
+) -> Result<Program, Vec<Diagnostic>> {
+    // Of what was read there is one version, whatever happens to the file.
+    let mut text = Some(text);
+    let mut read = |wanted: &str| match text.take_if(|_| wanted == source.name) {
+        Some(text) => Ok(text),
+        None => source.read(wanted),
+    };
     if source.is_litmus() {
         litmus::load(sources, &source.name, &mut read)
     } else {
@@ -131,51 +135,36 @@ fn load_model(source: &Source, name: &str, options: &Options) -> Result<Model, I
     })
 }
 
-/// The launches that are meant, each with the number of its kernel.
-fn launches(
-    program: &Program,
-    options: &Options,
-) -> Result<Vec<(usize, program::Launch)>, (&'static str, String)> {
-    let mut all = Vec::new();
-    for (number, kernel) in program.kernels.iter().enumerate() {
-        if kernel.condition.is_none() && options.properties == [Property::Condition] {
-            let message = "only litmus tests have a condition, and this is a kernel";
-            return Err(("input::property", message.to_owned()));
-        }
-        let launches = load::launches(kernel, options.launch.as_deref());
-        let launches = launches.map_err(|reason| ("input::launch", reason))?;
-        all.extend(launches.into_iter().map(|launch| (number, launch)));
-    }
-    match &options.launch {
-        Some(name) if all.is_empty() => {
-            Err(("input::launch", format!("no kernel has a launch `{}`", paths::shown(name))))
-        }
-        _ => Ok(all),
-    }
+/// A launch, and what was found out about it, or what it does that is not checked.
+struct Examined {
+    /// The number of the kernel.
+    kernel: usize,
+    launch: program::Launch,
+    result: Result<Examination, Box<Diagnostic>>,
 }
 
 fn examine_all(
     sources: &SourceMap,
     program: &Program,
-    launches: &[(usize, program::Launch)],
+    tasks: Vec<(usize, program::Launch)>,
     model: &Model,
     options: &Options,
-) -> Result<Vec<(usize, Examination)>, CheckError> {
+) -> Vec<Examined> {
     let texts = if options.repairs { Texts::new(sources, options.load()) } else { Texts::default() };
     let one = |(number, launch): &(usize, program::Launch)| {
         let kernel = &program.kernels[*number];
-        examine(&texts, program, kernel, launch, model, &options.config(kernel))
+        match examine(&texts, program, kernel, launch, model, &options.config(kernel)) {
+            Ok(examination) => Ok(examination),
+            Err(CheckError::Unsupported(error)) => Err(error),
+            Err(error @ CheckError::SelfCheck { .. }) => bug(&error.to_string()),
+        }
     };
-    if options.jobs == 1 {
-        return launches.iter().map(|task| Ok((task.0, one(task)?))).collect();
-    }
-    let examined = Mutex::new(Vec::new());
-    let on_own_stack = |task: &(usize, program::Launch)| {
-        on_large_stack(|| one(task)).unwrap_or_else(|message| bug(&message))
+    let on_own_stack = |task: &(usize, program::Launch)| match options.jobs {
+        1 => one(task),
+        _ => on_large_stack(|| one(task)).unwrap_or_else(|message| bug(&message)),
     };
-    parallel::in_order(options.jobs, launches, on_own_stack, |task, result| {
-        let result = result.map(|examination| (task.0, examination));
-        examined.lock().unwrap_or_else(PoisonError::into_inner).push(result);
-    });
-    examined.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+    let mut results = Vec::with_capacity(tasks.len());
+    parallel::in_order(options.jobs, &tasks, on_own_stack, |_, result| results.push(result));
+    let examined = tasks.into_iter().zip(results);
+    examined.map(|((kernel, launch), result)| Examined { kernel, launch, result }).collect()
 }

@@ -114,6 +114,17 @@ pub fn usual_properties(kernel: &Kernel) -> Vec<Property> {
     Property::ALL.into_iter().filter(|&property| (property == Property::Condition) == is_litmus).collect()
 }
 
+/// The properties that a kernel is checked for: those that are asked for, each once and in order, or the usual ones.
+pub fn properties_of(kernel: &Kernel, asked: &[Property]) -> Vec<Property> {
+    if asked.is_empty() {
+        return usual_properties(kernel);
+    }
+    let mut properties = asked.to_vec();
+    properties.sort_unstable();
+    properties.dedup();
+    properties
+}
+
 /// Sizes past which a run is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {

@@ -10,4 +10,4 @@ pub mod relax;
 mod trial;
 mod weaken;
 
-pub use trial::{Failure, Setting};
+pub use trial::{Failure, Progress, Setting};

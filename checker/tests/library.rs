@@ -233,6 +233,60 @@ fn rejected_input_is_told_with_its_place() {
 }
 
 #[test]
+fn a_launch_that_is_not_supported_does_not_hide_the_others() {
+    let text = "kernel k {
+    launch one { ctas: 1 }
+    launch two { ctas: 2 }
+    shared done: u32 = 0;
+    st.weak.shared.u32 [done], 1;
+    final { assert [done] == 1; }
+}
+";
+    let report =
+        check(Source::text("k.fence", text), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let verdicts: Vec<_> = report
+        .launches()
+        .iter()
+        .map(|launch| {
+            (&*launch.name, launch.verdict, launch.unsupported.as_ref().map(|problem| problem.code))
+        })
+        .collect();
+    let unsupported = Some("unsupported::final-shared");
+    assert_eq!(
+        verdicts,
+        [("one", Verdict::Proved, None), ("two", Verdict::Inconclusive, unsupported)],
+        "{report}"
+    );
+    assert!(report.verdict() == Verdict::Inconclusive && !report.passes());
+
+    // Each form says so, too, as the command does.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library-unsupported");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    std::fs::write(folder.join("k.fence"), text).expect("it can be written");
+    let command = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        let output = command.args(["check", "k.fence"]).args(words).current_dir(&folder).output();
+        let output = output.expect("the command runs");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+        (text(output.stdout), text(output.stderr))
+    };
+    let json = command(&["--format", "json"]).0;
+    let lines = |text: &str| text.lines().map(without_times).collect::<Vec<_>>();
+    assert_eq!(lines(&report.to_json()), lines(&json));
+    assert_eq!(json.lines().count(), 2, "{json}");
+    assert_eq!(report.to_sarif(), command(&["--format", "sarif"]).0);
+    assert_eq!(report.to_github(), command(&["--format", "github"]).0);
+    assert_eq!(report.to_junit(), command(&["--format", "junit"]).0);
+    let (brief, errors) = command(&["--format", "brief"]);
+    let (error, count) =
+        errors.split_at(errors.len() - "1 error in 1 input; rejected input was not checked\n".len());
+    assert_eq!(report.to_brief(), brief + error);
+    let shown = report.to_text(Style::PLAIN);
+    assert!(shown.contains(error) && shown.ends_with(count), "{shown}");
+    assert!(shown.contains("1 launch checked: 1 proved\n"), "{shown}");
+}
+
+#[test]
 fn proved_files_are_asserted() {
     assert_proved!("../examples/cas-lock/acquire-release.fence");
     assert_proved!("../examples/cas-lock/acquire-release.fence", Options::default().model("ptx-7.5"),);

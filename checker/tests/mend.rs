@@ -3,9 +3,17 @@
 #[path = "cli/support.rs"]
 mod support;
 
+use fencepost::check::Config;
+use fencepost::explain::repair::Texts;
+use fencepost::mend::relax::{Relax, relax};
+use fencepost::mend::{Progress, Setting};
+use fencepost::models::{self, Model};
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::kernel::{LoadOptions, load};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Mutex;
 use support::{Folder, all_text, check, code};
 
 fn fencepost(command: &str, path: &Path, arguments: &[&str]) -> Output {
@@ -273,4 +281,28 @@ fn warnings_change_the_exit_code_only_if_they_are_denied() {
         (line["warning"].as_str(), line["at"]["column"].as_u64()),
         (Some("warning::unused-object"), Some(38))
     );
+}
+
+#[test]
+fn progress_begins_with_the_launches_as_they_are() {
+    let mut sources = SourceMap::default();
+    let text = message(RELEASE, ACQUIRE)
+        .replace("    launch", "    launch more { ctas: 3, cooperative: true }\n    launch");
+    let program = load(&mut sources, "k.fence", &mut |_| Ok(text.clone()), &LoadOptions::default());
+    let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let model = Model::shipped(models::PTX, &[]).expect("the model comes along");
+    let told = Mutex::new(Vec::new());
+    let progress = |next: Progress| told.lock().expect("nobody panics").push(next);
+    let config = Config::usual(&program.kernels[0]);
+    let setting = Setting { model: &model, config: &config, progress: Some(&progress) };
+    let texts = Texts::new(&sources, LoadOptions::default());
+    assert!(matches!(relax(&texts, setting), Ok(Relax::Done(_))), "it is proved, and can be relaxed");
+    let told = told.lock().expect("nobody panics");
+    let first = |launch| Progress::First { launch, n_launches: 2 };
+    assert_eq!(told[..2], [first(1), first(2)]);
+    let tries = told[2..].iter().map(|next| match next {
+        Progress::Try { n_tried, .. } => *n_tried,
+        Progress::First { .. } => 0,
+    });
+    assert!(told.len() > 3 && tries.eq(1..=told.len() - 2), "{told:?}");
 }

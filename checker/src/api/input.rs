@@ -95,7 +95,7 @@ impl InputError {
     }
 }
 
-fn problem(sources: &SourceMap, error: &Diagnostic) -> InputProblem {
+pub(super) fn problem(sources: &SourceMap, error: &Diagnostic) -> InputProblem {
     InputProblem {
         code: error.code,
         message: error.message.clone(),

@@ -1,6 +1,6 @@
 //! How a file is to be checked.
 
-use crate::check::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, usual_properties};
+use crate::check::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of};
 use crate::encode::Treatment;
 use crate::findings::Property;
 use fencepost_dsl::kernel::LoadOptions;
@@ -150,14 +150,9 @@ impl Options {
     }
 
     pub(super) fn config(&self, kernel: &Kernel) -> Config {
-        let is_asked_by_name = !self.properties.is_empty();
-        let mut properties =
-            if is_asked_by_name { self.properties.clone() } else { usual_properties(kernel) };
-        properties.sort_unstable();
-        properties.dedup();
         Config {
-            properties,
-            is_asked_by_name,
+            properties: properties_of(kernel, &self.properties),
+            is_asked_by_name: !self.properties.is_empty(),
             unroll: self.unroll,
             unroll_max: self.unroll_max.max(self.unroll),
             limits: self.limits,

@@ -1,22 +1,23 @@
 //! What a check has found out, as values and in each form of `fencepost check`.
 
 use super::finding::{Finding, Region, findings, region_of};
-use super::{Options, Source};
-use crate::examine::Examination;
+use super::input::problem;
+use super::{Examined, InputProblem, Options, Source};
 use crate::findings::Property;
 use crate::models::Model;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
-use crate::report::{Case, Style, github, json, picture, summary, warning};
+use crate::report::{Case, Style, diagnostic, github, json, picture, summary, warning};
 use crate::verdict::Verdict;
 use crate::warn;
-use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::{Diagnostic, SourceMap};
 use std::fmt;
 
 /// What a check has found out about a file: a verdict for each kernel and launch, with what was found.
 ///
-/// The forms are those of `fencepost check --format …`, and the same bytes; only the times in JSON are 0 here.
+/// The forms are those of `fencepost check --format …`, and the same bytes; only the times in JSON are 0 here. Those for
+/// people also have what the command writes to standard error, of launches that do what is not checked.
 pub struct Report {
     sources: SourceMap,
     file: String,
@@ -24,8 +25,7 @@ pub struct Report {
     model: String,
     variants: Vec<String>,
     allow_bounded: bool,
-    /// With the number of the kernel.
-    examined: Vec<(usize, Examination)>,
+    examined: Vec<Examined>,
     found: Vec<warn::Warning>,
     launches: Vec<Launch>,
     warnings: Vec<Warning>,
@@ -39,15 +39,17 @@ pub struct Launch {
     pub kernel: String,
     /// The launch; `default` where it has no name.
     pub name: String,
-    /// The worst of the properties' verdicts.
+    /// The worst of the properties' verdicts; [`Verdict::Inconclusive`] where something is not supported.
     pub verdict: Verdict,
+    /// What it does that is not checked. Then nothing else is known of it.
+    pub unsupported: Option<InputProblem>,
     /// Each property that was checked.
     pub properties: Vec<(Property, Verdict)>,
     /// Violations, one per pair of places in the text.
     pub findings: Vec<Finding>,
     /// Whether there may be more of them.
     pub more_findings: bool,
-    /// The loop bound used.
+    /// The loop bound used; 0 where something is not supported.
     pub unroll: u32,
     /// Loops that can run past it.
     pub open_loops: Vec<Region>,
@@ -78,7 +80,7 @@ impl Report {
         program: Program,
         model: &Model,
         options: &Options,
-        examined: Vec<(usize, Examination)>,
+        examined: Vec<Examined>,
         found: Vec<warn::Warning>,
     ) -> Self {
         let mut report = Self {
@@ -93,7 +95,7 @@ impl Report {
             launches: Vec::new(),
             warnings: Vec::new(),
         };
-        report.launches = report.cases().map(|case| launch(&case)).collect();
+        report.launches = report.examined.iter().map(|examined| report.launch(examined)).collect();
         report.warnings = report.found.iter().map(|found| report.warning(found)).collect();
         report
     }
@@ -144,40 +146,54 @@ impl Report {
 
     /// A line per kernel and launch: `--format brief`.
     pub fn to_brief(&self) -> String {
-        self.cases().map(|case| format!("{}\n", summary::line(&case))).collect()
+        self.each(|case| format!("{}\n", summary::line(&case)), |error| self.error(error, Style::PLAIN))
     }
 
     /// A line of JSON per kernel and launch, and one per warning: `--format json`.
     pub fn to_json(&self) -> String {
-        let launches: String = self.cases().map(|case| format!("{}\n", json::report(&case))).collect();
+        let rejected =
+            |error: &_| json::rejected(&self.sources, &self.file, std::slice::from_ref(error)) + "\n";
+        let launches = self.each(|case| json::report(&case) + "\n", rejected);
         launches + &warning::json(&self.sources, &self.file, &self.found)
     }
 
     /// A SARIF 2.1.0 log: `--format sarif`.
     pub fn to_sarif(&self) -> String {
         let mut log = Log::default();
-        self.cases().for_each(|case| log.add(&case));
+        for examined in &self.examined {
+            match self.case(examined) {
+                Ok(case) => log.add(&case),
+                Err(error) => log.reject(&self.sources, std::slice::from_ref(error)),
+            }
+        }
         log.warn(&self.sources, &self.found);
         log.text()
     }
 
     /// Annotations for GitHub: `--format github`.
     pub fn to_github(&self) -> String {
-        let launches: String = self.cases().map(|case| github::annotations(&case)).collect();
+        let rejected = |error: &_| github::rejected(&self.sources, std::slice::from_ref(error));
+        let launches = self.each(|case| github::annotations(&case), rejected);
         launches + &warning::github(&self.sources, &self.found)
     }
 
     /// A JUnit document: `--format junit`.
     pub fn to_junit(&self) -> String {
         let mut suites = Suites::default();
-        self.cases().for_each(|case| suites.add(&case, self.allow_bounded));
+        for examined in &self.examined {
+            match self.case(examined) {
+                Ok(case) => suites.add(&case, self.allow_bounded),
+                Err(error) => suites.reject(&self.sources, &self.file, std::slice::from_ref(error)),
+            }
+        }
         suites.warn(&self.sources, &self.file, &self.found);
         suites.text()
     }
 
     /// A page with the execution of each finding, drawn: `--graph FILE.html`. None where nothing was found.
     pub fn to_html(&self) -> Option<String> {
-        let drawn = self.cases().map(|case| picture::sections(&case, &picture::stories(&case, usize::MAX)));
+        let cases = self.examined.iter().filter_map(|examined| self.case(examined).ok());
+        let drawn = cases.map(|case| picture::sections(&case, &picture::stories(&case, usize::MAX)));
         let drawn: Vec<Vec<String>> = drawn.filter(|sections| !sections.is_empty()).collect();
         let title = match drawn.len() {
             0 => return None,
@@ -188,27 +204,73 @@ impl Report {
     }
 
     fn pretty(&self, with_traces: bool, style: Style) -> String {
-        let mut text: String =
-            self.cases().map(|case| crate::report::text(&case, with_traces, style)).collect();
+        let mut text = self
+            .each(|case| crate::report::text(&case, with_traces, style), |error| self.error(error, style));
         if !self.found.is_empty() && !text.ends_with("\n\n") {
             text.push('\n');
         }
         text += &warning::pretty(&self.sources, &self.found, style);
-        let verdicts: Vec<Verdict> = self.launches.iter().map(|launch| launch.verdict).collect();
-        text + &format!("\n{}\n", summary::counts(&verdicts, self.found.len()))
+        let checked = self.launches.iter().filter(|launch| launch.unsupported.is_none());
+        let verdicts: Vec<Verdict> = checked.map(|launch| launch.verdict).collect();
+        let n_errors = self.launches.len() - verdicts.len();
+        if !verdicts.is_empty() || n_errors == 0 {
+            text += &format!("\n{}\n", summary::counts(&verdicts, self.found.len()));
+        }
+        if n_errors > 0 {
+            text += &format!("{}\n", summary::rejected(n_errors, 1));
+        }
+        text
     }
 
-    fn cases(&self) -> impl Iterator<Item = Case<'_>> {
-        self.examined.iter().map(|(kernel, examination)| Case {
+    /// What is said of each launch, one after the other.
+    fn each(
+        &self,
+        checked: impl Fn(Case<'_>) -> String,
+        unsupported: impl Fn(&Diagnostic) -> String,
+    ) -> String {
+        let said = self.examined.iter().map(|examined| match self.case(examined) {
+            Ok(case) => checked(case),
+            Err(error) => unsupported(error),
+        });
+        said.collect()
+    }
+
+    fn error(&self, error: &Diagnostic, style: Style) -> String {
+        format!("{}\n", diagnostic::input_error(&self.sources, error, style))
+    }
+
+    /// What there is to say of a launch, or what it does that is not checked.
+    fn case<'a>(&'a self, examined: &'a Examined) -> Result<Case<'a>, &'a Diagnostic> {
+        let examination = examined.result.as_ref().map_err(|error| &**error)?;
+        Ok(Case {
             sources: &self.sources,
             file: &self.file,
             program: &self.program,
-            kernel: &self.program.kernels[*kernel],
+            kernel: &self.program.kernels[examined.kernel],
             model: &self.model,
             variants: &self.variants,
             outcome: &examination.outcome,
             explanations: &examination.explanations,
         })
+    }
+
+    fn launch(&self, examined: &Examined) -> Launch {
+        match self.case(examined) {
+            Ok(case) => launch(&case),
+            Err(error) => Launch {
+                kernel: self.program.kernels[examined.kernel].name.clone(),
+                name: examined.launch.name.clone(),
+                verdict: Verdict::Inconclusive,
+                unsupported: Some(problem(&self.sources, error)),
+                properties: Vec::new(),
+                findings: Vec::new(),
+                more_findings: false,
+                unroll: 0,
+                open_loops: Vec::new(),
+                condition: None,
+                notes: Vec::new(),
+            },
+        }
     }
 
     fn warning(&self, found: &warn::Warning) -> Warning {
@@ -227,6 +289,7 @@ fn launch(case: &Case<'_>) -> Launch {
         kernel: case.kernel.name.clone(),
         name: outcome.launch.name.clone(),
         verdict: outcome.verdict,
+        unsupported: None,
         properties: outcome.properties.clone(),
         findings: findings(case),
         more_findings: outcome.more_findings,

@@ -6,13 +6,13 @@ use super::graph::{self, Picture};
 use super::output::Output;
 use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
-use crate::check::{CheckError, Config, stopped, usual_properties};
+use crate::check::{CheckError, Config, properties_of, stopped};
 use crate::encode::Treatment;
 use crate::examine::{Examination, examine};
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
 use crate::report::{Case, diagnostic, summary};
-use crate::verdict::{Limit, Outcome, Property, Verdict};
+use crate::verdict::{Limit, Outcome, Verdict};
 use crate::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
@@ -204,7 +204,8 @@ impl<'a> Run<'a> {
         };
         if program.kernels.is_empty() {
             // What a folder has besides kernels may be there for them to use.
-            let is_library = || input.read(file).is_ok_and(|text| !paths::is_blank(&text));
+            let is_library =
+                || sources.ids().next().is_some_and(|id| !paths::is_blank(&sources.file(id).text));
             if input.is_named || !is_library() {
                 self.refuse(file, "input::no-kernel", "there is no kernel to check");
             }
@@ -215,6 +216,13 @@ impl<'a> Run<'a> {
             Ok(model) => model,
             Err(unusable) => return self.without_model(file, &name, &unusable),
         };
+        let tasks = match load::tasks(&program, self.options.launch.as_deref(), &self.options.property) {
+            Ok(tasks) => tasks,
+            Err((code, reason)) => {
+                let option = code.trim_start_matches("input::");
+                return self.refuse(file, code, &format!("--{option}: {reason}"));
+            }
+        };
         let load_options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
         // One line per launch has no room for repairs, which take longer than the check.
         let texts = if self.options.format == Format::Brief {
@@ -223,29 +231,18 @@ impl<'a> Run<'a> {
             Texts::new(&sources, load_options)
         };
         let texts = Arc::new(texts);
-        let mut has_launch = false;
         let mut seen = Seen::default();
         if !options.define.is_empty() || self.options.launch.is_some() || !self.options.property.is_empty() {
             // Other runs look at the rest.
             seen.leave_out();
         }
-        for (index, kernel) in program.kernels.iter().enumerate() {
-            if kernel.condition.is_none() && self.options.property == [Property::Condition] {
-                let reason = "`--property condition` is for litmus tests, and this is a kernel";
-                return self.refuse(file, "input::property", reason);
-            }
-            let launches = match load::launches(kernel, self.options.launch.as_deref()) {
-                Ok(launches) => launches,
-                Err(reason) => return self.refuse(file, "input::launch", &format!("--launch: {reason}")),
-            };
-            for launch in &launches {
-                has_launch = true;
-                match self.launch((&sources, &texts), file, (&program, index, launch), &model) {
-                    Some(outcome) => seen.add(&program, &sources, index, &outcome),
-                    None => seen.leave_out(),
-                }
+        for (index, launch) in &tasks {
+            match self.launch((&sources, &texts), file, (&program, *index, launch), &model) {
+                Some(outcome) => seen.add(&program, &sources, *index, &outcome),
+                None => seen.leave_out(),
             }
         }
+        let has_launch = !tasks.is_empty();
         if !self.options.no_warnings && !input.is_litmus() && has_launch {
             self.warn(&sources, file, &warn::warnings(&sources, &program, &seen));
         }
@@ -362,9 +359,7 @@ impl<'a> Run<'a> {
             self.status = self.status.max(written);
         }
         if self.n_errors > 0 {
-            let errors = count(self.n_errors, "error");
-            let files = count(self.n_bad_files, "input");
-            self.output.complain(&format!("{errors} in {files}; rejected input was not checked\n"));
+            self.output.complain(&format!("{}\n", summary::rejected(self.n_errors, self.n_bad_files)));
         }
         self.status
     }
@@ -381,10 +376,6 @@ impl<'a> Run<'a> {
             self.refused_line(&Input::named(path).name, code, reason);
         }
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn status(verdict: Verdict, allow_bounded: bool) -> Status {
@@ -442,14 +433,8 @@ fn decide(
 }
 
 fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
-    let mut properties = options.property.clone();
-    if properties.is_empty() {
-        properties = usual_properties(kernel);
-    }
-    properties.sort_unstable();
-    properties.dedup();
     Config {
-        properties,
+        properties: properties_of(kernel, &options.property),
         is_asked_by_name: !options.property.is_empty(),
         treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
         deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),

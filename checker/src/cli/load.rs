@@ -5,6 +5,7 @@ use super::clock;
 use super::paths::Input;
 use crate::check::{Config, FINDINGS_MAX, Limits};
 use crate::encode::Treatment;
+use crate::findings::Property;
 use crate::models::Model;
 use fencepost_dsl::kernel::program::{Channel, Kernel, Launch, Program, SpaLaunch};
 use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
@@ -44,6 +45,25 @@ pub fn program(
     }
     let options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
     load_kernel(sources, &input.name, &mut |path| input.read(path), &options)
+}
+
+/// The launches of a file that are meant, each with the number of its kernel. Else the option that does not suit the file,
+/// and why.
+pub fn tasks(
+    program: &Program,
+    wanted: Option<&str>,
+    properties: &[Property],
+) -> Result<Vec<(usize, Launch)>, (&'static str, String)> {
+    let mut tasks = Vec::new();
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        if kernel.condition.is_none() && properties == [Property::Condition] {
+            let reason = "only a litmus test has a condition, and this is a kernel";
+            return Err(("input::property", reason.to_owned()));
+        }
+        let launches = launches(kernel, wanted).map_err(|reason| ("input::launch", reason))?;
+        tasks.extend(launches.into_iter().map(|launch| (number, launch)));
+    }
+    Ok(tasks)
 }
 
 /// The launches of `kernel` that are meant: all, the one of that name, or one made up on the command line.

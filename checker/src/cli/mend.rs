@@ -8,7 +8,7 @@ use crate::check::CheckError;
 use crate::explain::repair::Texts;
 use crate::mend::fix::{Fix, fix};
 use crate::mend::relax::{Relax, relax};
-use crate::mend::{Setting, diff};
+use crate::mend::{Progress, Setting, diff};
 use crate::models::{self, Model};
 use crate::report::{Style, diagnostic, json, mend};
 use crate::verdict::Verdict;
@@ -135,9 +135,15 @@ fn work(task: Task, options: &MendOptions, file: &Input, style: Style, shows: bo
         LoadOptions { defines: options.program.define.clone(), target: options.program.target.clone() };
     let texts = Texts::new(&sources, load_options);
     let config = load::config(&options.program, options.unroll_max);
-    let progress = |n: usize, hundredths: u64| {
+    let progress = |next: Progress| {
+        let text = match next {
+            Progress::First { launch, n_launches } => {
+                format!("launch {launch} of {n_launches} without a change")
+            }
+            Progress::Try { n_tried, hundredths } => format!("{n_tried} tried, {hundredths}% of the budget"),
+        };
         // Nobody misses a line that could not be written.
-        let _ = write!(io::stderr(), "\r{name}: {n} tried, {hundredths}% of the budget\u{1b}[K");
+        let _ = write!(io::stderr(), "\r{name}: {text}\u{1b}[K");
     };
     let setting =
         Setting { model: &model, config: &config, progress: if shows { Some(&progress) } else { None } };

@@ -2,6 +2,7 @@
 
 use super::arguments::NewOptions;
 use super::output::Output;
+use super::paths::shown;
 use super::templates::{self, Template};
 use super::{Status, on_large_stack};
 use crate::library;
@@ -22,7 +23,8 @@ pub fn run(options: &NewOptions, output: &mut Output) -> Status {
     };
     let done = templates::find(&options.template)
         .ok_or_else(|| {
-            format!("there is no template `{}`\n  fencepost new --list shows them all", options.template)
+            let name = shown(&options.template);
+            format!("there is no template `{name}`\n  fencepost new --list shows them all")
         })
         .and_then(|template| write(name, template).map(|path| (template, path)));
     match done {
@@ -48,11 +50,16 @@ fn list() -> String {
 }
 
 fn next_steps(template: &Template, path: &Path) -> String {
-    let path = path.display();
+    let path = of_path(path);
     format!(
         "{path} is written, from the template `{}`\n  next: fencepost check {path}\n  then: the head of the file says what to change first\n",
         template.name
     )
+}
+
+/// A path as a terminal can show it.
+fn of_path(path: &Path) -> String {
+    shown(&path.to_string_lossy())
 }
 
 /// Writes a new file for the kernel `name`, which may have folders before it; its path, or why there is none.
@@ -71,15 +78,15 @@ fn write(name: &Path, template: &Template) -> Result<PathBuf, String> {
         ErrorKind::AlreadyExists => {
             format!(
                 "{} is there already, and stays as it is\n  choose another name, or remove it first",
-                path.display()
+                of_path(&path)
             )
         }
-        ErrorKind::NotFound => format!("{}: the folder is not there\n  make it first", path.display()),
-        _ => format!("{}: {error}", path.display()),
+        ErrorKind::NotFound => format!("{}: the folder is not there\n  make it first", of_path(&path)),
+        _ => format!("{}: {error}", of_path(&path)),
     };
     // Not a look and then a write: what somebody else makes in between is not overwritten either.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
     Ok(path)
 }
 
@@ -91,7 +98,8 @@ fn kernel_name(stem: &str) -> Result<String, String> {
         return Ok(stem.replace('-', "_"));
     }
     Err(format!(
-        "`{stem}` cannot be the name of a kernel\n  a name begins with a letter or `_`; then come letters, digits, `_` and `-`, such as in `fencepost new my-ring`"
+        "`{}` cannot be the name of a kernel\n  a name begins with a letter or `_`; then come letters, digits, `_` and `-`, such as in `fencepost new my-ring`",
+        shown(stem)
     ))
 }
 
@@ -124,6 +132,10 @@ mod tests {
         for bad in ["", "2x", "a.b", "a b", "-a", "ä"] {
             assert!(kernel_name(bad).is_err(), "{bad}");
         }
+        assert!(
+            kernel_name("\u{1b}[31m").is_err_and(|reason| !reason.contains('\u{1b}')),
+            "it drives a terminal"
+        );
     }
 
     #[test]

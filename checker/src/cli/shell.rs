@@ -4,6 +4,7 @@
 use super::Status;
 use super::arguments::{Arguments, CompletionsOptions, ManOptions};
 use super::output::Output;
+use super::paths::shown;
 use clap::CommandFactory;
 
 /// The name of the command.
@@ -39,7 +40,7 @@ pub fn man(options: &ManOptions, output: &mut Output) -> Status {
         Some(name) => command.find_subcommand(name).cloned(),
     };
     let Some(page) = page else {
-        let name = options.command.as_deref().unwrap_or_default();
+        let name = shown(options.command.as_deref().unwrap_or_default());
         output.complain(&format!("error: there is no command `{name}`\n  fencepost --help lists them all\n"));
         return Status::Rejected;
     };

@@ -18,8 +18,27 @@ pub struct Setting<'a> {
     pub model: &'a Model,
     /// How each launch is checked; its budget is that of the whole search.
     pub config: &'a Config,
-    /// Told before each try: how many there were, and what share of the budget is used, in hundredths.
-    pub progress: Option<&'a (dyn Fn(usize, u64) + Sync + 'a)>,
+    /// Told what is done next.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync + 'a)>,
+}
+
+/// What is done next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// A launch of the text as it is, which can take as long as many tries.
+    First {
+        /// Which one, counted from 1.
+        launch: usize,
+        /// How many there are.
+        n_launches: usize,
+    },
+    /// A changed text.
+    Try {
+        /// How many there were, with this one.
+        n_tried: usize,
+        /// What share of the budget is used.
+        hundredths: u64,
+    },
 }
 
 /// A kernel and launch, by their places in the program.
@@ -86,7 +105,9 @@ impl<'a> Trial<'a> {
     ) -> Result<(Vec<Outcome>, Vec<Failure>), CheckError> {
         let (mut proved, mut failures) = (Vec::new(), Vec::new());
         let Some(program) = texts.program() else { return Ok((proved, failures)) };
-        for place in places(&program) {
+        let places = places(&program);
+        for (number, &place) in places.iter().enumerate() {
+            self.tell(Progress::First { launch: number + 1, n_launches: places.len() });
             let config = self.config(&program, place, findings_max);
             let config = Config {
                 unroll: self.setting.config.unroll,
@@ -114,7 +135,9 @@ impl<'a> Trial<'a> {
         first: Option<Place>,
     ) -> Result<Answer, CheckError> {
         self.n_tried += 1;
-        self.tell();
+        let total = self.setting.config.budget.max(1);
+        let hundredths = self.allowance.used().min(total).saturating_mul(100) / total;
+        self.tell(Progress::Try { n_tried: self.n_tried, hundredths });
         let Some(program) = texts.program() else { return Ok(Answer::NoProgram) };
         let mut within_bound = false;
         let all = places(&program);
@@ -185,10 +208,9 @@ impl<'a> Trial<'a> {
         Failure { program: program.clone(), texts: texts.again(), place, outcome, explanations }
     }
 
-    fn tell(&self) {
+    fn tell(&self, next: Progress) {
         if let Some(progress) = self.setting.progress {
-            let total = self.setting.config.budget.max(1);
-            progress(self.n_tried, self.allowance.used().min(total).saturating_mul(100) / total);
+            progress(next);
         }
     }
 }

@@ -97,6 +97,12 @@ pub fn line(case: &Case<'_>) -> String {
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
 }
 
+/// The line of a run that rejected something, as in `2 errors in 1 input; rejected input was not checked`.
+pub fn rejected(n_errors: usize, n_inputs: usize) -> String {
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    format!("{} in {}; rejected input was not checked", count(n_errors, "error"), count(n_inputs, "input"))
+}
+
 /// The last line of a run, as in `3 launches checked: 2 proved, 1 violated; 1 warning`.
 pub fn counts(verdicts: &[Verdict], n_warnings: usize) -> String {
     let kinds = [

@@ -91,7 +91,6 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
         let _ = writeln!(out, "  storage {} {} bytes {:?}", id.0, storage.size_bytes, storage.initial);
     }
     for (id, task) in kernel.tasks.iter_enumerated() {
-        let arguments: Vec<String> = task.arguments.iter().map(|value| names.expression(value)).collect();
         let after: Vec<String> = task.after.iter().map(|before| before.0.to_string()).collect();
         let overlaps = task.prerequisite.map_or(String::new(), |task| format!(" overlaps {}", task.0));
         let _ = writeln!(
@@ -99,7 +98,7 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             "  task {} {}({}) launch {} after [{}]{overlaps}",
             id.0,
             task.name,
-            arguments.join(", "),
+            names.list(&task.arguments),
             task.launch.name,
             after.join(", ")
         );
@@ -132,6 +131,15 @@ impl Names<'_> {
             Some(declared) => format!("{}#{}", declared.name, register.0),
             None => format!("?{}", register.0),
         }
+    }
+
+    /// What gets a result, which may be nothing.
+    fn result(&self, register: Option<RegisterId>) -> String {
+        register.map_or("_".to_owned(), |register| self.register(register))
+    }
+
+    fn list(&self, values: &[Expression]) -> String {
+        values.iter().map(|value| self.expression(value)).collect::<Vec<_>>().join(", ")
     }
 
     fn typed(&self, register: RegisterId) -> String {
@@ -196,48 +204,42 @@ impl Names<'_> {
     }
 
     fn instruction(&self, instruction: &Instruction) -> String {
-        let result = |register: &Option<RegisterId>| register.map_or("_".to_owned(), |r| self.register(r));
-        let list =
-            |values: &[Expression]| values.iter().map(|v| self.expression(v)).collect::<Vec<_>>().join(", ");
+        let result = |register: &Option<RegisterId>| self.result(*register);
         let operands = match &instruction.kind {
-            InstructionKind::Load { destinations, address, .. } => {
+            InstructionKind::Load { destinations, address, .. }
+            | InstructionKind::Multimem(MultimemOp::LoadReduce { destinations, address, .. }) => {
                 let destinations: Vec<String> = destinations.iter().map(result).collect();
                 format!("{} <- {}", destinations.join(", "), self.address(address))
             }
-            InstructionKind::Store { values, address, .. } => {
-                format!("{} <- {}", self.address(address), list(values))
+            InstructionKind::Store { values, address, .. }
+            | InstructionKind::Multimem(MultimemOp::Store { values, address, .. }) => {
+                format!("{} <- {}", self.address(address), self.list(values))
             }
             InstructionKind::Atomic { destination, operands, address, .. } => {
-                format!("{} <- {}, {}", result(destination), self.address(address), list(operands))
+                format!("{} <- {}, {}", result(destination), self.address(address), self.list(operands))
             }
             InstructionKind::Reduction { operand, address, .. } => {
                 format!("{}, {}", self.address(address), self.expression(operand))
             }
-            InstructionKind::Multimem(operation) => match operation {
-                MultimemOp::LoadReduce { destinations, address, .. } => {
-                    let destinations: Vec<String> = destinations.iter().map(result).collect();
-                    format!("{} <- {}", destinations.join(", "), self.address(address))
-                }
-                MultimemOp::Store { values, address, .. } => {
-                    format!("{} <- {}", self.address(address), list(values))
-                }
-                MultimemOp::Reduction { operands, address, .. } => {
-                    format!("{}, {}", self.address(address), list(operands))
-                }
-            },
+            InstructionKind::Multimem(MultimemOp::Reduction { operands, address, .. }) => {
+                format!("{}, {}", self.address(address), self.list(operands))
+            }
             InstructionKind::Fence { .. }
             | InstructionKind::MbarrierInitFence
             | InstructionKind::AliasFence
             | InstructionKind::ClusterArrive { .. }
-            | InstructionKind::ClusterWait { .. } => String::new(),
-            InstructionKind::ProxyFence(kind) => match kind {
-                ProxyFenceKind::TensormapAcquire { address, .. } => self.address(address),
+            | InstructionKind::ClusterWait { .. }
+            | InstructionKind::ProxyFence(
                 ProxyFenceKind::Async { .. }
                 | ProxyFenceKind::AsyncGeneric { .. }
                 | ProxyFenceKind::TensormapRelease { .. }
                 | ProxyFenceKind::AliasHalf { .. }
-                | ProxyFenceKind::Formal { .. } => String::new(),
-            },
+                | ProxyFenceKind::Formal { .. },
+            )
+            | InstructionKind::GridDependency(_)
+            | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
+            InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
+            | InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
             InstructionKind::TensormapCopyFence { destination, source, .. } => {
                 format!("{} <- {}", self.address(destination), self.address(source))
             }
@@ -264,7 +266,6 @@ impl Names<'_> {
             }
             InstructionKind::WarpSync { mask } => self.expression(mask),
             InstructionKind::Async(op) => self.asynchronous(op),
-            InstructionKind::GridDependency(_) => String::new(),
             InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
             InstructionKind::Hint { destination, address } => {
                 let address = address.as_ref().map_or_else(String::new, |address| self.address(address));
@@ -273,14 +274,12 @@ impl Names<'_> {
                     None => address,
                 }
             }
-            InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
-            InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
         };
         format!("{} {operands}", instruction.text).trim_end().to_owned()
     }
 
     fn mbarrier(&self, op: &MbarrierOp) -> String {
-        let result = |register: &Option<RegisterId>| register.map_or("_".to_owned(), |r| self.register(r));
+        let result = |register: &Option<RegisterId>| self.result(*register);
         match op {
             MbarrierOp::Init { address, count } => {
                 format!("{}, {}", self.address(address), self.expression(count))
@@ -320,11 +319,10 @@ impl Names<'_> {
             AsyncOp::CopyArrive { mbarrier, .. } => self.address(mbarrier),
             AsyncOp::Bulk(copy) => self.bulk_copy(copy),
             AsyncOp::Prefetch { source } => self.bulk_end(source),
-            AsyncOp::Commit(_) => String::new(),
+            AsyncOp::Commit(_) | AsyncOp::MatrixFence => String::new(),
             AsyncOp::Wait { pending, .. } => pending.to_string(),
             AsyncOp::Store(store) => {
-                let values: Vec<String> = store.values.iter().map(|value| self.expression(value)).collect();
-                let mut text = format!("{} <- {}", self.address(&store.address), values.join(", "));
+                let mut text = format!("{} <- {}", self.address(&store.address), self.list(&store.values));
                 if let Some(op) = store.reduction {
                     text += &format!(" by {op:?}");
                 }
@@ -337,8 +335,7 @@ impl Names<'_> {
                 format!("{}, signal {}", self.address(response), self.address(mbarrier))
             }
             AsyncOp::QueryCancel { destination, response, .. } => {
-                let destination = destination.map_or("_".to_owned(), |register| self.register(register));
-                format!("{destination} <- {}", self.expression(response))
+                format!("{} <- {}", self.result(*destination), self.expression(response))
             }
             AsyncOp::TensormapReplace { map } => self.address(map),
             AsyncOp::Matrix(matrix) => {
@@ -347,7 +344,6 @@ impl Names<'_> {
                 format!("{} {sign} {a} * {b}", self.address(&matrix.accumulator))
             }
             AsyncOp::Tensor(op) => self.tensor_memory(op),
-            AsyncOp::MatrixFence => String::new(),
         }
     }
 
@@ -405,9 +401,7 @@ impl Names<'_> {
         match end {
             BulkEnd::Memory(address) => self.address(address),
             BulkEnd::Tensor(tensor) => {
-                let coordinates: Vec<String> =
-                    tensor.coordinates.iter().map(|coordinate| self.expression(coordinate)).collect();
-                format!("{} {{{}}}", self.address(&tensor.map), coordinates.join(", "))
+                format!("{} {{{}}}", self.address(&tensor.map), self.list(&tensor.coordinates))
             }
         }
     }
