@@ -73,8 +73,11 @@ pub fn find(
         .iter()
         .map(|explanation| proposals(&Ground { texts: job.texts, syntax: &syntax, outcome, explanation }))
         .collect();
-    // What several findings suggest, by the one to which it is most likely.
-    let mut all: Vec<(u32, usize, &Proposal)> = Vec::new();
+    // First what mended another launch of the kernel.
+    let hints: Vec<Proposal> =
+        job.texts.hint(&job.kernel.name).into_iter().map(|edits| Proposal { rank: 0, edits }).collect();
+    // Then what several findings suggest, by the one to which it is most likely.
+    let mut all: Vec<(u32, usize, &Proposal)> = hints.iter().map(|hint| (0, 0, hint)).collect();
     let by_rank = by_finding.iter().enumerate().flat_map(|(i, own)| own.iter().map(move |p| (p.rank, i, p)));
     let mut by_rank: Vec<(u32, usize, &Proposal)> = by_rank.collect();
     by_rank.sort_by_key(|&(rank, i, _)| (rank, i));
@@ -140,6 +143,7 @@ impl Search<'_> {
             }
         }
         if let Some(repair) = here_only {
+            self.job.texts.suggest(&self.job.kernel.name, &repair.edits);
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         self.in_parts(&promising, by_finding)
