@@ -1,7 +1,7 @@
 //! Proposals about who signals and waits, and when: branches around nothing but signals, and waits in branches.
 
 use super::super::Subject;
-use super::barrier::names;
+use super::barrier::{insert, names};
 use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
@@ -20,7 +20,7 @@ const WAITS_MAX: usize = 4;
 
 /// Other conditions for signals, signals without one, and waits without one.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let base = if matches!(ground.explanation.subject, Subject::Deadlock { .. }) { 18 } else { 33 };
+    let base = if matches!(ground.explanation.subject, Subject::Deadlock { .. }) { 18 } else { 19 };
     for node in 0..ground.syntax.nodes.len() {
         let NodeKind::Branch { condition } = ground.syntax.nodes[node].kind else { continue };
         if !ground.can_change(node) {
@@ -30,9 +30,10 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if !acts.is_empty() && acts.iter().all(|act| act.gives_signal()) {
             conditions(ground, (node, condition), base, found);
             signals_outside(ground, node, base, found);
+            joined(ground, (node, condition), found);
         }
     }
-    if base > 18 {
+    if base == 19 {
         waits_outside(ground, found);
     }
 }
@@ -69,6 +70,19 @@ fn signals_outside(ground: &Ground<'_>, branch: usize, base: u32, found: &mut Ve
     found.push(Proposal { rank: base + 1, edits });
 }
 
+/// A barrier of those for whom the signal is given, before it.
+fn joined(ground: &Ground<'_>, (node, condition): (usize, Span), found: &mut Vec<Proposal>) {
+    let text = ground.texts.sources().text(condition);
+    let barrier = match names(text, &["laneid"]) {
+        true => "bar.warp.sync 0xffffffff;",
+        false if names(text, &["tid", "warpid"]) => "bar.sync 0;",
+        false => return,
+    };
+    if !ground.syntax.is_behind_synchronization(node) {
+        found.push(Proposal { rank: 17, edits: vec![insert(ground, (node, false), barrier)] });
+    }
+}
+
 /// A wait, before the branch that it is in, so that it is never left out.
 fn waits_outside(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
@@ -84,6 +98,6 @@ fn waits_outside(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
         n_tried += 1;
         let edits = vec![Edit::moved(sources, of.span, syntax.nodes[branch].span, false)];
-        found.push(Proposal { rank: 30, edits });
+        found.push(Proposal { rank: 19, edits });
     }
 }

@@ -1,6 +1,7 @@
 //! Proposals for arrivals that only the own CTA sees, where CTAs of a cluster write each other's memory: an arrival at each
 //! CTA's object, which then expects as many times more.
 
+use super::super::Subject;
 use super::barrier::{insert, names};
 use super::propose::{Ground, Proposal};
 use super::syntax::Instruction;
@@ -16,6 +17,9 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     if cluster < 2 || !syntax.instructions.iter().any(reaches) {
         return;
     }
+    let is_waited_for = ground.explanation.code == "mbarrier::phase-not-waited-for";
+    let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
+    let rank = if is_waited_for || is_hang { 9 } else { 17 };
     let arrivals = syntax.instructions.iter().filter(|arrival| {
         arrival.opcode.starts_with("mbarrier.arrive.") && !arrival.opcode.contains("expect_tx")
     });
@@ -35,11 +39,14 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             "for peer_cta in 0..{cluster} {{ mbarrier.arrive.release.cluster.shared::cluster.b64 _, [mapa({object}, peer_cta)]; }}"
         );
         let everywhere = Edit::replace(sources, syntax.nodes[arrival.node].span, text);
-        found.push(Proposal { rank: 24, edits: vec![everywhere.clone()] });
+        found.push(Proposal { rank: if is_hang { rank } else { rank + 1 }, edits: vec![everywhere.clone()] });
         let counts = expected(ground, &memory.name, cluster);
         // All CTAs' objects must be there before the first arrival of another one.
         let fence = fence(ground);
-        found.push(Proposal { rank: 23, edits: [vec![everywhere], counts, fence].concat() });
+        found.push(Proposal {
+            rank: if is_hang { rank + 1 } else { rank },
+            edits: [vec![everywhere], counts, fence].concat(),
+        });
     }
 }
 

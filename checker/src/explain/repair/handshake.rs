@@ -30,7 +30,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let sources = ground.texts.sources();
             let texts: Vec<&str> = run.iter().map(|&node| sources.text(syntax.nodes[node].span)).collect();
             let edits = vec![insert(ground, (last, true), &texts.join(" "))];
-            found.push(Proposal { rank: 31, edits });
+            found.push(Proposal { rank: 18, edits });
         }
     }
 }

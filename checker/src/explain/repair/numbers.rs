@@ -19,7 +19,7 @@ const REGISTER_STEPS: u32 = 2;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     registers(ground, found);
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
-    let base = if is_hang { 18 } else { 32 };
+    let base = if is_hang { 18 } else { 19 };
     for binding in &ground.syntax.bindings {
         if ground.can_change(binding.node) && is_about_signals(ground, binding) {
             bindings(ground, binding, base, found);
@@ -120,7 +120,7 @@ fn first_turn(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
             let after = format!("({text}) ^ ({own} == 0 ? 1 : 0)");
             found.push(Proposal { rank: base, edits: vec![Edit::replace(sources, parity, after)] });
         }
-        for binding in named {
+        for binding in named.filter(|binding| is_about_signals(ground, binding)) {
             let after = format!("{own} == 0 ? 1 : 0");
             found.push(Proposal { rank: 14, edits: vec![Edit::replace(sources, binding.value, after)] });
         }

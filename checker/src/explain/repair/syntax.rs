@@ -283,6 +283,12 @@ impl Syntax {
         only && inside.next().is_none()
     }
 
+    /// Whether what comes right before a statement only synchronizes.
+    pub fn is_behind_synchronization(&self, node: usize) -> bool {
+        let (siblings, at) = self.siblings(node);
+        at.checked_sub(1).is_some_and(|before| self.is_synchronization(siblings[before]))
+    }
+
     fn block(&mut self, block: &Block, parent: Option<usize>) {
         let id = self.blocks.len();
         self.blocks.push(Vec::new());
