@@ -8,7 +8,7 @@
 
 use fencepost::check::Config;
 use fencepost::examine::{Examination, examine};
-use fencepost::explain::repair::Texts;
+use fencepost::explain::repair::{Repair, Texts};
 use fencepost::library;
 use fencepost::models::{self, Model};
 use fencepost::report::{Case, json};
@@ -42,6 +42,8 @@ struct Counts {
     hangs: Vec<String>,
     /// Steps of checks, and of explanations and repairs.
     steps: [u64; 2],
+    /// Of all findings.
+    repairs: Vec<Repair>,
 }
 
 impl Counts {
@@ -51,6 +53,7 @@ impl Counts {
             (0..3).for_each(|i| sum[i] += counts[i]);
         }
         self.hangs.extend(other.hangs);
+        self.repairs.extend(other.repairs);
         (0..2).for_each(|i| self.steps[i] += other.steps[i]);
     }
 }
@@ -77,7 +80,8 @@ fn most_violations_have_a_checked_help() {
                 .expect("a thread starts");
         }
     });
-    let Counts { table, hangs, steps: [checks, rest] } = counts.into_inner().expect("no thread has panicked");
+    let Counts { table, hangs, steps: [checks, rest], .. } =
+        counts.into_inner().expect("no thread has panicked");
     println!("{:<12}{:>9}{:>9}{:>9}{:>9}", "property", "checked", "any help", "launches", "share");
     for (property, [checked, any, all]) in &table {
         println!("{:<12}{checked:>9}{any:>9}{all:>9}{:>8}%", property.name(), 100 * checked / all);
@@ -93,6 +97,37 @@ fn most_violations_have_a_checked_help() {
         assert!(100 * checked >= least * all, "{property}: {checked} of {all}");
     }
     assert!(hangs.is_empty(), "neither help nor a reason why there is none: {hangs:?}");
+}
+
+/// Kinds of changes, each with a kernel of the stories that it mends, and what its new text is.
+const KINDS: &[(&str, &str)] = &[
+    ("work-stealing/push-relaxed.fence", "st.release.gpu.u32"),
+    ("work-stealing/cta-scope.fence", "fence.sc.gpu"),
+    ("signal-pad/two-groups-one-slot.fence", "gpuid"),
+    ("all-reduce-flags/one-set.fence", "round % 2"),
+    ("ordered-sequence/nobody-begins.fence", "warpid == 0 ? 1 : 0"),
+    ("ordered-sequence/own-barrier.fence", "(warpid + 1) % GROUPS"),
+    ("register-reallocation/too-many.fence", "232"),
+    ("arrival-count/wrong-thread-signals.fence", "laneid == 0"),
+    ("signalled-per-part/first-part-signals.fence", "i == PARTS - 1"),
+    ("lsa-barrier/multimem-own-copy.fence", "multimem.ld_reduce.acquire.sys.min.u32 [all_arrived]"),
+    ("transaction-bytes/announced-too-few.fence", "2 * BYTES"),
+    ("replayed-workspace/counter-not-reset.fence", "atom.acq_rel.gpu.global.inc.u32"),
+];
+
+#[test]
+fn each_kind_of_change_mends_its_story() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    for &(file, text) in KINDS {
+        let path = root.join(file);
+        let own = thread::Builder::new().stack_size(256 << 20).spawn(move || of_file(&path));
+        let Counts { repairs, .. } = own.expect("a thread starts").join().expect("it does not panic");
+        let is_it = |repair: &Repair| {
+            let mut pieces = repair.edits.iter().flat_map(|edit| &edit.pieces);
+            repair.is_complete() && pieces.any(|piece| piece.text == text)
+        };
+        assert!(repairs.iter().any(is_it), "{file}: {repairs:#?}");
+    }
 }
 
 /// The counts of a file's launches.
@@ -117,6 +152,7 @@ fn of_file(path: &Path) -> Counts {
             if outcome.verdict != Verdict::Violated {
                 continue;
             }
+            counts.repairs.extend(explanations.iter().filter_map(|explanation| explanation.repair.clone()));
             let case = Case {
                 sources: &sources,
                 file: &name,

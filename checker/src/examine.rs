@@ -2,10 +2,11 @@
 //! each violation why it is one, what would mend it, and which other reading of the model would not have it.
 
 use crate::check::{CheckError, Config, Limits, check};
+use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
 use crate::explain::repair::{self, Texts};
 use crate::explain::{self, Explanation, cause, elsewhere, reading};
 use crate::models::{Model, PTX};
-use crate::verdict::{Outcome, Verdict, ignored_proxies, unknown_to_model};
+use crate::verdict::{Outcome, Property, Verdict, ignored_proxies, unknown_to_model};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use std::sync::LazyLock;
@@ -14,6 +15,8 @@ use std::sync::LazyLock;
 const REPAIR_TIMES: u64 = 8;
 /// See above.
 const REPAIR_STEPS: u64 = 2_000_000;
+/// Steps that an edition may take over a launch: as a multiple of those of the check, and however short that was.
+const EDITION_STEPS: (u64, u64) = (2, 400_000);
 
 /// The published editions of PTX's model, read once.
 static EDITIONS: LazyLock<Vec<Model>> = LazyLock::new(|| {
@@ -110,7 +113,7 @@ fn explanations(
         explanation.repair = repair;
     }
     readings(outcome, model, &mut explanations);
-    editions(outcome, model, &mut explanations);
+    editions(program, kernel, outcome, model, (&mut explanations, config))?;
     let order = cause::order(&outcome.graph, &outcome.findings, &mut explanations);
     let mut findings: Vec<Option<_>> = std::mem::take(&mut outcome.findings).into_iter().map(Some).collect();
     let mut facts: Vec<Option<Explanation>> = explanations.into_iter().map(Some).collect();
@@ -135,12 +138,20 @@ fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
 }
 
 /// Published editions of PTX's model that know all that happens, and do not agree that an execution is one or has that race.
-fn editions(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) {
+///
+/// `config` is what the check ran with; an edition that forbids an execution is asked for another one.
+fn editions(
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &Outcome,
+    model: &Model,
+    (explanations, config): (&mut [Explanation], &Config),
+) -> Result<(), CheckError> {
     let is_plain = model.name == PTX && model.resolved.variants.is_empty();
     // No edition has heard of multimem addresses.
     let is_plain = is_plain && outcome.graph.locations.iter().all(|location| location.multimem.is_empty());
     if !is_plain || explanations.is_empty() || outcome.graph.events.len() > EDITIONS_EVENTS_MAX {
-        return;
+        return Ok(());
     }
     for edition in EDITIONS.iter() {
         let graph = &outcome.graph;
@@ -149,11 +160,48 @@ fn editions(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
         if !is_known {
             continue;
         }
+        let mut known: Vec<(Property, Whole)> = Vec::new();
         for (finding, explanation) in outcome.findings.iter().zip(&mut *explanations) {
             let judgement = elsewhere::judge(graph, &edition.resolved, &finding.witness, explanation);
-            explanation.elsewhere.extend(
-                judgement.map(|judgement| elsewhere::Elsewhere { model: edition.name.clone(), judgement }),
-            );
+            let Some(judgement) = judgement else { continue };
+            let model = edition.name.clone();
+            let mut whole = None;
+            if judgement == Judgement::Forbidden {
+                let same = known.iter().find(|(property, _)| *property == finding.property);
+                let asked = match same {
+                    Some(&(_, asked)) => asked,
+                    None => as_a_whole(program, kernel, outcome, edition, (finding.property, config))?,
+                };
+                known.push((finding.property, asked));
+                whole = Some(asked);
+            }
+            explanation.elsewhere.push(Elsewhere { model, judgement, whole });
         }
+    }
+    Ok(())
+}
+
+/// Whether an edition has any execution of the launch that breaks a property, for a few times the steps of the check.
+fn as_a_whole(
+    program: &Program,
+    kernel: &Kernel,
+    outcome: &Outcome,
+    edition: &Model,
+    (property, config): (Property, &Config),
+) -> Result<Whole, CheckError> {
+    let worth = outcome.statistics.steps.saturating_mul(EDITION_STEPS.0).saturating_add(EDITION_STEPS.1);
+    let config = Config {
+        properties: vec![property],
+        is_asked_by_name: false,
+        unroll: outcome.unroll,
+        unroll_max: outcome.unroll,
+        budget: worth.min(config.budget),
+        limits: Limits { findings_max: 1, ..config.limits },
+        ..config.clone()
+    };
+    match check(program, kernel, &outcome.launch, &edition.resolved, &config) {
+        Ok(outcome) => Ok(outcome.verdict.into()),
+        Err(CheckError::Unsupported(_)) => Ok(Whole::NotAsked),
+        Err(error) => Err(error),
     }
 }

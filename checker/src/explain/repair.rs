@@ -3,14 +3,21 @@
 //!
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
-//! neighbour, and set counts and parities. None makes a race of data strong and leaves its order missing.
+//! neighbour, set counts and parities, let numbers change with the round or the thread, and repeat a handshake that is
+//! there. None makes a race of data strong and leaves its order missing.
 //! Cannot: write new code, say a signal that nobody gives.
 
+mod anywhere;
+mod atomics;
 mod barrier;
+mod branch;
+mod cluster;
 mod find;
 mod group;
 mod halves;
+mod handshake;
 mod mbarrier;
+mod numbers;
 mod opcode;
 mod order;
 mod propose;

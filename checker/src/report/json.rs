@@ -7,7 +7,7 @@ use super::story::Story;
 use super::summary::{notes, stopped};
 use super::wording::Words;
 use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
-use crate::explain::elsewhere::Judgement;
+use crate::explain::elsewhere::{Judgement, Whole};
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair, Subject};
 use crate::verdict::{Finding, Limit, Vacuity};
@@ -129,6 +129,9 @@ pub(crate) enum Source {
 struct EditionReport {
     model: String,
     execution: &'static str,
+    /// What it says of the launch, if it forbids the execution: `violated`, `holds` or `not asked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<&'static str>,
 }
 
 /// A checked change, as edits of the text.
@@ -308,6 +311,11 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
                     Judgement::Forbidden => "forbidden",
                     Judgement::NoRace => "no race",
                 },
+                launch: elsewhere.whole.map(|whole| match whole {
+                    Whole::Violated => "violated",
+                    Whole::Holds => "holds",
+                    Whole::NotAsked => "not asked",
+                }),
             })
             .collect(),
         cause: explanation.cause,

@@ -2,7 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
-use crate::explain::elsewhere::Judgement;
+use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 
@@ -39,20 +39,30 @@ impl Words<'_> {
 
     /// Which published editions do not agree that it is an execution, or that it has that race; one sentence for each way.
     pub(super) fn elsewhere(explanation: &Explanation) -> Vec<String> {
-        let named = |judgement: Judgement| {
-            let all = explanation.elsewhere.iter().filter(|elsewhere| elsewhere.judgement == judgement);
+        let named = |judgement: Judgement, whole: Option<Whole>| {
+            let is_it = |elsewhere: &&Elsewhere| elsewhere.judgement == judgement && elsewhere.whole == whole;
+            let all = explanation.elsewhere.iter().filter(is_it);
             all.map(|elsewhere| format!("`{}`", elsewhere.model)).collect::<Vec<_>>()
         };
         let mut sentences = Vec::new();
-        let forbidding = named(Judgement::Forbidden);
-        if !forbidding.is_empty() {
-            let (s, it) = if forbidding.len() == 1 { ("", "s") } else { ("s", "") };
-            sentences.push(format!(
-                "the published edition{s} {} forbid{it} this execution: it rests on how `ptx` reads the text (see `--model`)",
-                forbidding.join(" and ")
-            ));
+        for (whole, says) in [
+            (Whole::Violated, "another execution is as bad there"),
+            (Whole::Holds, "no other execution is as bad there, so it rests on how `ptx` reads the text"),
+            (
+                Whole::NotAsked,
+                "whether another one is as bad there was not asked, for it would take too long",
+            ),
+        ] {
+            let forbidding = named(Judgement::Forbidden, Some(whole));
+            if !forbidding.is_empty() {
+                let (s, it) = if forbidding.len() == 1 { ("", "s") } else { ("s", "") };
+                sentences.push(format!(
+                    "the published edition{s} {} forbid{it} this execution: {says} (see `--model`)",
+                    forbidding.join(" and ")
+                ));
+            }
         }
-        let without = named(Judgement::NoRace);
+        let without = named(Judgement::NoRace, None);
         if !without.is_empty() {
             sentences.push(format!(
                 "under {} the two accesses are no race in this execution: that they are one rests on how `ptx` reads the text",

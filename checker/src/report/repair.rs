@@ -112,7 +112,7 @@ impl Words<'_> {
         let launches = match repair.n_launches {
             _ if n_all <= 1 || !repair.stays.is_empty() => String::new(),
             n if n >= n_all => format!(" in any of the {n} launches"),
-            1 => " in this launch; in another one something still is".to_owned(),
+            1 => " in this launch; of the others, not all were proved with it".to_owned(),
             n => format!(" in {n} of the {n_all} launches"),
         };
         let bound = if repair.within_bound { " within the loop bound" } else { "" };

@@ -172,8 +172,8 @@ pub fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'s
     found
 }
 
-/// Whether a text has one of the words.
-fn names(text: &str, words: &[&str]) -> bool {
+/// Whether a text has one of the words, as names.
+pub fn names(text: &str, words: &[&str]) -> bool {
     let is_inside = |c: char| c.is_alphanumeric() || c == '_';
     text.split(|c: char| !is_inside(c)).any(|word| words.contains(&word))
 }
@@ -217,7 +217,7 @@ pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
 }
 
 /// The last statement of a loop's body.
-fn last_of(syntax: &Syntax, around: usize) -> Option<usize> {
+pub fn last_of(syntax: &Syntax, around: usize) -> Option<usize> {
     (0..syntax.nodes.len()).rfind(|&node| syntax.nodes[node].parent == Some(around))
 }
 

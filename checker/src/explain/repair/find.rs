@@ -73,8 +73,11 @@ pub fn find(
         .iter()
         .map(|explanation| proposals(&Ground { texts: job.texts, syntax: &syntax, outcome, explanation }))
         .collect();
-    // What several findings suggest, by the one to which it is most likely.
-    let mut all: Vec<(u32, usize, &Proposal)> = Vec::new();
+    // First what mended another launch of the kernel.
+    let hints: Vec<Proposal> =
+        job.texts.hint(&job.kernel.name).into_iter().map(|edits| Proposal { rank: 0, edits }).collect();
+    // Then what several findings suggest, by the one to which it is most likely.
+    let mut all: Vec<(u32, usize, &Proposal)> = hints.iter().map(|hint| (0, 0, hint)).collect();
     let by_rank = by_finding.iter().enumerate().flat_map(|(i, own)| own.iter().map(move |p| (p.rank, i, p)));
     let mut by_rank: Vec<(u32, usize, &Proposal)> = by_rank.collect();
     by_rank.sort_by_key(|&(rank, i, _)| (rank, i));
@@ -119,7 +122,10 @@ impl Search<'_> {
             if self.allowance.used_up().is_some() {
                 break;
             }
-            let Some(done) = self.attempt(&proposal.edits, 1)? else { continue };
+            // What has mended another launch may take all there is.
+            let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
+            let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
+            let Some(done) = tried else { continue };
             if is_proof(done.verdict) {
                 let repair = self.for_all_launches(&proposal.edits, done.verdict)?;
                 if repair.n_launches == self.job.kernel.launches.len().max(1) {
@@ -140,6 +146,7 @@ impl Search<'_> {
             }
         }
         if let Some(repair) = here_only {
+            self.job.texts.suggest(&self.job.kernel.name, &repair.edits);
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         self.in_parts(&promising, by_finding)
@@ -246,7 +253,7 @@ impl Search<'_> {
         let mut n_launches = 1;
         for launch in self.job.kernel.launches.iter().filter(|launch| launch.name != self.outcome.launch.name)
         {
-            let done = self.attempt_for(edits, launch, 1)?;
+            let done = self.attempt_for(edits, launch, 1, self.most())?;
             if let Some(done) = done.filter(|done| is_proof(done.verdict)) {
                 within_bound |= done.verdict == Verdict::ProvedUpToBound;
                 n_launches += 1;
@@ -256,7 +263,13 @@ impl Search<'_> {
     }
 
     fn attempt(&mut self, edits: &[Edit], findings_max: usize) -> Result<Option<Try>, CheckError> {
-        self.attempt_for(edits, &self.outcome.launch, findings_max)
+        self.attempt_for(edits, &self.outcome.launch, findings_max, self.most())
+    }
+
+    /// The steps that a try may take.
+    fn most(&self) -> u64 {
+        let (times, least) = TRY_STEPS;
+        self.outcome.statistics.steps.saturating_mul(times).saturating_add(least)
     }
 
     /// A check of the changed program; `None` if there is none.
@@ -265,6 +278,7 @@ impl Search<'_> {
         edits: &[Edit],
         launch: &Launch,
         findings_max: usize,
+        most: u64,
     ) -> Result<Option<Try>, CheckError> {
         let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
         let Some(program) = changed.program() else { return Ok(None) };
@@ -275,8 +289,6 @@ impl Search<'_> {
         // The launch of the changed program, unless it was made up on the command line.
         let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
         self.n_tries += 1;
-        let (times, least) = TRY_STEPS;
-        let most = self.outcome.statistics.steps.saturating_mul(times).saturating_add(least);
         let config = Config {
             properties: usual_properties(kernel),
             is_asked_by_name: false,

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let inits: Vec<&Instruction> = of(ground, "mbarrier.init").collect();
     if inits.is_empty() {
+        never_initialised(ground, found);
         return;
     }
     initialised(ground, &inits, found);
@@ -23,11 +24,33 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     counts(ground, &inits, found);
     parities(ground, found);
     announced(ground, found);
+    announced_as_written(ground, found);
     copies(ground, &inits, found);
 }
 
 fn of<'a>(ground: &Ground<'a>, word: &'static str) -> impl Iterator<Item = &'a Instruction> {
     ground.syntax.instructions.iter().filter(move |instruction| instruction.opcode.starts_with(word))
+}
+
+/// An initialisation of an object that threads wait for and nobody initialises, before all that they do.
+fn never_initialised(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let mut objects = waited_objects(ground);
+    objects.dedup();
+    let is_element = |object: &&String| {
+        ground.syntax.objects.iter().any(|own| own.name == **object && !own.dimensions.is_empty())
+    };
+    let (Some(object), None) = (objects.first(), objects.iter().find(is_element)) else { return };
+    let top = ground.syntax.nodes.iter().position(|node| {
+        node.parent.is_none()
+            && node.kind != super::syntax::NodeKind::Declaration
+            && ground.texts.is_main(node.span)
+    });
+    let Some(top) = top.filter(|_| ground.graph().hierarchy.launch().cluster < 2) else { return };
+    for count in ["1", "2", "ntid", "nwarpid", "ntid - 1"] {
+        let text =
+            format!("if tid == 0 {{ mbarrier.init.shared::cta.b64 [{object}], {count}; }} bar.sync 0;");
+        found.push(Proposal { rank: 12, edits: vec![insert(ground, (top, false), &text)] });
+    }
 }
 
 /// A barrier behind the initialisations, with the fence that a cluster needs.
@@ -317,6 +340,24 @@ fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     rank: 12,
                     edits: vec![Edit::replace(sources, operand, right.to_string())],
                 });
+            }
+        }
+    }
+}
+
+/// The bytes that are signalled, as they are written there, in place of those announced.
+fn announced_as_written(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if !matches!(ground.explanation.subject, Subject::Deadlock { .. }) {
+        return;
+    }
+    let sources = ground.texts.sources();
+    for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
+        let Some(&operand) = arrive.operands.last() else { continue };
+        for signal in of(ground, "mbarrier.complete_tx").filter(|signal| signal.objects == arrive.objects) {
+            let Some(&bytes) = signal.operands.last() else { continue };
+            if sources.text(bytes) != sources.text(operand) {
+                let edits = vec![Edit::replace(sources, operand, sources.text(bytes))];
+                found.push(Proposal { rank: 10, edits });
             }
         }
     }

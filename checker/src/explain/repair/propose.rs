@@ -4,7 +4,10 @@ use super::super::{Explanation, Reason, Subject};
 use super::opcode::{self, Goal, SemEdit, usual};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, Texts};
-use super::{barrier, group, halves, mbarrier, order, relay, scope, spa};
+use super::{
+    anywhere, atomics, barrier, branch, cluster, group, halves, handshake, mbarrier, numbers, order, relay,
+    scope, spa,
+};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Outcome;
 use fencepost_dsl::Span;
@@ -143,6 +146,12 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         barrier::propose(ground, &mut found);
         group::propose(ground, &mut found);
         mbarrier::propose(ground, &mut found);
+        numbers::propose(ground, &mut found);
+        branch::propose(ground, &mut found);
+        handshake::propose(ground, &mut found);
+        cluster::propose(ground, &mut found);
+        atomics::propose(ground, &mut found);
+        anywhere::propose(ground, &mut found);
     }
     found.retain(|proposal| !proposal.edits.is_empty());
     found.sort_by_key(|proposal| proposal.rank);

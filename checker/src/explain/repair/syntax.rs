@@ -1,9 +1,10 @@
 //! A program's statements and instructions with their places, as changes of the text need them.
 
 use fencepost_dsl::kernel::ast::{
-    Block, Else, Expr, ExprKind, ItemKind, Memory, Operand, Pattern, Statement, StatementKind,
+    self, Block, Else, Expr, ExprKind, ItemKind, Object, Operand, Pattern, Statement, StatementKind,
 };
 use fencepost_dsl::kernel::parse;
+use fencepost_dsl::vocabulary::Replication;
 use fencepost_dsl::{SourceMap, Span};
 
 /// All statements and instructions of the files, in order of the text.
@@ -19,6 +20,62 @@ pub struct Syntax {
     functions: Vec<(String, Span)>,
     /// Calls: the name of the function, and the statement.
     calls: Vec<(String, usize)>,
+    /// Names of values that never change.
+    pub bindings: Vec<Binding>,
+    /// Loops that count.
+    pub counted: Vec<Counted>,
+    /// Objects, whether a kernel's own or of the whole file.
+    pub objects: Vec<Declared>,
+}
+
+/// `let name = value;`
+#[derive(Debug)]
+pub struct Binding {
+    /// The name.
+    pub name: String,
+    /// Where its value is.
+    pub value: Span,
+    /// The statement.
+    pub node: usize,
+}
+
+/// `for name in 0..end`
+#[derive(Debug)]
+pub struct Counted {
+    /// The variable.
+    pub variable: String,
+    /// Where the end of the range is.
+    pub end: Span,
+    /// Whether that is its last value.
+    pub inclusive: bool,
+    /// The statement.
+    pub node: usize,
+}
+
+/// What is known of an object from its declaration.
+#[derive(Debug)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// Where its dimensions are, outermost first.
+    pub dimensions: Vec<Span>,
+    /// The type of its elements.
+    pub ty: String,
+    /// The object all of whose copies a multimem object stands for.
+    pub copies_of: Option<String>,
+}
+
+/// A memory operand.
+#[derive(Debug)]
+pub struct Memory {
+    /// The object or reference.
+    pub name: String,
+    /// With its brackets.
+    pub span: Span,
+    /// Where its indices are, outermost first.
+    pub indices: Vec<Span>,
+    /// Where the rank of the CTA is whose memory it is, if that is said.
+    pub rank: Option<Span>,
 }
 
 /// A statement.
@@ -63,6 +120,8 @@ pub struct Instruction {
     pub operands: Vec<Span>,
     /// The objects that it names.
     pub objects: Vec<String>,
+    /// Its memory operands.
+    pub memory: Vec<Memory>,
     /// The statement.
     pub node: usize,
 }
@@ -98,6 +157,18 @@ impl Instruction {
         let is_write = ["st.", "red.", "atom."].iter().any(|word| self.opcode.starts_with(word));
         is_write && ["release", "relaxed", "acq_rel"].iter().any(|sem| self.opcode.contains(sem))
     }
+
+    /// Whether it gives a signal: an arrival, or a strong write.
+    pub fn gives_signal(&self) -> bool {
+        let arrives = ["bar.arrive", "barrier.arrive", "barrier.cta.arrive", "mbarrier.arrive"];
+        arrives.iter().any(|word| self.opcode.starts_with(word)) || self.signals()
+    }
+
+    /// Whether it accesses memory as a part of no data: with a sem that is not weak.
+    pub fn is_strong(&self) -> bool {
+        let sems = ["relaxed", "acquire", "release", "acq_rel", "volatile"];
+        self.opcode.split('.').any(|token| sems.contains(&token))
+    }
 }
 
 impl Syntax {
@@ -108,6 +179,7 @@ impl Syntax {
             let (parsed, _) = parse(&sources.file(file).text, file);
             for item in &parsed.items {
                 match &item.kind {
+                    ItemKind::Object(object) => syntax.object(object),
                     ItemKind::Function(function) => {
                         syntax.functions.push((function.name.text.clone(), item.place.0));
                         syntax.block(&function.body, None);
@@ -173,12 +245,48 @@ impl Syntax {
         })
     }
 
+    /// The instructions of a statement, and of the functions that it calls.
+    pub fn acts(&self, node: usize) -> Vec<&Instruction> {
+        let mut found: Vec<&Instruction> = self.inside(node).collect();
+        let outer = self.nodes[node].span;
+        let holds = |outer: Span, span: Span| {
+            outer.file == span.file && outer.start <= span.start && span.end <= outer.end
+        };
+        let called = self.calls.iter().filter(|(_, at)| holds(outer, self.nodes[*at].span));
+        for (name, _) in called {
+            let bodies = self.functions.iter().filter(|(own, _)| own == name);
+            found.extend(
+                bodies.flat_map(|&(_, body)| self.instructions.iter().filter(move |i| holds(body, i.span))),
+            );
+        }
+        found
+    }
+
+    /// Whether there is a call of a function in a statement without parts of its own.
+    pub fn is_call(&self, span: Span) -> bool {
+        self.calls
+            .iter()
+            .any(|(_, at)| self.nodes[*at].span == span && self.nodes[*at].kind == NodeKind::Plain)
+    }
+
+    /// The innermost loop with a counter around a statement.
+    pub fn counted_around(&self, node: usize) -> Option<&Counted> {
+        let around = self.ancestors(node);
+        around.iter().find_map(|at| self.counted.iter().find(|counted| counted.node == *at))
+    }
+
     /// Whether the statement is nothing but one instruction that synchronizes, or waits for one.
     pub fn is_synchronization(&self, node: usize) -> bool {
         let mut inside = self.inside(node);
         let only =
             self.nodes[node].kind == NodeKind::Plain && inside.next().is_some_and(Instruction::synchronizes);
         only && inside.next().is_none()
+    }
+
+    /// Whether what comes right before a statement only synchronizes.
+    pub fn is_behind_synchronization(&self, node: usize) -> bool {
+        let (siblings, at) = self.siblings(node);
+        at.checked_sub(1).is_some_and(|before| self.is_synchronization(siblings[before]))
     }
 
     fn block(&mut self, block: &Block, parent: Option<usize>) {
@@ -208,6 +316,7 @@ impl Syntax {
             _ => NodeKind::Plain,
         };
         self.nodes.push(Node { span: statement.place.0, parent, block, kind });
+        self.named(statement, node);
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }
             | StatementKind::Var { value, .. }
@@ -240,13 +349,49 @@ impl Syntax {
         }
     }
 
+    /// What a statement gives a name to.
+    fn named(&mut self, statement: &Statement, node: usize) {
+        match &statement.kind {
+            StatementKind::Let { value, pattern: Pattern::One(Some(name)), .. } => {
+                self.bindings.push(Binding { name: name.text.clone(), value: value.place.0, node });
+            }
+            StatementKind::For { name, range, .. } => self.counted.push(Counted {
+                variable: name.text.clone(),
+                end: range.end.place.0,
+                inclusive: range.inclusive,
+                node,
+            }),
+            StatementKind::Object(object) => self.object(object),
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, object: &Object) {
+        let is_multimem = object.replication == Replication::Multimem;
+        self.objects.push(Declared {
+            name: object.name.text.clone(),
+            dimensions: object.dimensions.iter().map(|size| size.place.0).collect(),
+            ty: object.ty.text.clone(),
+            copies_of: object.alias.as_ref().filter(|_| is_multimem).map(|name| name.text.clone()),
+        });
+    }
+
     fn expr(&mut self, expr: &Expr, node: usize) {
         match &expr.kind {
             ExprKind::Instruction { opcode, operands } => {
                 let mut objects = Vec::new();
+                let mut addresses = Vec::new();
                 for operand in operands {
                     match operand {
-                        Operand::Memory(memory) => objects.push(memory.name.text.clone()),
+                        Operand::Memory(memory) => {
+                            objects.push(memory.name.text.clone());
+                            addresses.push(Memory {
+                                name: memory.name.text.clone(),
+                                span: memory.place.0,
+                                indices: memory.indices.iter().map(|index| index.place.0).collect(),
+                                rank: memory.rank.as_ref().map(|rank| rank.place.0),
+                            });
+                        }
                         Operand::Tensor(tensor) => objects.push(tensor.map.name.text.clone()),
                         Operand::Expr(expr) => self.expr(expr, node),
                         Operand::Vector(elements) => elements.iter().for_each(|expr| self.expr(expr, node)),
@@ -259,6 +404,7 @@ impl Syntax {
                     span: expr.place.0,
                     operands: operands.iter().filter_map(place).collect(),
                     objects,
+                    memory: addresses,
                     node,
                 });
             }
@@ -280,7 +426,7 @@ impl Syntax {
 
 fn place(operand: &Operand) -> Option<Span> {
     match operand {
-        Operand::Memory(Memory { place, .. }) | Operand::Sink(place) => Some(place.0),
+        Operand::Memory(ast::Memory { place, .. }) | Operand::Sink(place) => Some(place.0),
         Operand::Tensor(tensor) => Some(tensor.place.0),
         Operand::Expr(expr) => Some(expr.place.0),
         Operand::Vector(elements) => Some(elements.first()?.place.0.to(elements.last()?.place.0)),

@@ -12,6 +12,8 @@ pub struct Texts {
     options: LoadOptions,
     /// By kernel, repairs after which every launch was proved.
     known: Mutex<Vec<(String, super::Repair)>>,
+    /// By kernel, changes after which one launch was proved, and others were not, or not within their steps.
+    hints: Mutex<Vec<(String, Vec<Edit>)>>,
 }
 
 /// A change: what it is to a reader, and what it does to the text.
@@ -67,7 +69,7 @@ pub enum EditKind {
 impl Texts {
     /// The texts of a program that was loaded into `sources` alone, with these options.
     pub fn new(sources: &SourceMap, options: LoadOptions) -> Self {
-        Self { sources: sources.clone(), options, known: Mutex::default() }
+        Self { sources: sources.clone(), options, known: Mutex::default(), hints: Mutex::default() }
     }
 
     /// The files.
@@ -95,6 +97,11 @@ impl Texts {
     /// Whether a file comes with Fencepost.
     pub(crate) fn is_library(&self, file: FileId) -> bool {
         self.sources.file(file).name.starts_with(LIBRARY_ROOT)
+    }
+
+    /// Whether a place is in the file that was asked for, and not in one that it uses.
+    pub(crate) fn is_main(&self, span: Span) -> bool {
+        self.main() == Some(span.file)
     }
 
     /// The same texts, of which nothing is known.
@@ -154,6 +161,20 @@ impl Texts {
     pub(super) fn learn(&self, kernel: &str, repair: &super::Repair) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.push((kernel.to_owned(), repair.clone()));
+    }
+
+    /// Changes that mended another launch of a kernel, and may mend this one.
+    pub(super) fn hint(&self, kernel: &str) -> Option<Vec<Edit>> {
+        let hints = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        hints.iter().find(|(own, _)| own == kernel).map(|(_, edits)| edits.clone())
+    }
+
+    /// Keeps them.
+    pub(super) fn suggest(&self, kernel: &str, edits: &[Edit]) {
+        let mut hints = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        if hints.iter().all(|(own, _)| own != kernel) {
+            hints.push((kernel.to_owned(), edits.to_vec()));
+        }
     }
 }
 

@@ -1,0 +1,199 @@
+//! Proposals for numbers that are the same where they should differ: for each round, for each thread, or for the slots of
+//! an object; and for registers that a pool does not have.
+
+use super::super::{Subject, deadlock::WaitFact};
+use super::barrier::names;
+use super::propose::{Ground, Proposal};
+use super::syntax::{Binding, Instruction, Memory};
+use super::text::Edit;
+use fencepost_dsl::Span;
+
+/// What tells a thread from others, wider groups first.
+const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
+/// The least number of registers that a thread can have (AS-41), and what they come in.
+const REGISTERS: (u32, u32) = (24, 8);
+/// Steps of registers that are tried.
+const REGISTER_STEPS: u32 = 2;
+
+/// Numbers that change with the round or the thread, and smaller ones of registers.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    registers(ground, found);
+    let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
+    let base = if is_hang { 18 } else { 19 };
+    for binding in &ground.syntax.bindings {
+        if ground.can_change(binding.node) && is_about_signals(ground, binding) {
+            bindings(ground, binding, base, found);
+        }
+    }
+    first_turn(ground, base, found);
+    next_slot(ground, base, found);
+    slot_per_round(ground, base, found);
+}
+
+/// A name for a number, as one that depends on the round, or on the thread.
+fn bindings(ground: &Ground<'_>, binding: &Binding, base: u32, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let text = sources.text(binding.value).trim();
+    let Ok(number) = text.trim_end_matches("u32").parse::<u32>() else { return };
+    let mut push = |rank: u32, text: String| {
+        found.push(Proposal { rank, edits: vec![Edit::replace(sources, binding.value, text)] });
+    };
+    if let Some(counted) = ground.syntax.counted_around(binding.node) {
+        let round = &counted.variable;
+        if number == 0 {
+            push(base, format!("{round} % 2"));
+            push(base + 1, round.clone());
+        } else {
+            push(base, format!("{round} + {number}"));
+        }
+    }
+    if number == 0 {
+        for own in own(ground) {
+            push(base + 2, (*own).to_owned());
+        }
+    }
+}
+
+/// The names that differ among the threads of the launch.
+fn own<'a>(ground: &Ground<'_>) -> impl Iterator<Item = &'a &'a str> {
+    let launch = ground.graph().hierarchy.launch();
+    let sizes =
+        [launch.gpus, launch.ctas, launch.cluster, launch.warps, launch.warps * launch.lanes, launch.lanes];
+    OWN.iter().zip(sizes).filter(|(_, size)| *size > 1).map(|(name, _)| name)
+}
+
+/// Whether a name is for what threads signal and wait with, and for nothing that is written as data or asserted.
+fn is_about_signals(ground: &Ground<'_>, binding: &Binding) -> bool {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let (siblings, at) = syntax.siblings(binding.node);
+    let behind = &siblings[at + 1..];
+    let is_in_scope = |span: Span| behind.iter().any(|&node| holds(syntax.nodes[node].span, span));
+    let is_named = |span: Span| is_in_scope(span) && names(sources.text(span), &[binding.name.as_str()]);
+    let is_claimed = syntax.nodes.iter().any(|node| {
+        let text = sources.text(node.span);
+        let is_claim = ["assert ", "assume "].iter().any(|word| text.starts_with(word));
+        is_claim && is_named(node.span)
+    });
+    let is_passed_on = syntax.bindings.iter().any(|other| is_named(other.value));
+    let is_data = syntax.instructions.iter().any(|instruction| {
+        let is_write = instruction.opcode.starts_with("st.") && !instruction.is_strong();
+        is_write && instruction.operands.last().is_some_and(|&value| is_named(value))
+    });
+    let synchronizes = |instruction: &Instruction| {
+        instruction.is_strong() || instruction.synchronizes() || instruction.opcode.contains("mbarrier")
+    };
+    let is_used = syntax.instructions.iter().any(|instruction| {
+        synchronizes(instruction) && instruction.operands.iter().any(|&operand| is_named(operand))
+    });
+    let is_argument = syntax.nodes.iter().any(|node| syntax.is_call(node.span) && is_named(node.span));
+    (is_used || is_argument) && !is_claimed && !is_passed_on && !is_data
+}
+
+fn holds(outer: Span, span: Span) -> bool {
+    outer.file == span.file && outer.start <= span.start && span.end <= outer.end
+}
+
+/// The index of an object by which threads differ.
+fn own_index<'a>(ground: &Ground<'a>, memory: &Memory) -> Option<(&'a str, Span)> {
+    let sources = ground.texts.sources();
+    let &index = memory.indices.last()?;
+    let text = sources.text(index);
+    OWN.contains(&text).then_some((text, index))
+}
+
+/// Waits by parity for objects of their own, at which one thread begins.
+fn first_turn(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    for wait in ground.syntax.instructions.iter().filter(|wait| wait.opcode.contains(".parity")) {
+        let (Some(memory), Some(&parity)) = (wait.memory.first(), wait.operands.last()) else { continue };
+        let Some((own, _)) = own_index(ground, memory).filter(|_| ground.can_change(wait.node)) else {
+            continue;
+        };
+        let text = sources.text(parity);
+        let is_named = |binding: &&Binding| names(text, &[binding.name.as_str()]);
+        let is_number = |binding: &&Binding| {
+            let value = sources.text(binding.value).trim().trim_end_matches("u32");
+            matches!(value, "0" | "1")
+        };
+        let mut named = ground.syntax.bindings.iter().filter(is_named).filter(is_number).peekable();
+        if named.peek().is_none() && !names(text, OWN) {
+            let after = format!("({text}) ^ ({own} == 0 ? 1 : 0)");
+            found.push(Proposal { rank: base, edits: vec![Edit::replace(sources, parity, after)] });
+        }
+        for binding in named.filter(|binding| is_about_signals(ground, binding)) {
+            let after = format!("{own} == 0 ? 1 : 0");
+            found.push(Proposal { rank: 14, edits: vec![Edit::replace(sources, binding.value, after)] });
+        }
+    }
+}
+
+/// Arrivals at the next object in place of the own one, which the thread itself waits for.
+fn next_slot(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let arrivals = ground.syntax.instructions.iter().filter(|arrival| arrival.gives_signal());
+    for arrival in arrivals.filter(|arrival| ground.can_change(arrival.node)) {
+        for memory in &arrival.memory {
+            let Some((own, index)) = own_index(ground, memory) else { continue };
+            let declared = ground.syntax.objects.iter().find(|object| object.name == memory.name);
+            let Some(&size) = declared.and_then(|object| object.dimensions.last()) else { continue };
+            let is_own = ground.syntax.instructions.iter().any(|wait| {
+                let waits = wait.opcode.contains("_wait") || wait.opcode.starts_with("ld.");
+                waits
+                    && wait.memory.iter().any(|other| {
+                        sources.text(other.span).trim_matches(['[', ']'])
+                            == sources.text(memory.span).trim_matches(['[', ']'])
+                    })
+            });
+            if is_own {
+                let after = format!("({own} + 1) % {}", sources.text(size));
+                found.push(Proposal { rank: base, edits: vec![Edit::replace(sources, index, after)] });
+            }
+        }
+    }
+}
+
+/// A slot for each round, in turn, where all rounds signal in one: the same number in all accesses of an object.
+fn slot_per_round(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    for object in &ground.syntax.objects {
+        let Some(&size) = object.dimensions.first() else { continue };
+        let mut edits: Vec<Edit> = Vec::new();
+        let accesses = ground.syntax.instructions.iter().flat_map(|i| i.memory.iter().map(move |m| (i, m)));
+        for (instruction, memory) in accesses.filter(|(_, memory)| memory.name == object.name) {
+            let round = ground.syntax.counted_around(instruction.node);
+            let index = memory.indices.first().filter(|&&index| sources.text(index) == "0");
+            let (Some(round), Some(&index)) = (round, index) else {
+                edits.clear();
+                break;
+            };
+            if !instruction.is_strong() {
+                edits.clear();
+                break;
+            }
+            let after = format!("{} % {}", round.variable, sources.text(size));
+            edits.push(Edit::replace(sources, index, after));
+        }
+        if edits.len() > 1 && sources.text(size) != "1" {
+            found.push(Proposal { rank: base, edits });
+        }
+    }
+}
+
+/// Fewer registers, asked for or kept, where a warp waits for more than there are.
+fn registers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    if !roles.iter().any(|role| matches!(role.wait, WaitFact::Registers { .. })) {
+        return;
+    }
+    let sources = ground.texts.sources();
+    let (least, step) = REGISTERS;
+    for instruction in ground.syntax.instructions.iter().filter(|i| i.opcode.starts_with("setmaxnreg")) {
+        let Some(&operand) = instruction.operands.first() else { continue };
+        let Ok(now) = sources.text(operand).trim().parse::<u32>() else { continue };
+        for fewer in 1..=REGISTER_STEPS {
+            let Some(after) = now.checked_sub(fewer * step).filter(|&after| after >= least) else { continue };
+            let edits = vec![Edit::replace(sources, operand, after.to_string())];
+            found.push(Proposal { rank: 9 + fewer, edits });
+        }
+    }
+}
