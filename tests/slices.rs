@@ -28,8 +28,11 @@ fn is_sliced(outcome: &Outcome) -> bool {
     is_cut(outcome) && !has_pass(outcome, "bound")
 }
 
+/// What a launch came to, whether it was cut, and whether slices gave the verdict.
+type Judgement = (Vec<(Property, Verdict)>, [bool; 2]);
+
 /// What a run of all launches came to, if nothing in it is unsupported or too large.
-fn judged(program: &Program, treatment: Treatment) -> Option<Vec<(Vec<(Property, Verdict)>, [bool; 2])>> {
+fn judged(program: &Program, treatment: Treatment) -> Option<Vec<Judgement>> {
     let (model, config) = (model(&[]), Config { budget: 2_000_000_000, ..config(treatment) });
     let mut judged = Vec::new();
     for kernel in &program.kernels {

@@ -62,11 +62,11 @@ pub(crate) mod bits;
 
 pub(crate) mod relation;
 
-pub(crate) mod slice;
-
 pub(crate) mod cnf;
 
 pub mod encode;
+
+pub(crate) mod slice;
 
 pub(crate) mod solve;
 

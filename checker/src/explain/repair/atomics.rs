@@ -24,6 +24,7 @@ fn through_multimem(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let reads = syntax.instructions.iter().filter(|read| {
         (read.opcode.starts_with("ld.acquire") || read.opcode.starts_with("ld.relaxed"))
             && ground.can_change(read.node)
+            && is_for_growth(sources.text(syntax.nodes[read.node].span), sources.text(read.span))
     });
     for read in reads {
         let [memory] = read.memory.as_slice() else { continue };
@@ -35,6 +36,24 @@ fn through_multimem(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let (name, ty, indices) = (&all.name, &all.ty, indices.collect::<String>());
         let text = format!("multimem.ld_reduce.{sem}.{scope}.min.{ty} [{name}{indices}]");
         found.push(Proposal { rank: 12, edits: vec![Edit::replace(sources, read.span, text)] });
+    }
+}
+
+/// Whether what is read has to be so much at least: then the smallest of all copies asks for no less than one of them.
+fn is_for_growth(statement: &str, read: &str) -> bool {
+    let Some((_, behind)) = statement.split_once(read) else { return false };
+    let behind = behind.trim_start_matches([')', ' ']);
+    let number = behind.trim_start_matches(['=', '!', '>', ' ']);
+    // So much at least, of a counter that may wrap.
+    if behind.starts_with("- ") && behind.ends_with("<= 0x7fff_ffff;") {
+        return true;
+    }
+    let is_zero = number.starts_with('0') && !number.starts_with("0x");
+    match &behind.as_bytes()[..behind.len().min(2)] {
+        b">=" | b"> " => true,
+        b"!=" => is_zero,
+        b"==" => !is_zero,
+        _ => false,
     }
 }
 

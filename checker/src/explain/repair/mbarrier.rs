@@ -225,12 +225,14 @@ fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>
         let mut others: Vec<(u32, String)> = Vec::new();
         match now.parse::<u32>() {
             Ok(number) => {
-                let near = [number + 1, number.saturating_sub(1)].into_iter().filter(|&n| n > 0);
+                let near =
+                    [number.saturating_add(1), number.saturating_sub(1)].into_iter().filter(|&n| n > 0);
                 others.extend(near.map(|n| (0, n.to_string())));
-                others.extend((number != 2).then(|| (1, (2 * number).to_string())));
+                others.extend((number != 2).then(|| (1, number.saturating_mul(2).to_string())));
             }
             Err(_) => {
-                others.extend([(2, format!("({now}) + 1")), (1, format!("({now}) - 1")), (1, "1".to_owned())])
+                let now = if is_name(now) { now.to_owned() } else { format!("({now})") };
+                others.extend([(2, format!("{now} + 1")), (1, format!("{now} - 1")), (1, "1".to_owned())])
             }
         }
         others.extend(texts.iter().filter(|text| **text != now).map(|text| (0, (*text).to_owned())));
@@ -318,12 +320,16 @@ fn flipped(parity: &str) -> String {
     match parity {
         "0" => "1".to_owned(),
         "1" => "0".to_owned(),
-        name if name.chars().all(|c| c.is_alphanumeric() || c == '_') => format!("{name} ^ 1"),
+        name if is_name(name) => format!("{name} ^ 1"),
         other => match other.strip_suffix(" ^ 1") {
             Some(rest) => rest.to_owned(),
             None => format!("({other}) ^ 1"),
         },
     }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// The bytes that came, in place of those announced.
