@@ -68,17 +68,31 @@ impl Words<'_> {
             }
             EditKind::Insert { text, is_after, anchor } => {
                 let place = if *is_after { "after" } else { "before" };
-                format!("add `{text}` right {place} {}", self.statement(*anchor))
+                format!("add `{text}` right {place} {}", self.place(*anchor, *is_after))
             }
             EditKind::Move { span, is_after, anchor } => {
                 let place = if *is_after { "after" } else { "before" };
-                format!("move {} to right {place} {}", self.statement(*span), self.statement(*anchor))
+                format!("move {} to right {place} {}", self.statement(*span), self.place(*anchor, *is_after))
             }
         }
     }
 
-    /// `` `st.weak [data], 1;` on line 7 ``; of a block, how it starts.
+    /// A statement as a place: of a block, where it begins, or where it ends for what comes after it.
+    fn place(&self, span: Span, is_after: bool) -> String {
+        if is_after && self.case.sources.text(span).lines().nth(1).is_some() {
+            let end = self.case.sources.line_column(Span { start: span.end, ..span }).line;
+            return format!("`{}`, which ends on line {end}", self.shown(span));
+        }
+        self.statement(span)
+    }
+
+    /// `` `st.weak [data], 1;` on line 7 ``; of a block, how it starts and where.
     fn statement(&self, span: Span) -> String {
+        format!("`{}` on {}", self.shown(span), self.line(span))
+    }
+
+    /// A statement as far as there is room for it, in one line.
+    fn shown(&self, span: Span) -> String {
         let text = self.case.sources.text(span);
         let first = text.lines().next().unwrap_or("").split("//").next().unwrap_or("").trim();
         let mut shown: String = first.chars().take(STATEMENT_MAX).collect();
@@ -86,10 +100,9 @@ impl Words<'_> {
             shown.push('…');
         }
         if text.lines().nth(1).is_some() {
-            let end = self.case.sources.line_column(Span { start: span.end, ..span }).line;
-            return format!("`{shown} …`, which ends on line {end}");
+            shown.push_str(" …");
         }
-        format!("`{shown}` on {}", self.line(span))
+        shown
     }
 
     /// The line that a place is on.
