@@ -43,7 +43,7 @@ pub struct Treatment {
     pub symmetry: bool,
     /// What follows for words that only additions write (`relation::counting`).
     pub counting: bool,
-    /// Launches with at least so many events are looked at in slices first ([`crate::slice`]).
+    /// Launches with at least so many events are looked at in slices first, a few threads at a time.
     pub slices_from: usize,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
     pub waits: bool,
