@@ -53,7 +53,6 @@ fn judged(program: &Program, treatment: Treatment) -> Option<Vec<Judgement>> {
 
 #[derive(Default, Debug)]
 struct Tally {
-    looked_at: usize,
     compared: usize,
     cut: usize,
     proved_by_slices: usize,
@@ -182,7 +181,7 @@ fn the_repository_s_kernels_agree() {
         }
     }
     println!("slices: {tally:?}");
-    assert!(tally.proved_by_slices > 0 && tally.looked_at > 100, "{tally:?}");
+    assert!(tally.proved_by_slices > 0 && tally.compared > 50, "{tally:?}");
 }
 
 /// Statements of a body; THERE is a neighbour's number, PHASE a parity.
