@@ -1,9 +1,9 @@
 //! Slices that are alike, but for names: a text in which threads, places, unknowns and values of unknown meaning are
 //! numbered in the order in which they come.
 //!
-//! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which groups they
-//! share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each other and what is in them at first. So equal texts
-//! are of graphs that a renaming maps onto each other.
+//! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which
+//! groups they share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each
+//! other and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
 
 use super::Piece;
 use crate::event::{
