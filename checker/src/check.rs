@@ -445,8 +445,8 @@ impl<'a> Decider<'a> {
         let stop = || allowance.used_up().is_some();
         let start = clock();
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
-        let graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&graph, self.model, self.config, &allowance);
+        let mut graph = std::mem::replace(&mut self.decision.graph, empty);
+        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance);
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", clock() - start));
         }

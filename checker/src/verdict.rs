@@ -111,7 +111,7 @@ pub struct OpenLoop {
 /// Sizes and times of the passes of a launch (of the last bound tried).
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Statistics {
-    /// Events, initial writes included unless slices gave the verdict.
+    /// Events, initial writes included.
     pub events: usize,
     /// Propositional variables.
     pub variables: usize,

@@ -4,9 +4,9 @@ use super::prepare::{prepare, roots};
 use super::{Config, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
-use crate::encode::{Problem, encode};
+use crate::encode::{Problem, Treatment, encode};
 use crate::event::EventGraph;
-use crate::event::cell::add_initial_writes;
+use crate::event::cell::{Cells, add_initial_writes};
 use crate::slice::{Piece, Plan};
 use crate::solve::{Answer, Effort, solve};
 use crate::verdict::{Property, Statistics};
@@ -25,9 +25,9 @@ pub(super) enum Sliced {
     Fine(Statistics),
 }
 
-/// Whether nothing goes wrong, as far as slices tell.
+/// Whether nothing goes wrong, as far as slices tell. Then the graph has its initial writes.
 pub(super) fn look_at(
-    graph: &EventGraph,
+    graph: &mut EventGraph,
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
@@ -37,20 +37,22 @@ pub(super) fn look_at(
     }
     let plan = Plan::new(graph, model);
     let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Sliced::Whole };
+    // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
+    let treatment = Treatment { symmetry: false, ..config.treatment };
+    let config = &Config { treatment, ..config.clone() };
     let mut run =
         Run { graph, model, config, allowance, statistics: Statistics::default(), effort: Effort::default() };
-    let is_fine = pieces.iter().all(|piece| run.is_fine(piece));
-    let Run { statistics, effort, .. } = run;
-    let (conflicts, solver_calls, events) = (effort.learnt, effort.calls, graph.events.len());
-    let is_known_to_complete = || {
-        !config.properties.contains(&Property::Reachable)
-            || config.treatment.interleave && completes(graph, model)
-    };
-    if is_fine && is_known_to_complete() {
-        Sliced::Fine(Statistics { conflicts, solver_calls, events, ..statistics })
-    } else {
-        Sliced::Open
+    if !pieces.iter().all(|piece| run.is_fine(piece)) {
+        return Sliced::Open;
     }
+    let Run { statistics, effort, .. } = run;
+    let Ok(cells) = add_initial_writes(graph) else { return Sliced::Open };
+    let is_asked = config.properties.contains(&Property::Reachable);
+    if is_asked && !(treatment.interleave && completes(graph, &cells, model)) {
+        return Sliced::Open;
+    }
+    let (conflicts, solver_calls, events) = (effort.learnt, effort.calls, graph.events.len());
+    Sliced::Fine(Statistics { conflicts, solver_calls, events, ..statistics })
 }
 
 struct Run<'a> {
@@ -80,8 +82,11 @@ impl Run<'_> {
         self.statistics.clauses += encoding.formula.n_clauses();
         any.push(encoding.cut);
         any.retain(|&literal| literal != Literal::FALSE);
-        let mut is_impossible = || solve(&encoding.formula, &[any.clone()], self.allowance, &mut self.effort);
-        any.is_empty() || matches!(is_impossible(), Ok(Answer::Unsatisfiable))
+        if any.is_empty() {
+            return true;
+        }
+        let answer = solve(&encoding.formula, &[any], self.allowance, &mut self.effort);
+        matches!(answer, Ok(Answer::Unsatisfiable))
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {
@@ -98,11 +103,9 @@ impl Run<'_> {
 }
 
 /// Whether some execution runs every thread to its end, and reaches what should be reachable.
-fn completes(graph: &EventGraph, model: &MemoryModel) -> bool {
-    let mut graph = graph.clone();
-    let Ok(cells) = add_initial_writes(&mut graph) else { return false };
-    let Some(execution) = interleave(&graph, &cells) else { return false };
-    let Ok(witness) = recheck(&graph, &cells, model, execution, GoalKind::Completion) else { return false };
+fn completes(graph: &EventGraph, cells: &Cells, model: &MemoryModel) -> bool {
+    let Some(execution) = interleave(graph, cells) else { return false };
+    let Ok(witness) = recheck(graph, cells, model, execution, GoalKind::Completion) else { return false };
     let is_reached = |span| {
         let mut instances = graph.reachables.iter().filter(|own| own.span == span);
         instances.any(|own| witness.values[own.condition] == 1)

@@ -4,8 +4,7 @@ mod key;
 
 use super::constraints::Alternative;
 use crate::event::{
-    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownId,
-    UnknownKind,
+    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::index::Id;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +20,6 @@ pub struct Piece {
     pub is_of_waits: bool,
     /// What holds of what is left, each a disjunction.
     pub constraints: Vec<Vec<Alternative>>,
-    /// Final values of bytes that nobody else writes.
-    pub finals: BTreeSet<UnknownId>,
     /// Those between events that are left, as they are numbered here.
     pub edges: Edges,
     /// From reads to the stores that a branch on them decides.
@@ -46,7 +43,6 @@ impl Piece {
             centre,
             is_of_waits: false,
             constraints: Vec::new(),
-            finals: BTreeSet::new(),
             edges: Edges::default(),
             decided_stores: Vec::new(),
         }
@@ -89,13 +85,14 @@ impl Piece {
     }
 
     /// What an unknown stands for here.
-    fn unknown(&self, id: UnknownId, kind: &UnknownKind) -> UnknownKind {
+    fn unknown(&self, kind: &UnknownKind) -> UnknownKind {
         match *kind {
             UnknownKind::Read(event) => self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::Read),
             UnknownKind::ReadsLast(event) => {
                 self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::ReadsLast)
             }
-            UnknownKind::FinalValue { .. } if !self.finals.contains(&id) => UnknownKind::Elsewhere,
+            // Only waits ask how memory ends, and of those nothing is asked where there is memory.
+            UnknownKind::FinalValue { .. } => UnknownKind::Elsewhere,
             ref kind => kind.clone(),
         }
     }
@@ -104,7 +101,7 @@ impl Piece {
     pub fn graph(&self, whole: &EventGraph) -> EventGraph {
         let is_asked = |agent: AgentId| !self.is_of_waits && self.asks_of(whole, agent);
         let mut terms = whole.terms.clone();
-        terms.rename_unknowns(|id, kind| self.unknown(id, kind));
+        terms.rename_unknowns(|kind| self.unknown(kind));
         let mut constraint = |alternatives: &Vec<Alternative>| {
             let alternatives: Vec<TermRef> = alternatives.iter().map(|one| one.to_term(&mut terms)).collect();
             Constraint { term: terms.or_all(alternatives) }

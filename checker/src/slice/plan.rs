@@ -7,8 +7,7 @@ use super::spots::Spots;
 use crate::bits::BitMatrix;
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Edge, EventGraph, EventId, EventKind, TermKind, TermPool, TermRef, UnknownId,
-    UnknownKind,
+    AgentId, BaseRelation, Edge, EventGraph, EventId, EventKind, TermKind, TermPool, TermRef, UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
@@ -180,8 +179,7 @@ impl<'a> Plan<'a> {
         threads.extend(&self.company);
         threads.extend(self.partners.get(&centre).into_iter().flatten());
         // Whoever writes what the thread reads, or what others read of its bytes.
-        let own = self.events[&centre].clone();
-        for &event in &own {
+        for &event in &self.events[&centre] {
             let candidates = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
             let reads: Vec<EventId> =
                 candidates.chain([event]).filter(|&event| self.is_read(event)).collect();
@@ -226,8 +224,8 @@ impl<'a> Plan<'a> {
             }
         }
         growing.grow();
-        let Growing { kept, finals, .. } = growing;
-        // A read stays only with all that it may read, whoever's it is; so does a final value.
+        let kept = growing.kept;
+        // A read stays only with all that it may read, whoever's it is.
         let is_whole = |&event: &EventId| {
             !self.is_read(event) || self.spots.writers_for(event).all(|write| kept.contains(&write))
         };
@@ -235,7 +233,6 @@ impl<'a> Plan<'a> {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
-        piece.finals = finals;
         piece.constraints = self.constraints_about(&piece);
         let here = |&(read, store): &(EventId, EventId)| Some((piece.place(read)?, piece.place(store)?));
         piece.decided_stores = self.decided_stores.iter().filter_map(here).collect();
@@ -293,7 +290,6 @@ struct Growing<'a> {
     plan: &'a Plan<'a>,
     threads: &'a BTreeSet<AgentId>,
     kept: BTreeSet<EventId>,
-    finals: BTreeSet<UnknownId>,
     /// Spots of which everything is kept, once they are looked at.
     places: Vec<usize>,
     known_places: BTreeSet<usize>,
@@ -308,7 +304,6 @@ impl<'a> Growing<'a> {
             plan,
             threads,
             kept: BTreeSet::new(),
-            finals: BTreeSet::new(),
             places: Vec::new(),
             known_places: BTreeSet::new(),
             terms: Vec::new(),
@@ -348,21 +343,11 @@ impl<'a> Growing<'a> {
             let terms = &self.plan.graph.terms;
             self.terms.extend(terms.operands(term));
             let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
-            match terms.unknown(unknown).kind {
-                UnknownKind::Read(read) if self.is_theirs(read) && self.is_written_by_them(read) => {
-                    self.places.extend(self.plan.spots.of.get(&read));
-                }
-                UnknownKind::FinalValue { location, offset_bytes, width_bytes } => {
-                    let bytes = (location, offset_bytes, offset_bytes + width_bytes);
-                    let spots: Vec<usize> = self.plan.spots.at(bytes).collect();
-                    let mut writers =
-                        spots.iter().flat_map(|&spot| self.plan.spots.spots[spot].writers.iter().copied());
-                    if writers.all(|write| self.is_theirs(write)) {
-                        self.finals.insert(unknown);
-                        self.places.extend(spots);
-                    }
-                }
-                _ => {}
+            if let UnknownKind::Read(read) = terms.unknown(unknown).kind
+                && self.is_theirs(read)
+                && self.is_written_by_them(read)
+            {
+                self.places.extend(self.plan.spots.of.get(&read));
             }
         }
     }

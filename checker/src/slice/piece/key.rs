@@ -91,13 +91,6 @@ impl Piece {
                 bounds.entry(*location).or_default().insert(*offset_bytes);
             }
         }
-        for &last in &self.finals {
-            if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } =
-                graph.terms.unknown(last).kind
-            {
-                bounds.entry(location).or_default().extend([offset_bytes, offset_bytes + width_bytes]);
-            }
-        }
         bounds.retain(|location, _| !unknown.contains(location));
         bounds.into_iter().map(|(location, bounds)| (location, bounds.into_iter().collect())).collect()
     }
@@ -284,12 +277,9 @@ impl Writer<'_> {
         let (number, is_new) = self.unknowns.of(unknown);
         if is_new {
             let of = self.graph.terms.unknown(unknown);
-            let kind = match self.piece.unknown(unknown, &of.kind) {
+            let kind = match self.piece.unknown(&of.kind) {
                 UnknownKind::Spins(agent) => format!("spins {}", self.agent(agent)),
                 UnknownKind::Triggers(agent) => format!("triggers {}", self.agent(agent)),
-                UnknownKind::FinalValue { location, offset_bytes, width_bytes } => {
-                    format!("final {}", self.place(location, offset_bytes, width_bytes))
-                }
                 // As it is named in the text, so that different ones are not taken for one.
                 other => format!("{other:?}"),
             };
