@@ -24,6 +24,10 @@ impl Span {
         let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { file, start: offset(start), end: offset(end) }
     }
+    /// Whether all of `other` is in it.
+    pub fn holds(self, other: Self) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
     /// The smallest span that holds both; `other` must be in the same file, else `self` is returned.
     pub fn to(self, other: Self) -> Self {
         if self.file != other.file {

@@ -289,10 +289,7 @@ impl Walk<'_> {
     }
 
     fn assertion(&mut self, statement: &Statement, condition: &Expr) {
-        let is_open = self.seen.open_assertions.iter().any(|span| {
-            let own = statement.place.0;
-            span.file == own.file && own.start <= span.start && span.end <= own.end
-        });
+        let is_open = self.seen.open_assertions.iter().any(|&span| statement.place.0.holds(span));
         // `assert false` says that a place is never reached.
         if is_open || !self.is_proved || matches!(condition.kind, ExprKind::Bool(false)) {
             return;

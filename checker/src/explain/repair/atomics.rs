@@ -32,9 +32,8 @@ fn through_multimem(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let Some(all) = all.filter(|_| memory.rank.is_none()) else { continue };
         let mut tokens = read.opcode.split('.').skip(1);
         let (Some(sem), Some(scope)) = (tokens.next(), tokens.next()) else { continue };
-        let indices = memory.indices.iter().map(|&index| format!("[{}]", sources.text(index)));
-        let (name, ty, indices) = (&all.name, &all.ty, indices.collect::<String>());
-        let text = format!("multimem.ld_reduce.{sem}.{scope}.min.{ty} [{name}{indices}]");
+        let (ty, element) = (&all.ty, memory.element_of(&all.name, sources));
+        let text = format!("multimem.ld_reduce.{sem}.{scope}.min.{ty} [{element}]");
         found.push(Proposal { rank: 12, edits: vec![Edit::replace(sources, read.span, text)] });
     }
 }

@@ -33,8 +33,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         {
             continue;
         }
-        let indices = memory.indices.iter().map(|&index| format!("[{}]", sources.text(index)));
-        let object = format!("{}{}", memory.name, indices.collect::<String>());
+        let object = memory.element_of(&memory.name, sources);
         let text = format!(
             "for peer_cta in 0..{cluster} {{ mbarrier.arrive.release.cluster.shared::cluster.b64 _, [mapa({object}, peer_cta)]; }}"
         );

@@ -67,7 +67,7 @@ fn is_about_signals(ground: &Ground<'_>, binding: &Binding) -> bool {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let (siblings, at) = syntax.siblings(binding.node);
     let behind = &siblings[at + 1..];
-    let is_in_scope = |span: Span| behind.iter().any(|&node| holds(syntax.nodes[node].span, span));
+    let is_in_scope = |span: Span| behind.iter().any(|&node| syntax.nodes[node].span.holds(span));
     let is_named = |span: Span| is_in_scope(span) && names(sources.text(span), &[binding.name.as_str()]);
     let is_claimed = syntax.nodes.iter().any(|node| {
         let text = sources.text(node.span);
@@ -87,10 +87,6 @@ fn is_about_signals(ground: &Ground<'_>, binding: &Binding) -> bool {
     });
     let is_argument = syntax.nodes.iter().any(|node| syntax.is_call(node.span) && is_named(node.span));
     (is_used || is_argument) && !is_claimed && !is_passed_on && !is_data
-}
-
-fn holds(outer: Span, span: Span) -> bool {
-    outer.file == span.file && outer.start <= span.start && span.end <= outer.end
 }
 
 /// The index of an object by which threads differ.

@@ -240,10 +240,7 @@ fn awaited(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for (id, event) in graph.events.iter_enumerated() {
         let EventKind::Read(access) = &event.kind else { continue };
         let Some(span) = event.site.map(|site| graph.sites[site].span) else { continue };
-        let is_there = |role: &super::super::deadlock::Role| {
-            role.span.file == span.file && role.span.start <= span.start && span.end <= role.span.end
-        };
-        if access.sem == Sem::Weak && roles.iter().any(is_there) {
+        if access.sem == Sem::Weak && roles.iter().any(|role| role.span.holds(span)) {
             let scope = fencepost_dsl::vocabulary::Scope::Gpu;
             for (rank, goal) in [(10, Goal::Strong), (11, Goal::Acquire)] {
                 let edits = sem_edits(ground, &[SemEdit { event: id, goal, scope }]);

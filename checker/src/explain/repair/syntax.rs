@@ -78,6 +78,14 @@ pub struct Memory {
     pub rank: Option<Span>,
 }
 
+impl Memory {
+    /// An element of another object at the same place.
+    pub fn element_of(&self, name: &str, sources: &SourceMap) -> String {
+        let indices = self.indices.iter().map(|&index| format!("[{}]", sources.text(index)));
+        format!("{name}{}", indices.collect::<String>())
+    }
+}
+
 /// A statement.
 #[derive(Debug)]
 pub struct Node {
@@ -203,10 +211,7 @@ impl Syntax {
 
     /// The innermost statement around a place.
     pub fn node_around(&self, span: Span) -> Option<usize> {
-        let holds = |node: &Node| {
-            node.span.file == span.file && node.span.start <= span.start && span.end <= node.span.end
-        };
-        self.nodes.iter().rposition(holds)
+        self.nodes.iter().rposition(|node| node.span.holds(span))
     }
 
     /// The statements from which the function is called that a statement stands in, those that call it themselves first.
@@ -215,8 +220,7 @@ impl Syntax {
         let mut at = vec![node];
         while let Some(node) = at.pop() {
             let span = self.nodes[node].span;
-            let holds = |of: Span| of.file == span.file && of.start <= span.start && span.end <= of.end;
-            let name = self.functions.iter().find(|(_, of)| holds(*of)).map(|(name, _)| name);
+            let name = self.functions.iter().find(|(_, of)| of.holds(span)).map(|(name, _)| name);
             let calls = self.calls.iter().filter(|(called, _)| Some(called) == name).map(|&(_, at)| at);
             let new: Vec<usize> = calls.filter(|call| !found.contains(call)).collect();
             found.extend(&new);
@@ -239,24 +243,18 @@ impl Syntax {
     /// The instructions of a statement, those inside it included.
     pub fn inside(&self, node: usize) -> impl Iterator<Item = &Instruction> {
         let outer = self.nodes[node].span;
-        self.instructions.iter().filter(move |instruction| {
-            let span = instruction.span;
-            outer.file == span.file && outer.start <= span.start && span.end <= outer.end
-        })
+        self.instructions.iter().filter(move |instruction| outer.holds(instruction.span))
     }
 
     /// The instructions of a statement, and of the functions that it calls.
     pub fn acts(&self, node: usize) -> Vec<&Instruction> {
         let mut found: Vec<&Instruction> = self.inside(node).collect();
         let outer = self.nodes[node].span;
-        let holds = |outer: Span, span: Span| {
-            outer.file == span.file && outer.start <= span.start && span.end <= outer.end
-        };
-        let called = self.calls.iter().filter(|(_, at)| holds(outer, self.nodes[*at].span));
+        let called = self.calls.iter().filter(|(_, at)| outer.holds(self.nodes[*at].span));
         for (name, _) in called {
             let bodies = self.functions.iter().filter(|(own, _)| own == name);
             found.extend(
-                bodies.flat_map(|&(_, body)| self.instructions.iter().filter(move |i| holds(body, i.span))),
+                bodies.flat_map(|&(_, body)| self.instructions.iter().filter(move |i| body.holds(i.span))),
             );
         }
         found
