@@ -13,6 +13,7 @@ use crate::event::EventId;
 use fencepost_dsl::index::Id;
 use row::{Combine, Row, RowKey};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A set of events of one graph.
@@ -263,7 +264,7 @@ impl BitMatrix {
             .iter()
             .zip(other.rows.iter())
             .map(|(a, b)| match (a, b) {
-                (Row::Many(_), Row::Many(_)) => known
+                (Row::Many(_), Row::Many(_) | Row::One { .. }) | (Row::One { .. }, Row::Many(_)) => known
                     .entry((a.key(), b.key()))
                     .or_insert_with(|| a.combine(b, n_blocks, how, &mut scratch))
                     .clone(),
@@ -334,6 +335,7 @@ impl BitMatrix {
         let mut rows = RowWriter::new(self.n);
         for (b, row) in words.chunks(stride).enumerate() {
             rows.words.copy_from_slice(row);
+            rows.used = 0..stride;
             rows.end(EventId::from_index(b));
         }
         rows.finish()
@@ -362,6 +364,18 @@ impl BitMatrix {
     pub fn domain(&self) -> EventSet {
         EventSet::from_fn(self.n, |a| !self.rows[a.index()].is_empty())
     }
+    /// Per event the least and the greatest number that its successors have; events with the same successors share the work.
+    pub fn extremes(&self, number: impl Fn(EventId) -> u32) -> impl Iterator<Item = Option<(u32, u32)>> {
+        let mut known: FxHashMap<RowKey, Option<(u32, u32)>> = FxHashMap::default();
+        let of_row = move |row: &Row| {
+            let successors = row.words(self.n_blocks()).flat_map(|(at, word)| ones_of_word(at, word));
+            successors.map(|b| number(EventId::from_index(b))).fold(None, |extremes, b| {
+                let (first, last) = extremes.unwrap_or((b, b));
+                Some((b.min(first), b.max(last)))
+            })
+        };
+        self.rows.iter().map(move |row| *known.entry(row.key()).or_insert_with(|| of_row(row)))
+    }
     /// The events with a predecessor.
     pub fn range(&self) -> EventSet {
         let mut range = EventSet::empty(self.n);
@@ -384,22 +398,36 @@ impl BitMatrix {
 pub struct RowWriter {
     rows: Vec<Row>,
     words: Vec<u64>,
+    /// The words of the row at hand in which there may be something.
+    used: Range<usize>,
     known: FxHashMap<Row, Row>,
 }
 
 impl RowWriter {
     /// No row yet.
     pub fn new(n: usize) -> Self {
-        Self { rows: vec![Row::Empty; n], words: vec![0; n_words(n)], known: FxHashMap::default() }
+        Self {
+            rows: vec![Row::Empty; n],
+            words: vec![0; n_words(n)],
+            used: 0..0,
+            known: FxHashMap::default(),
+        }
     }
     /// Adds a successor to the row at hand.
     pub fn insert(&mut self, b: EventId) {
-        self.words[b.index() / 64] |= 1 << (b.index() % 64);
+        let at = b.index() / 64;
+        self.words[at] |= 1 << (b.index() % 64);
+        self.used = if self.used.is_empty() {
+            at..at + 1
+        } else {
+            at.min(self.used.start)..self.used.end.max(at + 1)
+        };
     }
     /// Makes the row at hand that of `a`, and starts the next.
     pub fn end(&mut self, a: EventId) {
-        let row = Row::of_words(&self.words);
-        self.words.fill(0);
+        let used = std::mem::take(&mut self.used);
+        let row = Row::of_words_within(&self.words, used.clone());
+        self.words[used].fill(0);
         self.rows[a.index()] = match row {
             Row::Many(_) => self.known.entry(row.clone()).or_insert(row).clone(),
             Row::Empty | Row::One { .. } => row,

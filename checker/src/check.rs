@@ -128,7 +128,7 @@ pub fn properties_of(kernel: &Kernel, asked: &[Property]) -> Vec<Property> {
 /// Sizes past which a run is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Events of a launch.
+    /// Events of a launch that is looked at as a whole; where slices may do, there may be some times as many.
     pub events_max: usize,
     /// Clauses of a formula.
     pub clauses_max: usize,
@@ -196,7 +196,7 @@ fn check_within(
         // After unrolling: no loops, no control flow, only guards.
         let options = UnrollOptions {
             bound: n_iterations,
-            max_events: config.limits.events_max,
+            max_events: slices::events_max(launch, config),
             allowance,
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
@@ -218,6 +218,7 @@ fn check_within(
             }
             Err(error @ (UnrollError::TooLarge { .. } | UnrollError::Stopped(_))) => {
                 let limit = match error {
+                    UnrollError::TooLarge { limit: "events", .. } => slices::too_many_events(config),
                     UnrollError::TooLarge { limit, value, .. } => Limit::Unroll { what: limit, limit: value },
                     _ => config.used_up(&allowance),
                 };
@@ -454,6 +455,10 @@ impl<'a> Decider<'a> {
             let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
             self.decision.statistics = Statistics { microseconds, ..statistics };
             self.decision.graph = graph;
+            return Ok(self.decision);
+        }
+        if graph.events.len() > self.config.limits.events_max {
+            self.decision.limit = Some(slices::too_many_events(self.config));
             return Ok(self.decision);
         }
         let start = clock();

@@ -13,7 +13,7 @@ pub(crate) mod value;
 
 use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;
-use crate::event::{Edge, EventGraph, EventId, EventKind, TermPool, TermRef};
+use crate::event::{Edge, Edges, EventGraph, EventId, EventKind, TermPool, TermRef};
 use crate::relation::RelationTable;
 use crate::unroll::MbarrierEncoding;
 use closure::ClosureTable;
@@ -237,7 +237,9 @@ pub fn encode(
         edges: FxHashMap::default(),
         closures: FxHashMap::default(),
         pending: VecDeque::new(),
-        edge_conditions: problem.graph.edges.all().map(|(base, edges)| (base, conditions(edges))).collect(),
+        edge_conditions: Edges::relations()
+            .map(|base| (base, conditions(problem.graph.edges.single(base))))
+            .collect(),
     };
     encoder.run()?;
     let (goals, cuts, complete, reachable, condition) = encoder.goals()?;

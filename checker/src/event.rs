@@ -21,7 +21,7 @@ pub(crate) mod term;
 pub use fencepost_dsl::cat::memory_model::BaseRelation;
 
 pub use builder::{GraphBuilder, GraphError};
-pub use edges::{Edge, Edges};
+pub use edges::{Bundle, Edge, Edges};
 pub use graph::{
     Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook, InstanceName,
     Location, LoopCut, Mbarrier, Meeting, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms,

@@ -123,7 +123,8 @@ pub fn unroll(
     Ok(unroller.graph.finish())
 }
 
-fn n_threads(launch: &Launch) -> u64 {
+/// How many threads a launch has.
+pub fn n_threads(launch: &Launch) -> u64 {
     match &launch.placement {
         Some(placement) => placement.len() as u64,
         None => [launch.gpus, launch.ctas, launch.warps, launch.lanes]

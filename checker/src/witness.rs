@@ -6,6 +6,7 @@
 pub mod decode;
 pub mod interleaving;
 pub mod recheck;
+mod turns;
 
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
@@ -28,6 +29,8 @@ pub struct Execution {
     pub coherence: BitMatrix,
     /// Fence-SC order.
     pub fence_order: BitMatrix,
+    /// If its events happened one after the other: when each did, those that did not in places of nobody else.
+    pub turns: Option<IndexVec<EventId, u32>>,
 }
 
 /// An execution that was re-evaluated without the encoder.

@@ -497,3 +497,28 @@ fn what_is_wrong_with_a_model_is_in_json() {
     assert_eq!((&errors[1]["line"], &errors[1]["column"]), (&2.into(), &9.into()), "{errors}");
     assert!(errors[1]["file"].as_str().is_some_and(|file| file.ends_with("broken.cat")), "{errors}");
 }
+
+#[test]
+fn many_threads_may_have_more_events_if_slices_prove_them() {
+    let kernel = |barrier: &str| {
+        format!(
+            "kernel k {{ launch {{ warps: 2, lanes: 32 }} shared x[64]: u32 = 0; for round in 0..8 {{ \
+             st.weak.shared.u32 [x[tid]], round; bar.sync 0; \
+             let v = ld.weak.shared.u32 [x[(tid + 1) % 64]]; assert v == round; {barrier} }} }}"
+        )
+    };
+    let folder = Folder::new("more-events");
+    let (proved, racy) =
+        (folder.write("proved.fence", kernel("bar.sync 0;")), folder.write("racy.fence", kernel("")));
+    assert_eq!(code(&check(&proved, &["--max-events", "1000"])), 0);
+    let is_stopped = |path: &Path, arguments: &[&str]| {
+        let output = check(path, arguments);
+        let text = all_text(&output);
+        assert_eq!(code(&output), 3, "{arguments:?}: {text}");
+        assert!(text.contains("more than 1000 events"), "{text}");
+    };
+    is_stopped(&proved, &["--max-events", "1000", "--without", "slices"]);
+    // What slices do not prove is looked at as a whole, which is too large.
+    is_stopped(&racy, &["--max-events", "1000"]);
+    assert_eq!(code(&check(&racy, &[])), 1);
+}

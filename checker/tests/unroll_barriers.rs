@@ -36,13 +36,9 @@ fn two_warps_and_two_rounds_share_one_unknown_per_round() {
     let guards: Vec<_> = waits(&graph).iter().map(|e| e.guard).collect();
     assert_eq!(guards.len(), 8);
     assert!(guards.chunks(2).all(|pair| pair == &guards[..2]), "the same guards in all threads");
-    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).len(), 2 * 4 * 4);
+    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).count(), 2 * 4 * 4);
     assert!(
-        graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .all(|edge| edge.condition == TermPool::TRUE)
+        graph.edges.of(BaseRelation::BarrierSynchronization).all(|edge| edge.condition == TermPool::TRUE)
     );
     // Everybody passes both, only the first, or none.
     let reached: Vec<_> = executions(&graph)
@@ -118,11 +114,7 @@ fn generations_under_data_dependent_branches_become_terms() {
     outcomes.dedup();
     assert_eq!(outcomes, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     assert!(
-        graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .any(|edge| edge.condition != TermPool::TRUE)
+        graph.edges.of(BaseRelation::BarrierSynchronization).any(|edge| edge.condition != TermPool::TRUE)
     );
 }
 
@@ -141,11 +133,7 @@ fn both_sides_of_a_branch_may_hold_the_same_generation() {
         graph.terms.unknowns().iter().filter(|u| u.kind == fencepost::event::UnknownKind::Passes).count();
     assert_eq!(passes, 2, "generations 0 and 1, both known");
     assert!(
-        graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .all(|edge| edge.condition == TermPool::TRUE)
+        graph.edges.of(BaseRelation::BarrierSynchronization).all(|edge| edge.condition == TermPool::TRUE)
     );
 }
 
@@ -258,11 +246,7 @@ fn double_buffering_by_arrive_and_sync_is_accepted() {
     assert_eq!(b.error(&launch(1, 2, 1)), "none");
     let graph = b.graph(&launch(1, 2, 2));
     assert!(
-        graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .all(|edge| edge.condition == TermPool::TRUE)
+        graph.edges.of(BaseRelation::BarrierSynchronization).all(|edge| edge.condition == TermPool::TRUE)
     );
     let all = executions(&graph);
     assert!(all.iter().any(|u| graph.completed.iter().all(|&c| holds(&graph, c, u))));
@@ -282,13 +266,9 @@ fn a_count_below_the_warps_that_come_leaves_open_who_meets() {
     b.kernel.body = vec![barrier(BarrierKind::Sync, 3, Some(64))];
     let graph = b.graph(&launch(1, 3, 1));
     assert!(
-        graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .any(|edge| edge.condition != TermPool::TRUE)
+        graph.edges.of(BaseRelation::BarrierSynchronization).any(|edge| edge.condition != TermPool::TRUE)
     );
-    assert!(!graph.edges.of(BaseRelation::BarrierOrder).is_empty(), "generations are ordered");
+    assert!(graph.edges.of(BaseRelation::BarrierOrder).next().is_some(), "generations are ordered");
     let all = executions(&graph);
     let n_passed = |u: &Vec<u128>| waits(&graph).iter().filter(|e| holds(&graph, e.guard, u)).count();
     assert!(all.iter().any(|u| n_passed(u) == 2));
@@ -309,7 +289,7 @@ fn warp_sync_waits_for_the_lanes_of_its_mask() {
     let graph = b.graph(&launch(1, 2, 3));
     assert_eq!(waits(&graph).len(), 4);
     assert_eq!(
-        graph.edges.of(BaseRelation::BarrierSynchronization).len(),
+        graph.edges.of(BaseRelation::BarrierSynchronization).count(),
         2 * 2 * 2,
         "lanes of one warp only"
     );
@@ -334,7 +314,7 @@ fn many_threads_and_rounds_stay_cheap() {
         b.kernel.body.push(sync());
     }
     let graph = b.graph(&launch(1, 8, 32));
-    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).len(), 256 * 256 * 8);
+    assert_eq!(graph.edges.of(BaseRelation::BarrierSynchronization).count(), 256 * 256 * 8);
     assert_eq!(graph.events.len(), 256 * 8 * 3);
     assert!(graph.terms.n_terms() < 2000, "{} terms", graph.terms.n_terms());
 }

@@ -107,7 +107,7 @@ impl Options {
         self
     }
 
-    /// Most events of a launch.
+    /// Most events of a launch; 16 times as many where many threads are looked at a few at a time.
     pub fn max_events(mut self, events: usize) -> Self {
         self.limits.events_max = events;
         self

@@ -5,6 +5,7 @@
 //! Which words are kept is written in a *summary*, one bit a word, so that a membership test stays a few instructions.
 
 use crate::work;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Words are summarised 64 at a time.
@@ -152,9 +153,14 @@ impl Row {
     }
     /// From all words of a row.
     pub(super) fn of_words(words: &[u64]) -> Self {
+        Self::of_words_within(words, 0..words.len())
+    }
+    /// The same, if all others are empty.
+    pub(super) fn of_words_within(words: &[u64], used: Range<usize>) -> Self {
+        let of_used = || used.clone().zip(&words[used.clone()]);
         let mut n_kept = 0;
         let mut last = 0;
-        for (at, &word) in words.iter().enumerate() {
+        for (at, &word) in of_used() {
             if word != 0 {
                 n_kept += 1;
                 last = at;
@@ -167,7 +173,7 @@ impl Row {
                 let n_blocks = words.len().div_ceil(BLOCK);
                 let mut packed = vec![0; n_blocks];
                 packed.reserve_exact(n_kept);
-                for (at, &word) in words.iter().enumerate() {
+                for (at, &word) in of_used() {
                     if word != 0 {
                         packed[at / BLOCK] |= 1 << (at % BLOCK);
                         packed.push(word);

@@ -9,11 +9,13 @@ use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::slice::{Piece, Plan};
 use crate::solve::{Answer, Effort, solve};
-use crate::verdict::{Property, Statistics};
+use crate::unroll::n_threads;
+use crate::verdict::{Limit, Property, Statistics};
 use crate::witness::interleaving::interleave;
 use crate::witness::recheck::recheck;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::Launch;
 
 /// What slices say of a launch.
 pub(super) enum Sliced {
@@ -23,6 +25,24 @@ pub(super) enum Sliced {
     Open,
     /// Nothing goes wrong; what was done.
     Fine(Statistics),
+}
+
+/// Launches of fewer threads have no slices worth the name.
+const THREADS_MIN: u64 = 64;
+/// A launch in slices may have so many times the events of one that is looked at as a whole: of each thread as many again
+/// take no longer than the whole would.
+const TIMES_THE_EVENTS: usize = 16;
+
+/// Events up to which a launch is unrolled.
+pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
+    let whole = config.limits.events_max;
+    let has_slices = config.treatment.slices_from < usize::MAX && n_threads(launch) >= THREADS_MIN;
+    if has_slices { whole.saturating_mul(TIMES_THE_EVENTS) } else { whole }
+}
+
+/// What is said of a launch that has too many to be looked at as a whole.
+pub(super) fn too_many_events(config: &Config) -> Limit {
+    Limit::Unroll { what: "events", limit: config.limits.events_max as u64 }
 }
 
 /// Whether nothing goes wrong, as far as slices tell. Then the graph has its initial writes.

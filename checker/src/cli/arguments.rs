@@ -106,7 +106,7 @@ pub struct ProgramOptions {
     /// Loop bound to start with.
     #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
-    /// Most events of a launch.
+    /// Most events of a launch; 16 times as many where many threads are looked at a few at a time.
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.events_max)]
     pub max_events: usize,
     /// Most clauses of a formula.

@@ -1,8 +1,9 @@
 //! Pairs of the base relations that count under a condition of their own, by relation.
 
-use super::{EventId, TermRef};
+use super::{EventId, TermPool, TermRef};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The relations that have such pairs.
 const CONDITIONAL: &[BaseRelation] = &[
@@ -49,36 +50,74 @@ pub struct Edge {
     pub condition: TermRef,
 }
 
-/// Pairs by relation.
+/// What everything in one list comes before everything in another one for, in every execution in which both happen: a
+/// barrier that a thousand threads pass has a million such pairs, and is two lists.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// What comes first.
+    pub from: Arc<[EventId]>,
+    /// What comes after all of it.
+    pub to: Arc<[EventId]>,
+}
+
+impl Bundle {
+    /// Its pairs.
+    fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        let of =
+            |to: EventId| self.from.iter().map(move |&from| Edge { from, to, condition: TermPool::TRUE });
+        self.to.iter().flat_map(move |&to| of(to))
+    }
+}
+
+/// Pairs by relation: one by one, or many at once.
 #[derive(Clone, Default, Debug)]
 pub struct Edges {
     by_relation: BTreeMap<BaseRelation, Vec<Edge>>,
+    bundles: BTreeMap<BaseRelation, Vec<Bundle>>,
 }
 
 impl Edges {
     /// Those of a relation.
-    pub fn of(&self, relation: BaseRelation) -> &[Edge] {
+    pub fn of(&self, relation: BaseRelation) -> impl Iterator<Item = Edge> + '_ {
+        self.single(relation).iter().copied().chain(self.bundles(relation).iter().flat_map(Bundle::edges))
+    }
+
+    /// Those of a relation that are added one by one.
+    pub fn single(&self, relation: BaseRelation) -> &[Edge] {
         self.by_relation.get(&relation).map_or(&[], Vec::as_slice)
     }
 
-    /// Those of a relation, to be changed.
-    pub fn of_mut(&mut self, relation: BaseRelation) -> &mut Vec<Edge> {
+    /// The same, to be changed.
+    pub fn single_mut(&mut self, relation: BaseRelation) -> &mut Vec<Edge> {
         debug_assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
         self.by_relation.entry(relation).or_default()
     }
 
+    /// Those of a relation that are added many at once.
+    pub fn bundles(&self, relation: BaseRelation) -> &[Bundle] {
+        self.bundles.get(&relation).map_or(&[], Vec::as_slice)
+    }
+
     /// Adds one.
     pub fn add(&mut self, relation: BaseRelation, edge: Edge) {
-        self.of_mut(relation).push(edge);
+        self.single_mut(relation).push(edge);
     }
 
     /// Adds some.
     pub fn add_all(&mut self, relation: BaseRelation, edges: impl IntoIterator<Item = Edge>) {
-        self.of_mut(relation).extend(edges);
+        self.single_mut(relation).extend(edges);
     }
 
-    /// Those of each relation that has conditions, also where there are none.
-    pub fn all(&self) -> impl Iterator<Item = (BaseRelation, &[Edge])> {
-        CONDITIONAL.iter().map(|&relation| (relation, self.of(relation)))
+    /// Adds all pairs of two lists.
+    pub fn add_bundle(&mut self, relation: BaseRelation, from: Arc<[EventId]>, to: Arc<[EventId]>) {
+        debug_assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
+        if !from.is_empty() && !to.is_empty() {
+            self.bundles.entry(relation).or_default().push(Bundle { from, to });
+        }
+    }
+
+    /// The relations that have conditions, also those without a pair.
+    pub fn relations() -> impl Iterator<Item = BaseRelation> {
+        CONDITIONAL.iter().copied()
     }
 }

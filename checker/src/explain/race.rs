@@ -127,7 +127,7 @@ fn before_matrix_fence(
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
     let executed = &witness.execution.executed;
     let found = [(a, b), (b, a)].into_iter().find_map(|(access, operation)| {
-        let issue = graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == operation)?.from;
+        let issue = graph.edges.of(BaseRelation::Issue).find(|edge| edge.to == operation)?.from;
         let is_fence = |event: EventId| matches!(graph.events[event].kind, EventKind::MatrixFence);
         let fences = executed.iter().filter(|&event| is_fence(event) && order.contains(event, issue));
         let last = fences.max_by_key(|&event| graph.events[event].position)?;
@@ -198,7 +198,7 @@ fn overlapping(graph: &EventGraph, first: Option<GridId>) -> Option<GridId> {
         EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid)) => Some(grid),
         _ => None,
     };
-    let edge = graph.edges.of(BaseRelation::Overlapping).iter().find(|edge| of(edge.from) == first)?;
+    let edge = graph.edges.of(BaseRelation::Overlapping).find(|edge| of(edge.from) == first)?;
     of(edge.to)
 }
 

@@ -9,7 +9,7 @@
 
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    Access, EventGraph, EventId, EventKind, SiteId, TermKind, TermRef, UnknownId, UnknownKind,
+    Access, Edges, EventGraph, EventId, EventKind, SiteId, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use crate::witness::Witness;
 use fencepost_dsl::index::Id;
@@ -49,7 +49,7 @@ fn looked_at(graph: &EventGraph, witness: &Witness) -> Vec<TermRef> {
         executed.iter().filter_map(|event| graph.events[event].kind.access()).map(|access| access.offset),
     );
     terms.extend(graph.constraints.iter().map(|constraint| constraint.term));
-    terms.extend(graph.edges.all().flat_map(|(_, edges)| edges).map(|edge| edge.condition));
+    terms.extend(Edges::relations().flat_map(|base| graph.edges.single(base)).map(|edge| edge.condition));
     match witness.claim {
         GoalKind::Obligation(index) => {
             let obligation = &graph.obligations[index];

@@ -11,8 +11,9 @@ use crate::bits::closure::Togetherness as Together;
 use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::event::cell::Cells;
 use crate::event::{
-    Access, AgentId, AtomicClass, CancelEvent, CtaId, Event, EventGraph, EventId, EventKind, GridEvent,
-    LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool, TermRef,
+    Access, AgentId, AtomicClass, CancelEvent, CtaId, Edges, Event, EventGraph, EventId, EventKind,
+    GridEvent, LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool,
+    TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, TermId};
 use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
@@ -112,12 +113,9 @@ impl Basis {
         }
         let rmw = BitMatrix::from_pairs(n, graph.rmw.clone());
         relations.insert(BaseRelation::ReadModifyWrite, MayMust::exact(rmw));
-        for (base, edges) in graph.edges.all() {
-            let pairs = |condition: fn(TermRef) -> bool| {
-                let edges = edges.iter().filter(|edge| condition(edge.condition));
-                BitMatrix::from_pairs(n, edges.map(|edge| (edge.from, edge.to)).collect())
-            };
-            let (may, must) = (pairs(|_| true), pairs(|condition| condition == TermPool::TRUE));
+        for base in Edges::relations() {
+            let may = edge_pairs(graph, base, |_| true);
+            let must = edge_pairs(graph, base, |condition| condition == TermPool::TRUE);
             relations.insert(base, MayMust::new(may, must));
         }
         let counters = if counting {
@@ -394,13 +392,14 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let mut later = Vec::new();
     for events in by_agent.values() {
         internal.fill(events, events);
-        for a in events.iter() {
+        let events: Vec<EventId> = events.iter().collect();
+        for &a in &events {
             let position = |event: EventId| graph.events[event].position;
             // The halves of another instance's atomic in the same instruction are in no order with this one's.
             let own_half = halves.get(&a).copied();
             let is_apart = |b: EventId| own_half.is_some_and(|own| b != own && position(b) == position(own));
             let is_later = |&b: &EventId| position(a) < position(b) && !is_apart(b);
-            later.extend(events.iter().filter(is_later).map(|b| (a, b)));
+            later.extend(events.iter().copied().filter(is_later).map(|b| (a, b)));
         }
     }
     let program_order = BitMatrix::from_pairs(n, later);
@@ -431,7 +430,12 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     }
     let [same_sm, same_channel, same_device] = machine_pairs(graph);
     let identity = BitMatrix::identity(&all);
-    let external = BitMatrix::product(&all, &all).difference(&internal).difference(&identity);
+    // What no thread does is in no thread, hence not in `internal` with itself.
+    let mut own = internal.clone();
+    for (id, _) in graph.events.iter_enumerated().filter(|(_, event)| event.agent.is_none()) {
+        own.insert(id, id);
+    }
+    let external = BitMatrix::product(&all, &all).difference(&own);
     vec![
         (BaseRelation::Identity, identity),
         (BaseRelation::Internal, internal),
@@ -449,13 +453,27 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     ]
 }
 
+/// The graph's pairs of a relation that count under certain conditions.
+pub fn edge_pairs(graph: &EventGraph, base: BaseRelation, counts: impl Fn(TermRef) -> bool) -> BitMatrix {
+    let n = graph.events.len();
+    let single = graph.edges.single(base).iter().filter(|edge| counts(edge.condition));
+    let mut pairs = BitMatrix::from_pairs(n, single.map(|edge| (edge.from, edge.to)).collect());
+    if counts(TermPool::TRUE) {
+        for bundle in graph.edges.bundles(base) {
+            let set = |events: &[EventId]| EventSet::from_iter(n, events.iter().copied());
+            pairs.fill(&set(&bundle.from), &set(&bundle.to));
+        }
+    }
+    pairs
+}
+
 /// Which events have the same home, and which are of one cluster. Without asynchronous operations nothing asks for them.
 fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
     let n = graph.events.len();
     let (mut same_home, mut same_cluster) = (BitMatrix::empty(n), BitMatrix::empty(n));
     let mut by_home: BTreeMap<CtaId, EventSet> = BTreeMap::new();
     let mut by_cluster: BTreeMap<u32, EventSet> = BTreeMap::new();
-    if graph.edges.of(BaseRelation::Issue).is_empty() {
+    if graph.edges.of(BaseRelation::Issue).next().is_none() {
         return (same_home, same_cluster);
     }
     for (id, event) in graph.events.iter_enumerated() {

@@ -60,7 +60,7 @@ impl Words<'_> {
     /// A wait for groups behind the start of an operation, in the thread that started it.
     fn wait_that_leaves(&self, event: EventId) -> Option<EventId> {
         let graph = self.graph();
-        let start = graph.edges.of(BaseRelation::Issue).iter().find(|edge| edge.to == event)?.from;
+        let start = graph.edges.of(BaseRelation::Issue).find(|edge| edge.to == event)?.from;
         let order = &self.witness.basis.relations[&BaseRelation::ProgramOrder];
         let is_wait = |&after: &EventId| {
             let text = self.span(after).map_or("", |span| self.case.sources.text(span));

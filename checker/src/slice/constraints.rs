@@ -45,11 +45,26 @@ pub struct Constraints {
     constraints: Vec<Vec<Wanted>>,
     of_term: FxHashMap<TermRef, Unknowns>,
     /// Of each alternative that is a conjunction, its conjuncts.
-    conjuncts: FxHashMap<TermRef, Vec<TermRef>>,
+    conjuncts: FxHashMap<TermRef, Conjuncts>,
     /// By the unknowns of the first alternative.
     by_unknown: FxHashMap<UnknownId, Vec<usize>>,
     /// Unknowns on the paths of many threads.
     common: FxHashSet<UnknownId>,
+}
+
+/// The conjuncts of a term, and by unknown the places of those that are about it.
+struct Conjuncts {
+    members: Vec<TermRef>,
+    about: FxHashMap<UnknownId, Vec<usize>>,
+}
+
+impl Conjuncts {
+    /// Those that are about one of some unknowns.
+    fn about(&self, unknowns: &BTreeSet<UnknownId>) -> Arc<[TermRef]> {
+        let places = unknowns.iter().filter_map(|unknown| self.about.get(unknown)).flatten();
+        let places: BTreeSet<usize> = places.copied().collect();
+        places.into_iter().map(|place| self.members[place]).collect()
+    }
 }
 
 /// An unknown on the paths of more threads than this is common.
@@ -74,11 +89,19 @@ impl Constraints {
                     && is_wanted
                     && !this.conjuncts.contains_key(&term)
                 {
-                    members.iter().for_each(|&member| this.note(graph, member));
-                    this.conjuncts.insert(term, members.to_vec());
+                    let mut about: FxHashMap<UnknownId, Vec<usize>> = FxHashMap::default();
+                    for (place, &member) in members.iter().enumerate() {
+                        this.note(graph, member);
+                        for &unknown in this.of_term[&member].iter() {
+                            about.entry(unknown).or_default().push(place);
+                        }
+                    }
+                    this.conjuncts.insert(term, Conjuncts { members: members.to_vec(), about });
                 }
             }
-            alternatives.sort_by_key(|(term, _)| this.of_term[term].len());
+            // What is about nothing but what many have in common tells least of which slices it is for.
+            let is_common = |term: &TermRef| this.of_term[term].iter().all(|own| this.common.contains(own));
+            alternatives.sort_by_key(|(term, _)| (is_common(term), this.of_term[term].len()));
             for &unknown in alternatives.first().into_iter().flat_map(|(term, _)| this.of_term[term].iter()) {
                 this.by_unknown.entry(unknown).or_default().push(index);
             }
@@ -115,8 +138,7 @@ impl Constraints {
         let mut known: FxHashMap<Wanted, Option<Alternative>> = FxHashMap::default();
         let what_is_left = |(term, is_wanted): Wanted| match self.conjuncts.get(&term) {
             Some(conjuncts) if is_wanted => {
-                let left: Arc<[TermRef]> =
-                    conjuncts.iter().filter(|conjunct| is_about(conjunct)).copied().collect();
+                let left = conjuncts.about(unknowns);
                 (!left.is_empty()).then_some(Alternative::All(left))
             }
             _ if !is_about(&term) => None,

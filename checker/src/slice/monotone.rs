@@ -23,10 +23,41 @@ pub type Anchor = (BaseSet, BaseRelation);
 
 /// What of a model allows to look at some threads only.
 pub struct Claims {
-    /// Pairs that a flag may hold of; of a flagged set, each event with itself.
-    pub candidates: Vec<BitMatrix>,
+    /// Per flag.
+    pub candidates: Vec<Candidates>,
     /// What has to be there for the events that are asked about.
     pub anchors: BTreeSet<Anchor>,
+}
+
+/// The pairs that a flag may hold of; of a flagged set, each event with itself.
+pub struct Candidates {
+    pairs: BitMatrix,
+    /// Whether it holds of no event with itself, although that may be in the relation: without it, events that access the
+    /// same would no longer share a row.
+    is_irreflexive: bool,
+}
+
+impl Candidates {
+    /// Whether it may hold of an event with itself.
+    pub fn may_hold_of(&self, event: EventId) -> bool {
+        !self.is_irreflexive && self.pairs.contains(event, event)
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        let same = |event: EventId| self.pairs.contains(event, event);
+        let ids = (0..self.pairs.universe()).map(EventId::from_index);
+        let n_same = if self.is_irreflexive { ids.filter(|&event| same(event)).count() } else { 0 };
+        self.pairs.len() - n_same
+    }
+    /// Those with an event.
+    pub fn successors(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let others = self.pairs.successors(event);
+        others.filter(move |&other| !self.is_irreflexive || other != event)
+    }
+    /// All of them.
+    pub fn pairs(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
+        self.pairs.pairs().filter(|(a, b)| !self.is_irreflexive || a != b)
+    }
 }
 
 /// What the flags of a graph can hold of; `None` if some axiom or flag is not monotone.
@@ -49,14 +80,20 @@ pub fn claims(graph: &EventGraph, spots: &Spots, model: &MemoryModel) -> Option<
     let mut candidates = Vec::new();
     for flag in flags {
         match values.get(flag)? {
-            Value::Set(set) if !set.fate_of_asked.loses => candidates.push(BitMatrix::identity(&set.may)),
-            Value::Relation(relation) if !relation.fate.loses => candidates.push(relation.may.clone()?),
+            Value::Set(set) if !set.fate_of_asked.loses => {
+                candidates.push(Candidates { pairs: BitMatrix::identity(&set.may), is_irreflexive: false });
+            }
+            Value::Relation(relation) if !relation.fate.loses => {
+                let (pairs, is_irreflexive) = (relation.may.pairs(fates.n())?, relation.is_irreflexive);
+                candidates.push(Candidates { pairs, is_irreflexive });
+            }
             _ => return None,
         }
     }
     let initial = fates.initial();
-    let concerns =
-        |pairs: &BitMatrix| pairs.successors(initial).next().is_some() || pairs.range().contains(initial);
+    let concerns = |Candidates { pairs, .. }: &Candidates| {
+        pairs.successors(initial).next().is_some() || pairs.range().contains(initial)
+    };
     if candidates.iter().any(concerns) {
         return None;
     }
@@ -101,6 +138,69 @@ struct Set {
     base: Option<BaseSet>,
 }
 
+/// Pairs that a relation may have. Most terms of a model are told by sets, which are a thousandth of the size.
+#[derive(Clone, PartialEq)]
+enum May {
+    Anything,
+    Nothing,
+    Identity(EventSet),
+    Product(EventSet, EventSet),
+    Pairs(BitMatrix),
+}
+
+impl May {
+    /// One by one; `None` is anything.
+    fn pairs(&self, n: usize) -> Option<BitMatrix> {
+        match self {
+            Self::Anything => None,
+            Self::Nothing => Some(BitMatrix::empty(n)),
+            Self::Identity(set) => Some(BitMatrix::identity(set)),
+            Self::Product(from, to) => Some(BitMatrix::product(from, to)),
+            Self::Pairs(pairs) => Some(pairs.clone()),
+        }
+    }
+    fn union(&self, other: &Self, n: usize) -> Self {
+        match (self, other) {
+            (Self::Nothing, may) | (may, Self::Nothing) => may.clone(),
+            (Self::Identity(a), Self::Identity(b)) => Self::Identity(a.union(b)),
+            _ => match (self.pairs(n), other.pairs(n)) {
+                (Some(a), Some(b)) => Self::Pairs(a.union(&b)),
+                _ => Self::Anything,
+            },
+        }
+    }
+    fn intersection(&self, other: &Self, n: usize) -> Self {
+        match (self, other) {
+            (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
+            (Self::Anything, may) | (may, Self::Anything) => may.clone(),
+            (Self::Identity(a), Self::Identity(b)) => Self::Identity(a.intersection(b)),
+            (Self::Product(a, b), Self::Product(c, d)) => Self::Product(a.intersection(c), b.intersection(d)),
+            _ => match (self.pairs(n), other.pairs(n)) {
+                (Some(a), Some(b)) => Self::Pairs(a.intersection(&b)),
+                _ => Self::Anything,
+            },
+        }
+    }
+    /// Without what another relation has in every execution.
+    fn difference(&self, other: &Self, n: usize) -> Self {
+        match (self, other) {
+            (Self::Nothing, _) => Self::Nothing,
+            (may, Self::Nothing) => may.clone(),
+            _ => match (self.pairs(n), other.pairs(n)) {
+                (Some(a), Some(b)) => Self::Pairs(a.difference(&b)),
+                _ => self.clone(),
+            },
+        }
+    }
+    fn inverse(&self) -> Self {
+        match self {
+            Self::Product(from, to) => Self::Product(to.clone(), from.clone()),
+            Self::Pairs(pairs) => Self::Pairs(pairs.inverse()),
+            may => may.clone(),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq)]
 struct Relation {
     fate: Fate,
@@ -108,8 +208,9 @@ struct Relation {
     keeps_predecessors: bool,
     /// Whether what comes after an event that stays does, too.
     keeps_successors: bool,
-    /// `None` is anything.
-    may: Option<BitMatrix>,
+    may: May,
+    /// Whether it relates no event to itself, whatever `may` says.
+    is_irreflexive: bool,
     /// Whether `may` is what it is in every execution.
     is_known: bool,
     /// If it is the identity on a base set, which.
@@ -124,7 +225,8 @@ impl Relation {
             fate,
             keeps_predecessors: false,
             keeps_successors: false,
-            may: None,
+            may: May::Anything,
+            is_irreflexive: false,
             is_known: false,
             identity_of: None,
             anchor: None,
@@ -266,12 +368,12 @@ impl Algebra for Fates<'_> {
         };
         let (may, is_known) = match base {
             B::SameLocation | B::SameVirtualLocation | B::CompleteOverlap => {
-                (Some(self.location.clone()), false)
+                (May::Pairs(self.location.clone()), false)
             }
-            B::SameMbarrier => (Some(self.same_mbarrier.clone()), true),
-            B::PeerLife => (Some(self.peers.clone()), true),
-            B::Identity => (Some(BitMatrix::identity(&EventSet::full(self.n()))), true),
-            _ => (None, false),
+            B::SameMbarrier => (May::Pairs(self.same_mbarrier.clone()), true),
+            B::PeerLife => (May::Pairs(self.peers.clone()), true),
+            B::Identity => (May::Identity(EventSet::full(self.n())), true),
+            _ => (May::Anything, false),
         };
         // A read that stays has all of its sources, and an operation the instruction that started it.
         let keeps_predecessors = matches!(base, B::ReadsFrom | B::Issue | B::Identity);
@@ -281,7 +383,7 @@ impl Algebra for Fates<'_> {
         Relation { keeps_predecessors, keeps_successors, may, is_known, anchor, ..Relation::unknown(fate) }
     }
     fn empty(&self) -> Relation {
-        let may = Some(BitMatrix::empty(self.n()));
+        let may = May::Nothing;
         Relation {
             keeps_predecessors: true,
             keeps_successors: true,
@@ -291,38 +393,37 @@ impl Algebra for Fates<'_> {
         }
     }
     fn union(&self, a: &Relation, b: &Relation) -> Relation {
-        let may = a.may.as_ref().zip(b.may.as_ref()).map(|(a, b)| a.union(b));
+        let may = a.may.union(&b.may, self.n());
         Relation {
             keeps_predecessors: a.keeps_predecessors && b.keeps_predecessors,
             keeps_successors: a.keeps_successors && b.keeps_successors,
-            is_known: a.is_known && b.is_known && may.is_some(),
+            is_known: a.is_known && b.is_known && may != May::Anything,
+            is_irreflexive: a.is_irreflexive && b.is_irreflexive,
             may,
             ..Relation::unknown(a.fate.and(b.fate))
         }
     }
     fn intersection(&self, a: &Relation, b: &Relation) -> Relation {
-        let may = match (&a.may, &b.may) {
-            (Some(a), Some(b)) => Some(a.intersection(b)),
-            (one, None) | (None, one) => one.clone(),
-        };
+        let may = a.may.intersection(&b.may, self.n());
         Relation {
             keeps_predecessors: a.keeps_predecessors || b.keeps_predecessors,
             keeps_successors: a.keeps_successors || b.keeps_successors,
             may,
+            is_irreflexive: a.is_irreflexive || b.is_irreflexive,
             is_known: a.is_known && b.is_known,
             ..Relation::unknown(a.fate.and(b.fate))
         }
     }
     fn difference(&self, a: &Relation, b: &Relation) -> Relation {
-        let may = match (&a.may, &b.may) {
-            (Some(a), Some(b_may)) if b.is_known => Some(a.difference(b_may)),
-            (may, _) => may.clone(),
-        };
+        // What is left out for being the same is left out in the end.
+        let is_identity = b.is_known && b.may == May::Identity(EventSet::full(self.n()));
+        let may = if b.is_known && !is_identity { a.may.difference(&b.may, self.n()) } else { a.may.clone() };
         Relation {
             keeps_predecessors: a.keeps_predecessors,
             keeps_successors: a.keeps_successors,
             may,
-            is_known: a.is_known && b.is_known,
+            is_irreflexive: a.is_irreflexive || is_identity,
+            is_known: a.is_known && b.is_known && !is_identity,
             ..Relation::unknown(a.fate.without(b.fate))
         }
     }
@@ -347,7 +448,8 @@ impl Algebra for Fates<'_> {
         Relation {
             keeps_predecessors: a.keeps_successors,
             keeps_successors: a.keeps_predecessors,
-            may: a.may.as_ref().map(BitMatrix::inverse),
+            may: a.may.inverse(),
+            is_irreflexive: a.is_irreflexive,
             is_known: a.is_known,
             ..Relation::unknown(a.fate)
         }
@@ -365,7 +467,7 @@ impl Algebra for Fates<'_> {
     }
     fn product(&self, a: &Set, b: &Set) -> Relation {
         Relation {
-            may: Some(BitMatrix::product(&a.may, &b.may)),
+            may: May::Product(a.may.clone(), b.may.clone()),
             is_known: a.is_known && b.is_known,
             ..Relation::unknown(a.fate.and(b.fate))
         }
@@ -374,7 +476,7 @@ impl Algebra for Fates<'_> {
         Relation {
             keeps_predecessors: true,
             keeps_successors: true,
-            may: Some(BitMatrix::identity(&a.may)),
+            may: May::Identity(a.may.clone()),
             is_known: a.is_known,
             identity_of: a.base,
             ..Relation::unknown(a.fate)

@@ -24,6 +24,13 @@ pub struct Piece {
     pub edges: Edges,
     /// From reads to the stores that a branch on them decides.
     pub decided_stores: Vec<(EventId, EventId)>,
+    /// From the read to the write part of each atomic that is left.
+    pub rmw: Vec<(EventId, EventId)>,
+    /// What is left of accesses of another CTA's memory.
+    pub peers: Vec<PeerAccess>,
+    /// Which obligations and loop cuts of the whole are asked about.
+    pub obligations: Vec<usize>,
+    pub cuts: Vec<usize>,
 }
 
 impl Piece {
@@ -45,6 +52,10 @@ impl Piece {
             constraints: Vec::new(),
             edges: Edges::default(),
             decided_stores: Vec::new(),
+            rmw: Vec::new(),
+            peers: Vec::new(),
+            obligations: Vec::new(),
+            cuts: Vec::new(),
         }
     }
 
@@ -61,27 +72,9 @@ impl Piece {
         a == Some(self.centre) || b == Some(self.centre) || is_asked(a) && is_asked(b)
     }
 
-    /// Whether a thread, or the one that has started an operation, is asked about.
-    pub fn asks_of(&self, graph: &EventGraph, agent: AgentId) -> bool {
-        self.asked.contains(&graph.hierarchy.issuer(agent))
-    }
-
     /// Its number among the events that are left.
     pub fn place(&self, event: EventId) -> Option<EventId> {
         self.kept.binary_search(&event).ok().map(EventId::from_index)
-    }
-
-    fn rmw(&self, graph: &EventGraph) -> Vec<(EventId, EventId)> {
-        graph.rmw.iter().filter_map(|&(read, write)| Some((self.place(read)?, self.place(write)?))).collect()
-    }
-
-    fn peers(&self, graph: &EventGraph) -> Vec<PeerAccess> {
-        let of = |peer: &PeerAccess| {
-            let (access, start, exit) =
-                (self.place(peer.access)?, self.place(peer.start)?, self.place(peer.exit)?);
-            Some(PeerAccess { access, owner: peer.owner, start, exit })
-        };
-        graph.peer_accesses.iter().filter_map(of).collect()
     }
 
     /// What an unknown stands for here.
@@ -99,7 +92,6 @@ impl Piece {
 
     /// The slice as a graph.
     pub fn graph(&self, whole: &EventGraph) -> EventGraph {
-        let is_asked = |agent: AgentId| !self.is_of_waits && self.asks_of(whole, agent);
         let mut terms = whole.terms.clone();
         terms.rename_unknowns(|kind| self.unknown(kind));
         let mut constraint = |alternatives: &Vec<Alternative>| {
@@ -116,7 +108,7 @@ impl Piece {
             locations: whole.locations.clone(),
             sites: whole.sites.clone(),
             events: self.kept.iter().map(|&event| whole.events[event].clone()).collect(),
-            rmw: self.rmw(whole),
+            rmw: self.rmw.clone(),
             completed: whole
                 .completed
                 .iter()
@@ -124,8 +116,8 @@ impl Piece {
                 .collect(),
             constraints,
             representative: Vec::new(),
-            obligations: whole.obligations.iter().filter(|own| is_asked(own.agent)).cloned().collect(),
-            cuts: whole.cuts.iter().filter(|own| is_asked(own.agent)).cloned().collect(),
+            obligations: self.obligations.iter().map(|&index| whole.obligations[index].clone()).collect(),
+            cuts: self.cuts.iter().map(|&index| whole.cuts[index].clone()).collect(),
             blocked: if self.is_of_waits { whole.blocked.clone() } else { Vec::new() },
             writing_tries: whole.writing_tries.clone(),
             reachables: Vec::new(),
@@ -134,7 +126,7 @@ impl Piece {
             decided_stores: Some(self.decided_stores.clone()),
             edges: self.edges.clone(),
             mbarriers: whole.mbarriers.iter().map(unused).collect(),
-            peer_accesses: self.peers(whole),
+            peer_accesses: self.peers.clone(),
             starts: Vec::new(),
             parameters: whole.parameters.clone(),
             meetings: BTreeMap::new(),

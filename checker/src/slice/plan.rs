@@ -1,18 +1,19 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
 use super::constraints::{Alternative, Constraints, unknowns_of};
-use super::monotone::{Anchor, Claims, claims};
+use super::monotone::{Anchor, Candidates, Claims, claims};
 use super::piece::Piece;
 use super::spots::Spots;
-use crate::bits::BitMatrix;
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Edge, EventGraph, EventId, EventKind, TermKind, TermPool, TermRef, UnknownKind,
+    AgentId, BaseRelation, Bundle, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind,
+    TermPool, TermRef, UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::index::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +24,9 @@ const HUBS_MAX: usize = 8;
 /// Threads of a slice at most.
 const THREADS_MAX: usize = 32;
 /// Pairs that flags can hold of at most.
-const CANDIDATES_MAX: usize = 4_000_000;
+const CANDIDATES_MAX: usize = 64_000_000;
 /// Bytes of what a slice is compared by.
-const KEY_MAX: usize = 1 << 18;
+const KEY_MAX: usize = 1 << 20;
 /// What it costs to find and to name an event of a slice.
 const STEPS_PER_EVENT: usize = 500;
 /// Kinds of threads of which one each is taken along.
@@ -47,13 +48,26 @@ pub struct Plan<'a> {
     hubs: BTreeSet<AgentId>,
     /// One of each kind, if there are few: through them others come to know of each other.
     company: BTreeSet<AgentId>,
-    /// Of each thread, the terms of its obligations and loop cuts.
-    asked_of: BTreeMap<AgentId, Vec<TermRef>>,
+    /// Of each thread, its obligations and its loop cuts.
+    obligations: BTreeMap<AgentId, Vec<usize>>,
+    cuts: BTreeMap<AgentId, Vec<usize>>,
+    /// Of each access, its part in `rmw` and in `peer_accesses`.
+    rmw: FxHashMap<EventId, Vec<EventId>>,
+    peers: FxHashMap<EventId, Vec<PeerAccess>>,
+    /// Per event the edges that begin there, and the bundles that it is on either side of.
     edges_from: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
-    /// Per anchor and event: those before it, and whether that is so in every execution.
+    bundles_from: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
+    bundles_to: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
+    /// Per anchor and event: those before it by an edge of its own, and whether that is so in every execution.
     before: BTreeMap<Anchor, FxHashMap<EventId, Vec<(EventId, bool)>>>,
     constraints: Constraints,
-    decided_stores: Vec<(EventId, EventId)>,
+    /// Who writes near each spot; `None` is nobody's doing.
+    writers: Vec<BTreeSet<Option<AgentId>>>,
+    /// Of each flag, the pairs that it may hold of without an event of a thread that a slice is around.
+    shared: Vec<Vec<(EventId, EventId)>>,
+    /// For each event of a thread that a slice is around, the events of others that come first in a pair with it.
+    after_shared: FxHashMap<EventId, Vec<EventId>>,
+    decided_stores: FxHashMap<EventId, Vec<EventId>>,
 }
 
 impl<'a> Plan<'a> {
@@ -73,7 +87,7 @@ impl<'a> Plan<'a> {
         }
         let spots = Spots::new(graph);
         let claims = claims(graph, &spots, model)?;
-        let n_candidates: usize = claims.candidates.iter().map(BitMatrix::len).sum();
+        let n_candidates: usize = claims.candidates.iter().map(Candidates::len).sum();
         if n_candidates > CANDIDATES_MAX {
             return None;
         }
@@ -88,9 +102,11 @@ impl<'a> Plan<'a> {
         }
         let mut partners: BTreeMap<AgentId, BTreeSet<AgentId>> = BTreeMap::new();
         let thread = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
-        for (a, b) in claims.candidates.iter().flat_map(BitMatrix::pairs) {
+        let mut met: FxHashSet<(AgentId, AgentId)> = FxHashSet::default();
+        for (a, b) in claims.candidates.iter().flat_map(Candidates::pairs) {
             if let (Some(a), Some(b)) = (thread(a), thread(b))
                 && a != b
+                && met.insert((a, b))
             {
                 partners.entry(a).or_default().insert(b);
                 partners.entry(b).or_default().insert(a);
@@ -105,6 +121,18 @@ impl<'a> Plan<'a> {
             return None;
         }
         let company = company(graph, &events);
+        let writers =
+            (0..spots.spots.len()).map(|spot| spots.writers_near(spot).map(thread).collect()).collect();
+        let is_shared = |event: EventId| thread(event).is_none_or(|thread| hubs.contains(&thread));
+        let shared_events: Vec<EventId> = graph.events.ids().filter(|&event| is_shared(event)).collect();
+        let mut shared = Vec::new();
+        let mut after_shared: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+        for of_flag in &claims.candidates {
+            let pairs = shared_events.iter().flat_map(|&a| of_flag.successors(a).map(move |b| (a, b)));
+            let (of_flag, others): (Vec<_>, Vec<_>) = pairs.partition(|&(_, b)| is_shared(b));
+            others.into_iter().for_each(|(a, b)| after_shared.entry(b).or_default().push(a));
+            shared.push(of_flag);
+        }
         let before = claims.anchors.iter().map(|&anchor| (anchor, predecessors(graph, anchor))).collect();
         Some(Self {
             graph,
@@ -115,11 +143,19 @@ impl<'a> Plan<'a> {
             partners,
             hubs,
             company,
-            asked_of: asked_of(graph),
+            obligations: by_thread(graph, graph.obligations.iter().map(|own| own.agent)),
+            cuts: by_thread(graph, graph.cuts.iter().map(|own| own.agent)),
+            rmw: grouped(graph.rmw.iter().copied()),
+            peers: grouped(graph.peer_accesses.iter().map(|&peer| (peer.access, peer))),
             edges_from: edges_from(graph),
+            bundles_from: bundles_of(graph, |bundle| &bundle.from),
+            bundles_to: bundles_of(graph, |bundle| &bundle.to),
             before,
             constraints: Constraints::new(graph),
-            decided_stores: decided_stores(graph, &mut Supports::default()),
+            writers,
+            shared,
+            after_shared,
+            decided_stores: grouped(decided_stores(graph, &mut Supports::default())),
         })
     }
 
@@ -143,6 +179,9 @@ impl<'a> Plan<'a> {
             if piece.kept.len() * 2 > self.graph.events.len() {
                 return None;
             }
+            if !self.asks_all_of_centre(&piece) {
+                return None;
+            }
             self.mark(&piece, &mut asked);
             // Where others' names are all over, slices are not alike, and large.
             let key = piece.key(self.graph);
@@ -153,22 +192,29 @@ impl<'a> Plan<'a> {
                 pieces.push(piece);
             }
         }
-        let is_whole =
-            self.claims.candidates.iter().zip(&asked).all(|(pairs, asked)| pairs.len() == asked.len());
+        let is_whole = self.shared.iter().zip(&asked).all(|(pairs, asked)| pairs.len() == asked.len());
         is_whole.then_some(pieces)
+    }
+
+    /// Whether a slice asks about all pairs that the thread it is about is in.
+    fn asks_all_of_centre(&self, piece: &Piece) -> bool {
+        self.events[&piece.centre].iter().all(|&event| {
+            let pairs = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
+            let after_shared = self.after_shared.get(&event).into_iter().flatten().copied();
+            piece.has(event) && pairs.chain(after_shared).all(|other| piece.has(other))
+        })
     }
 
     fn thread(&self, event: EventId) -> Option<AgentId> {
         self.graph.events[event].agent.map(|agent| self.graph.hierarchy.issuer(agent))
     }
 
-    /// Notes which pairs a slice asks about.
+    /// Notes which pairs of events of no centre a slice asks about.
     fn mark(&self, piece: &Piece, asked: &mut [FxHashSet<(EventId, EventId)>]) {
-        for (pairs, asked) in self.claims.candidates.iter().zip(asked) {
-            for &a in &piece.kept {
-                let found = pairs.successors(a).filter(|&b| piece.has(b) && piece.asks(self.graph, (a, b)));
-                asked.extend(found.map(|b| (a, b)));
-            }
+        let is_asked =
+            |&(a, b): &(EventId, EventId)| piece.has(a) && piece.has(b) && piece.asks(self.graph, (a, b));
+        for (pairs, asked) in self.shared.iter().zip(asked) {
+            asked.extend(pairs.iter().copied().filter(is_asked));
         }
     }
 
@@ -179,15 +225,16 @@ impl<'a> Plan<'a> {
         threads.extend(&self.company);
         threads.extend(self.partners.get(&centre).into_iter().flatten());
         // Whoever writes what the thread reads, or what others read of its bytes.
+        let mut read: BTreeSet<usize> = BTreeSet::new();
         for &event in &self.events[&centre] {
             let candidates = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
-            let reads: Vec<EventId> =
-                candidates.chain([event]).filter(|&event| self.is_read(event)).collect();
-            for read in reads {
-                threads.extend(self.spots.writers_for(read).filter_map(|write| self.thread(write)));
-                if threads.len() > THREADS_MAX {
-                    return None;
-                }
+            let reads = candidates.chain([event]).filter(|&event| self.is_read(event));
+            read.extend(reads.filter_map(|event| self.spots.of.get(&event)));
+        }
+        for spot in read {
+            threads.extend(self.writers[spot].iter().flatten());
+            if threads.len() > THREADS_MAX {
+                return None;
             }
         }
         for _ in 0..ATTEMPTS_MAX {
@@ -226,32 +273,67 @@ impl<'a> Plan<'a> {
         growing.grow();
         let kept = growing.kept;
         // A read stays only with all that it may read, whoever's it is.
-        let is_whole = |&event: &EventId| {
-            !self.is_read(event) || self.spots.writers_for(event).all(|write| kept.contains(&write))
-        };
-        if !kept.iter().all(is_whole) {
+        let read: BTreeSet<usize> = kept
+            .iter()
+            .filter(|&&event| self.is_read(event))
+            .filter_map(|event| self.spots.of.get(event).copied())
+            .collect();
+        if !read.into_iter().all(|spot| self.spots.writers_near(spot).all(|write| kept.contains(&write))) {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
         piece.constraints = self.constraints_about(&piece);
-        let here = |&(read, store): &(EventId, EventId)| Some((piece.place(read)?, piece.place(store)?));
-        piece.decided_stores = self.decided_stores.iter().filter_map(here).collect();
-        for &from in &piece.kept {
-            for &(base, index) in self.edges_from.get(&from).into_iter().flatten() {
-                let edge = self.graph.edges.of(base)[index];
-                if let (Some(from), Some(to)) = (piece.place(edge.from), piece.place(edge.to)) {
-                    piece.edges.add(base, Edge { from, to, condition: edge.condition });
+        let asked = |of: &BTreeMap<AgentId, Vec<usize>>| -> Vec<usize> {
+            piece.asked.iter().filter_map(|agent| of.get(agent)).flatten().copied().collect()
+        };
+        (piece.obligations, piece.cuts) = (asked(&self.obligations), asked(&self.cuts));
+        self.link(&mut piece);
+        Some(piece)
+    }
+
+    /// Relates what is kept as it is related in the whole.
+    fn link(&self, piece: &mut Piece) {
+        let mut bundles: BTreeMap<(BaseRelation, usize), [Vec<EventId>; 2]> = BTreeMap::new();
+        let mut edges = Edges::default();
+        let (mut rmw, mut decided_stores, mut peers) = (Vec::new(), Vec::new(), Vec::new());
+        for (&event, place) in piece.kept.iter().zip((0..).map(EventId::from_index)) {
+            for &(base, index) in self.edges_from.get(&event).into_iter().flatten() {
+                let Edge { to, condition, .. } = self.graph.edges.single(base)[index];
+                if let Some(to) = piece.place(to) {
+                    edges.add(base, Edge { from: place, to, condition });
+                }
+            }
+            let here = |of: &FxHashMap<EventId, Vec<EventId>>| -> Vec<(EventId, EventId)> {
+                let others = of.get(&event).into_iter().flatten();
+                others.filter_map(|&other| Some((place, piece.place(other)?))).collect()
+            };
+            rmw.extend(here(&self.rmw));
+            decided_stores.extend(here(&self.decided_stores));
+            peers.extend(self.peers.get(&event).into_iter().flatten().filter_map(|peer| {
+                let (start, exit) = (piece.place(peer.start)?, piece.place(peer.exit)?);
+                Some(PeerAccess { access: place, owner: peer.owner, start, exit })
+            }));
+            for (side, bundles_of) in [&self.bundles_from, &self.bundles_to].into_iter().enumerate() {
+                for &bundle in bundles_of.get(&event).into_iter().flatten() {
+                    bundles.entry(bundle).or_default()[side].push(place);
                 }
             }
         }
-        Some(piece)
+        for ((base, _), [from, to]) in bundles {
+            edges.add_bundle(base, from.into(), to.into());
+        }
+        (piece.edges, piece.rmw, piece.decided_stores, piece.peers) = (edges, rmw, decided_stores, peers);
     }
 
     /// Terms of what is asked about threads.
     fn asked_terms(&self, asked: &BTreeSet<AgentId>) -> Vec<TermRef> {
+        let graph = self.graph;
         let mut terms = Vec::new();
         for agent in asked {
-            terms.extend(self.asked_of.get(agent).into_iter().flatten());
+            let obligations = self.obligations.get(agent).into_iter().flatten();
+            let obligations = obligations.map(|&index| &graph.obligations[index]);
+            terms.extend(obligations.flat_map(|own| [own.guard, own.condition]));
+            terms.extend(self.cuts.get(agent).into_iter().flatten().map(|&index| graph.cuts[index].guard));
         }
         terms
     }
@@ -270,18 +352,33 @@ impl<'a> Plan<'a> {
 
     /// Who has to be there for what is asked, and is not.
     fn missing(&self, piece: &Piece) -> Result<(), Option<AgentId>> {
-        for before in self.before.values() {
+        for &anchor in self.before.keys() {
             for &event in &piece.kept {
                 let is_asked = piece.asks(self.graph, (event, event))
-                    && self.claims.candidates.iter().any(|pairs| pairs.contains(event, event));
-                let Some(others) = before.get(&event).filter(|_| is_asked) else { continue };
-                let certain = || others.iter().filter(|(_, is_certain)| *is_certain).map(|&(other, _)| other);
+                    && self.claims.candidates.iter().any(|of_flag| of_flag.may_hold_of(event));
+                if !is_asked || self.before(anchor, event).next().is_none() {
+                    continue;
+                }
+                let certain = || self.before(anchor, event).filter(|before| before.1).map(|(other, _)| other);
                 if !certain().any(|other| piece.has(other)) {
                     return Err(certain().find_map(|other| self.thread(other)));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Those before an event, and whether that is so in every execution in which it happens.
+    fn before(&self, anchor: Anchor, event: EventId) -> impl Iterator<Item = (EventId, bool)> + '_ {
+        let single = self.before[&anchor].get(&event).into_iter().flatten().copied();
+        let (set, base) = anchor;
+        let bundles = self.bundles_to.get(&event).into_iter().flatten().filter(move |of| of.0 == base);
+        let froms = bundles.flat_map(move |&(_, index)| self.graph.edges.bundles(base)[index].from.iter());
+        let of_bundles = froms.filter(move |&&from| in_set(self.graph, &self.graph.events[from], set));
+        single.chain(of_bundles.map(move |&from| {
+            let (before, after) = (&self.graph.events[from], &self.graph.events[event]);
+            (from, self.graph.terms.entails(after.guard, before.guard))
+        }))
     }
 }
 
@@ -326,7 +423,9 @@ impl<'a> Growing<'a> {
 
     /// Whether everything that may write what a read may return is done by these threads.
     fn is_written_by_them(&self, read: EventId) -> bool {
-        self.plan.spots.writers_for(read).all(|write| self.is_theirs(write))
+        let is_theirs =
+            |thread: &Option<AgentId>| thread.is_some_and(|thread| self.threads.contains(&thread));
+        self.plan.spots.of.get(&read).is_none_or(|&spot| self.plan.writers[spot].iter().all(is_theirs))
     }
 
     fn grow(&mut self) {
@@ -384,21 +483,42 @@ fn company(graph: &EventGraph, events: &BTreeMap<AgentId, Vec<EventId>>) -> BTre
     if first.len() <= KINDS_MAX { first } else { BTreeSet::new() }
 }
 
-fn asked_of(graph: &EventGraph) -> BTreeMap<AgentId, Vec<TermRef>> {
-    let mut asked: BTreeMap<AgentId, Vec<TermRef>> = BTreeMap::new();
-    let mut add = |agent: AgentId, terms: &[TermRef]| {
-        asked.entry(graph.hierarchy.issuer(agent)).or_default().extend(terms);
-    };
-    graph.obligations.iter().for_each(|own| add(own.agent, &[own.guard, own.condition]));
-    graph.cuts.iter().for_each(|own| add(own.agent, &[own.guard]));
-    asked
+/// By the threads that have done something, or started whoever did: what, by its number.
+fn by_thread(graph: &EventGraph, agents: impl Iterator<Item = AgentId>) -> BTreeMap<AgentId, Vec<usize>> {
+    let mut found: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+    for (index, agent) in agents.enumerate() {
+        found.entry(graph.hierarchy.issuer(agent)).or_default().push(index);
+    }
+    found
+}
+
+fn grouped<T>(pairs: impl IntoIterator<Item = (EventId, T)>) -> FxHashMap<EventId, Vec<T>> {
+    let mut found: FxHashMap<EventId, Vec<T>> = FxHashMap::default();
+    for (key, value) in pairs {
+        found.entry(key).or_default().push(value);
+    }
+    found
 }
 
 fn edges_from(graph: &EventGraph) -> FxHashMap<EventId, Vec<(BaseRelation, usize)>> {
     let mut found: FxHashMap<EventId, Vec<(BaseRelation, usize)>> = FxHashMap::default();
-    for (base, edges) in graph.edges.all() {
-        for (index, edge) in edges.iter().enumerate() {
+    for base in Edges::relations() {
+        for (index, edge) in graph.edges.single(base).iter().enumerate() {
             found.entry(edge.from).or_default().push((base, index));
+        }
+    }
+    found
+}
+
+/// Per event the bundles that have it on one side.
+fn bundles_of(
+    graph: &EventGraph,
+    side: impl Fn(&Bundle) -> &[EventId],
+) -> FxHashMap<EventId, Vec<(BaseRelation, usize)>> {
+    let mut found: FxHashMap<EventId, Vec<(BaseRelation, usize)>> = FxHashMap::default();
+    for base in Edges::relations() {
+        for (index, bundle) in graph.edges.bundles(base).iter().enumerate() {
+            side(bundle).iter().for_each(|&event| found.entry(event).or_default().push((base, index)));
         }
     }
     found
@@ -408,7 +528,7 @@ fn edges_from(graph: &EventGraph) -> FxHashMap<EventId, Vec<(BaseRelation, usize
 /// the other happens.
 fn predecessors(graph: &EventGraph, (set, base): Anchor) -> FxHashMap<EventId, Vec<(EventId, bool)>> {
     let mut found: FxHashMap<EventId, Vec<(EventId, bool)>> = FxHashMap::default();
-    for edge in graph.edges.of(base) {
+    for edge in graph.edges.single(base) {
         let (from, to) = (&graph.events[edge.from], &graph.events[edge.to]);
         if in_set(graph, from, set) {
             let is_certain = edge.condition == TermPool::TRUE && graph.terms.entails(to.guard, from.guard);

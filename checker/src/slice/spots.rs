@@ -72,9 +72,8 @@ impl Spots {
         pairs
     }
 
-    /// Whoever may write what a read may return; initial writes are not among them.
-    pub fn writers_for(&self, read: EventId) -> impl Iterator<Item = EventId> + '_ {
-        let near = self.of.get(&read).map_or(&[][..], |&spot| self.spots[spot].near.as_slice());
-        near.iter().flat_map(|&near| self.spots[near].writers.iter().copied())
+    /// What may write what is read at a spot; initial writes are not among it.
+    pub fn writers_near(&self, spot: usize) -> impl Iterator<Item = EventId> + '_ {
+        self.spots[spot].near.iter().flat_map(|&near| self.spots[near].writers.iter().copied())
     }
 }

@@ -16,7 +16,7 @@ mod registers;
 mod reuse;
 
 pub use loose::loose_barriers;
-pub use passed::{PassedBarrier, passed_barriers};
+pub use passed::{Arrival, PassedBarrier, passed_barriers};
 
 use super::log::{AlignedLog, BarrierLog, Generation, Group};
 use crate::event::support::Supports;
@@ -84,12 +84,12 @@ fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
 /// Makes one edge of all that are between the same two arrivals.
 fn join_turns(graph: &mut GraphBuilder) {
     let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
-    for edge in std::mem::take(graph.edges.of_mut(BaseRelation::BarrierOrder)) {
+    for edge in std::mem::take(graph.edges.single_mut(BaseRelation::BarrierOrder)) {
         let known = joined.entry((edge.from, edge.to)).or_insert(TermPool::FALSE);
         *known = graph.terms.or(*known, edge.condition);
     }
     let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
-    *graph.edges.of_mut(BaseRelation::BarrierOrder) =
+    *graph.edges.single_mut(BaseRelation::BarrierOrder) =
         edges.map(|((from, wait), condition)| Edge { from, to: wait, condition }).collect();
 }
 

@@ -26,10 +26,11 @@ use crate::event::{
 use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
 use exact::{forget_counting, is_countable};
 use fencepost_dsl::{Diagnostic, IndexVec};
-use moment::{Moments, state_excess, state_moment};
+use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
 use phase::{Expected, Interval, Object, PHASES_MAX, SeenBy, narrow};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Most pairs of operations of one object.
 const MAX_PAIRS: usize = 4_000_000;
@@ -180,9 +181,10 @@ fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Ph
     let Object { operations, seen, expected, .. } = object;
     let phases = phases(&mut graph.terms, operations, n_phases, *expected);
     let mut moments = Moments::new();
+    let are_plain = are_plain(operations);
     for (operation, interval) in operations {
         state_operation(graph, operation, *interval, &phases);
-        state_excess(graph, operation, *interval, &phases, operations, &mut moments);
+        state_excess(graph, operation, *interval, &phases, (operations, are_plain), &mut moments);
         state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
     }
     (phases, moments)
@@ -270,39 +272,81 @@ fn link_phases(
             graph.edges.add(BaseRelation::InPhaseOrder, Edge { from, to: wait, condition });
         }
     }
-    if operations.len() * operations.len() > MAX_PAIRS {
-        let span = operations.first().map_or(graph.span(), |(operation, _)| operation.span);
-        return Err(GraphError::TooLarge { limit: "mbarrier operations", value: 2_000, span });
+    let mut classes: BTreeMap<(u32, u32), Vec<&(Operation, Interval)>> = BTreeMap::new();
+    for of_class in operations.iter().filter(|(operation, of)| !operation.kind.is_life() && !of.is_empty()) {
+        classes.entry((of_class.1.first, of_class.1.last)).or_default().push(of_class);
     }
-    for (a, of_a) in operations {
-        for (b, of_b) in operations {
-            if a.event == b.event || of_a.is_empty() || of_b.is_empty() || of_a.first >= of_b.last {
+    let mut n_pairs = 0;
+    for (&(first, last), before) in &classes {
+        for (_, after) in classes.iter().filter(|((_, last_after), _)| first < *last_after) {
+            if last < after[0].1.first {
+                link_all(graph, before, after);
                 continue;
             }
-            if a.kind.is_life() || b.kind.is_life() {
-                continue;
+            n_pairs += before.len() * after.len();
+            if n_pairs > MAX_PAIRS {
+                let value = MAX_PAIRS as u64;
+                let span = before[0].0.span;
+                return Err(GraphError::TooLarge { limit: "pairs of mbarrier operations", value, span });
             }
-            let condition = if of_a.last < of_b.first {
-                TermPool::TRUE
-            } else {
-                let (first, second) =
-                    (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
-                graph.terms.less(first, second)
-            };
-            graph.edges.add(BaseRelation::PhaseOrder, Edge { from: a.event, to: b.event, condition });
-            let signals = a.kind.arrivals() > 0
-                || (a.issued.is_some() && matches!(a.kind, OperationKind::Complete { .. }));
-            if signals && b.kind.is_wait() {
-                let condition = match a.kind {
-                    OperationKind::Arrive { excess: Some(excess), .. } => {
-                        let fine = graph.terms.not(excess);
-                        graph.terms.and(condition, fine)
-                    }
-                    _ => condition,
-                };
-                graph.edges.add(BaseRelation::Signals, Edge { from: a.event, to: b.event, condition });
+            for &a in before {
+                for &b in after.iter().filter(|b| b.0.event != a.0.event) {
+                    link_pair(graph, a, b);
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Whether what waits for a phase is let through by it.
+fn is_signal(operation: &Operation) -> bool {
+    operation.kind.arrivals() > 0
+        || (operation.issued.is_some() && matches!(operation.kind, OperationKind::Complete { .. }))
+}
+
+/// Relates operations that surely are of earlier phases to others.
+fn link_all<'a>(
+    graph: &mut GraphBuilder,
+    before: &[&'a (Operation, Interval)],
+    after: &[&'a (Operation, Interval)],
+) {
+    let events = |operations: &mut dyn Iterator<Item = &&Operation>| -> Arc<[EventId]> {
+        operations.map(|operation| operation.event).collect()
+    };
+    let operations = |of: &[&'a (Operation, Interval)]| -> Vec<&'a Operation> {
+        of.iter().map(|(operation, _)| operation).collect()
+    };
+    let (before, after) = (operations(before), operations(after));
+    graph.edges.add_bundle(BaseRelation::PhaseOrder, events(&mut before.iter()), events(&mut after.iter()));
+    let waits = || after.iter().filter(|operation| operation.kind.is_wait());
+    let excess = |operation: &Operation| match operation.kind {
+        OperationKind::Arrive { excess, .. } => excess,
+        _ => None,
+    };
+    let plain = || before.iter().filter(|operation| is_signal(operation) && excess(operation).is_none());
+    graph.edges.add_bundle(BaseRelation::Signals, events(&mut plain()), events(&mut waits()));
+    for signal in before.iter().filter(|operation| is_signal(operation)) {
+        let Some(excess) = excess(signal) else { continue };
+        let condition = graph.terms.not(excess);
+        let edges = waits().map(|wait| Edge { from: signal.event, to: wait.event, condition });
+        graph.edges.add_all(BaseRelation::Signals, edges);
+    }
+}
+
+/// Relates two operations if the first one is of an earlier phase, which an execution decides.
+fn link_pair(graph: &mut GraphBuilder, (a, of_a): &(Operation, Interval), (b, of_b): &(Operation, Interval)) {
+    let (first, second) = (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
+    let condition = graph.terms.less(first, second);
+    graph.edges.add(BaseRelation::PhaseOrder, Edge { from: a.event, to: b.event, condition });
+    if is_signal(a) && b.kind.is_wait() {
+        let condition = match a.kind {
+            OperationKind::Arrive { excess: Some(excess), .. } => {
+                let fine = graph.terms.not(excess);
+                graph.terms.and(condition, fine)
+            }
+            _ => condition,
+        };
+        graph.edges.add(BaseRelation::Signals, Edge { from: a.event, to: b.event, condition });
+    }
 }

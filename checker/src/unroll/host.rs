@@ -356,7 +356,7 @@ impl<'a> Unroller<'a> {
             edges.extend(grids.iter().map(|grid| (lives[grid].1, *wait)));
         }
         let edges = edges.into_iter();
-        *self.graph.edges.of_mut(BaseRelation::ApiSynchronization) =
+        *self.graph.edges.single_mut(BaseRelation::ApiSynchronization) =
             edges.map(|(from, wait)| Edge { from, to: wait, condition: TermPool::TRUE }).collect();
         for (&grid, &(start, _)) in &lives {
             let before = self.entry.tasks[self.host.task_of[grid]].prerequisite;

@@ -52,6 +52,7 @@ pub fn decode(problem: Problem<'_>, encoding: &Encoding, assignment: &Assignment
         order
     };
     Execution {
+        turns: None,
         coherence: order(&encoding.coherence, BaseRelation::Coherence),
         fence_order: order(&encoding.fence_order, BaseRelation::FenceSc),
         executed,

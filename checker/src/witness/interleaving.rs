@@ -12,8 +12,8 @@ use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::term::mask;
 use crate::event::{
-    Access, Event, EventGraph, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef, UnknownId,
-    UnknownKind,
+    Access, Bundle, Event, EventGraph, EventId, EventKind, GridEvent, LocationId, Role, TermKind, TermPool,
+    TermRef, UnknownId, UnknownKind,
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -60,11 +60,17 @@ struct Machine<'a> {
     /// Executed `fence.sc`, in order.
     fences: Vec<EventId>,
     executed: EventSet,
+    /// The executed events of threads, in order.
+    happened: Vec<EventId>,
     sources: BTreeMap<EventId, Vec<(EventId, u32)>>,
-    /// Per passage: arrivals of its instance still to come.
+    /// Per passage: arrivals of its instance still to come, those of one bundle counted once.
     n_missing: IndexVec<EventId, u32>,
     /// Per arrival: the passages that wait for it.
     waited_for_by: IndexVec<EventId, Vec<EventId>>,
+    /// Per arrival: the bundles that it is in.
+    in_bundles: IndexVec<EventId, Vec<usize>>,
+    /// Arrivals and the passages that wait for all of them, and how many are still to come.
+    bundles: Vec<(&'a Bundle, usize)>,
     /// Per read of an await: the constraints that its value has a part in.
     conditions: FxHashMap<EventId, Vec<TermRef>>,
 }
@@ -101,17 +107,24 @@ impl<'a> Machine<'a> {
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
         // Which instance an edge with a condition belongs to is left to the re-check.
-        let edges = graph
-            .edges
-            .of(BaseRelation::BarrierSynchronization)
-            .iter()
-            .chain(graph.edges.of(BaseRelation::Signals));
-        let edges =
-            edges.chain(graph.edges.of(BaseRelation::Issue)).chain(graph.edges.of(BaseRelation::Completion));
-        for edge in edges.filter(|edge| edge.condition == TermPool::TRUE) {
+        let bases = [
+            BaseRelation::BarrierSynchronization,
+            BaseRelation::Signals,
+            BaseRelation::Issue,
+            BaseRelation::Completion,
+        ];
+        let single = bases.iter().flat_map(|&base| graph.edges.single(base));
+        for edge in single.filter(|edge| edge.condition == TermPool::TRUE) {
             n_missing[edge.to] += 1;
             waited_for_by[edge.from].push(edge.to);
         }
+        let bundles: Vec<&Bundle> = bases.iter().flat_map(|&base| graph.edges.bundles(base)).collect();
+        let mut in_bundles: IndexVec<EventId, Vec<usize>> = IndexVec::repeat(Vec::new(), n);
+        for (number, bundle) in bundles.iter().enumerate() {
+            bundle.from.iter().for_each(|&event| in_bundles[event].push(number));
+            bundle.to.iter().for_each(|&event| n_missing[event] += 1);
+        }
+        let bundles = bundles.into_iter().map(|bundle| (bundle, bundle.from.len())).collect();
         Self {
             graph,
             cells,
@@ -122,9 +135,12 @@ impl<'a> Machine<'a> {
             written: BTreeMap::new(),
             fences: Vec::new(),
             executed: EventSet::empty(n),
+            happened: Vec::new(),
             sources: BTreeMap::new(),
             n_missing,
             waited_for_by,
+            in_bundles,
+            bundles,
             conditions: conditions(graph),
         }
     }
@@ -229,9 +245,17 @@ impl<'a> Machine<'a> {
                 _ => {}
             }
             self.executed.insert(id);
+            self.happened.push(id);
         }
         for wait in std::mem::take(&mut self.waited_for_by[id]) {
             self.n_missing[wait] -= 1;
+        }
+        for bundle in std::mem::take(&mut self.in_bundles[id]) {
+            let (bundle, n_missing) = &mut self.bundles[bundle];
+            *n_missing -= 1;
+            if *n_missing == 0 {
+                bundle.to.iter().for_each(|&wait| self.n_missing[wait] -= 1);
+            }
         }
         Some(Step::Done)
     }
@@ -321,6 +345,21 @@ impl<'a> Machine<'a> {
         self.values[term]
     }
 
+    /// When each event happened: what starts grids and CTAs and initial writes first, what ends them last.
+    fn turns(&self) -> IndexVec<EventId, u32> {
+        let ids = || self.graph.events.ids().filter(|&id| self.graph.events[id].agent.is_none());
+        let ends = |id: EventId| {
+            matches!(self.graph.events[id].kind, EventKind::CtaExit(_) | EventKind::Grid(GridEvent::End(_)))
+        };
+        let first = ids().filter(|&id| !ends(id));
+        let order = first.chain(self.happened.iter().copied()).chain(ids().filter(|&id| ends(id)));
+        let mut turns = IndexVec::repeat(0, self.graph.events.len());
+        for (turn, id) in (1..).zip(order) {
+            turns[id] = turn;
+        }
+        turns
+    }
+
     /// Final values, and the orders as relations.
     fn finish(mut self) -> Option<Execution> {
         self.settle_equalities();
@@ -350,6 +389,7 @@ impl<'a> Machine<'a> {
         let later = |at: usize| fences[at + 1..].iter().map(move |&b| (fences[at], b));
         let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| are_mutual(graph, a, b)).collect();
         Some(Execution {
+            turns: Some(self.turns()),
             fence_order: BitMatrix::from_pairs(n, fences),
             coherence,
             executed: self.executed,

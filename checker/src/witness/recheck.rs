@@ -1,11 +1,11 @@
 //! A found execution, evaluated again without bounds, literals or solver: terms on concrete values, relations from
 //! concrete addresses, the model file on booleans.
 
-use super::{Execution, Witness};
+use super::{Execution, Witness, turns};
 use crate::bits::{BitMatrix, EventSet, RowWriter};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
-use crate::event::{Access, Edge, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use crate::event::{Access, Edges, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::findings::{self, FlagKind};
 use crate::relation::algebra::{Value, Values, evaluate};
 use crate::relation::base;
@@ -43,7 +43,7 @@ pub fn recheck(
     check_last_reads(graph, cells, &execution, &values)?;
     let basis = exact_basis(graph, cells, &execution, &values);
     check_fence_order(&basis)?;
-    check_axioms(model, &basis)?;
+    check_axioms(model, &basis, execution.turns.as_ref())?;
     let refinements = check_claim(graph, model, &basis, &values, &claim)?;
     Ok(Witness { execution, values, basis, claim, refinements })
 }
@@ -236,26 +236,25 @@ fn exact_basis(
     let n = graph.events.len();
     let executed = &execution.executed;
     let both = BitMatrix::product(executed, executed);
+    let is_all = *executed == EventSet::full(n);
+    let happening = |pairs: BitMatrix| if is_all { pairs } else { pairs.intersection(&both) };
     let mut relations: BTreeMap<BaseRelation, BitMatrix> =
         BaseRelation::ALL.iter().map(|&(base, _)| (base, BitMatrix::empty(n))).collect();
     let places = base::place_pairs(graph).into_iter().chain(base::life_pairs(graph));
     for (base, matrix) in places.chain(dependencies(graph)) {
-        relations.insert(base, matrix.intersection(&both));
+        relations.insert(base, happening(matrix));
     }
     relations.extend(overlaps(graph, executed, values));
-    let edges = |edges: &[Edge]| {
-        let holds = edges.iter().filter(|edge| values[edge.condition] == 1);
-        BitMatrix::from_pairs(n, holds.map(|edge| (edge.from, edge.to)).collect())
-    };
-    for (base, list) in graph.edges.all() {
-        relations.insert(base, edges(list).intersection(&both));
+    for base in Edges::relations() {
+        let holds = base::edge_pairs(graph, base, |condition| values[condition] == 1);
+        relations.insert(base, happening(holds));
     }
     for (base, pairs) in [
         (BaseRelation::ReadModifyWrite, BitMatrix::from_pairs(n, graph.rmw.clone())),
         (BaseRelation::Coherence, execution.coherence.clone()),
         (BaseRelation::FenceSc, execution.fence_order.clone()),
     ] {
-        relations.insert(base, pairs.intersection(&both));
+        relations.insert(base, happening(pairs));
     }
     let mut insert = |base: BaseRelation, a: EventId, b: EventId| {
         if let Some(matrix) = relations.get_mut(&base)
@@ -358,13 +357,26 @@ fn check_fence_order(basis: &ExactBasis) -> Result<(), Disagreement> {
 
 /// Whether a model allows an execution.
 pub fn is_execution(model: &MemoryModel, basis: &ExactBasis) -> bool {
-    check_axioms(model, basis).is_ok()
+    check_axioms(model, basis, None).is_ok()
 }
 
-fn check_axioms(model: &MemoryModel, basis: &ExactBasis) -> Result<(), Disagreement> {
-    let roots: Vec<TermId> = model.axioms.iter().map(|axiom| axiom.term).collect();
+fn check_axioms(
+    model: &MemoryModel,
+    basis: &ExactBasis,
+    turns: Option<&IndexVec<EventId, u32>>,
+) -> Result<(), Disagreement> {
+    let settled = turns.and_then(|turns| turns::settled(model, basis, turns));
+    let is_open = |index: usize| settled.as_ref().is_none_or(|settled| !settled[index]);
+    let open: Vec<_> = model
+        .axioms
+        .iter()
+        .enumerate()
+        .filter(|&(index, _)| is_open(index))
+        .map(|(_, axiom)| axiom)
+        .collect();
+    let roots: Vec<TermId> = open.iter().map(|axiom| axiom.term).collect();
     let values = evaluate(model, basis, &roots);
-    for axiom in &model.axioms {
+    for axiom in open {
         let holds = match (axiom.kind, values.get(axiom.term)) {
             (AxiomKind::Empty, Some(Value::Relation(relation))) => relation.is_empty(),
             (AxiomKind::Empty, Some(Value::Set(set))) => set.is_empty(),

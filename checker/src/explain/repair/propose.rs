@@ -68,8 +68,8 @@ impl Ground<'_> {
     /// For an event of an asynchronous operation, what started it.
     pub fn started_by(&self, event: EventId) -> EventId {
         use crate::event::BaseRelation;
-        let issue = self.graph().edges.of(BaseRelation::Issue);
-        let start = issue.iter().find(|edge| edge.to == event).map(|edge| edge.from);
+        let mut issue = self.graph().edges.of(BaseRelation::Issue);
+        let start = issue.find(|edge| edge.to == event).map(|edge| edge.from);
         start.filter(|_| self.graph().is_of_operation(event)).unwrap_or(event)
     }
 

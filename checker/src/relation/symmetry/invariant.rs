@@ -7,7 +7,7 @@ use super::renaming::Renaming;
 use crate::bits::BitMatrix;
 use crate::event::cell::Cells;
 use crate::event::{
-    Access, EventGraph, EventId, EventKind, LocationId, MbarrierEvent, ObligationKind, Role, SpaEvent,
+    Access, Edges, EventGraph, EventId, EventKind, LocationId, MbarrierEvent, ObligationKind, Role, SpaEvent,
     TermRef, UnknownKind,
 };
 use crate::relation::base::Basis;
@@ -140,10 +140,10 @@ fn parts(graph: &EventGraph, renaming: &Renaming) -> bool {
     let starts = (0..)
         .zip(&graph.starts)
         .all(|(number, &start)| term(start) == graph.starts.get(renaming.cluster(number) as usize).copied());
-    let edges = graph.edges.all().all(|(_, edges)| {
+    let edges = Edges::relations().all(|base| {
         same(
-            edges.iter().map(|edge| (edge.from, edge.to, edge.condition)),
-            edges.iter().map(|edge| {
+            graph.edges.of(base).map(|edge| (edge.from, edge.to, edge.condition)),
+            graph.edges.of(base).map(|edge| {
                 Some((renaming.event(edge.from), renaming.event(edge.to), term(edge.condition)?))
             }),
         )

@@ -73,10 +73,10 @@ pub(super) fn cast(words: &Words<'_>, explanation: &Explanation, flow: &BitMatri
 
 /// Instructions that start operations of which nothing is shown say nothing.
 fn leave_out_empty_starts(graph: &EventGraph, story: &EventSet, events: &mut EventSet) {
-    let issues = graph.edges.of(BaseRelation::Issue);
+    let issues = || graph.edges.of(BaseRelation::Issue);
     let is_told: BTreeSet<EventId> =
-        issues.iter().filter(|edge| events.contains(edge.to)).map(|edge| edge.from).collect();
-    let has_operation: BTreeSet<EventId> = issues.iter().map(|edge| edge.from).collect();
+        issues().filter(|edge| events.contains(edge.to)).map(|edge| edge.from).collect();
+    let has_operation: BTreeSet<EventId> = issues().map(|edge| edge.from).collect();
     let is_empty = |&event: &EventId| {
         has_operation.contains(&event) && !is_told.contains(&event) && !story.contains(event)
     };

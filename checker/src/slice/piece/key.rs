@@ -7,7 +7,7 @@
 
 use super::Piece;
 use crate::event::{
-    Access, AgentId, CtaId, Event, EventGraph, EventKind, LocationId, MbarrierId, ObligationKind,
+    Access, AgentId, CtaId, Edges, Event, EventGraph, EventKind, LocationId, MbarrierId, ObligationKind,
     RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use crate::slice::constraints::Alternative;
@@ -106,14 +106,14 @@ impl Writer<'_> {
         for &event in &piece.kept {
             self.event(&graph.events[event]);
         }
-        for (base, edges) in piece.edges.all() {
-            for edge in edges {
+        for base in Edges::relations() {
+            for edge in piece.edges.of(base) {
                 let condition = self.term(edge.condition);
                 self.put(format_args!("{base:?} {} {} {condition}\n", edge.from.0, edge.to.0));
             }
         }
-        self.put(format_args!("rmw {:?} decided {:?}\n", piece.rmw(graph), piece.decided_stores));
-        for peer in piece.peers(graph) {
+        self.put(format_args!("rmw {:?} decided {:?}\n", piece.rmw, piece.decided_stores));
+        for peer in &piece.peers {
             let owner = self.cta(peer.owner);
             self.put(format_args!("peer {} {owner} {} {}\n", peer.access.0, peer.start.0, peer.exit.0));
         }
@@ -132,8 +132,7 @@ impl Writer<'_> {
             numbers.sort_unstable();
             self.put(format_args!("constraint {numbers:?}\n"));
         }
-        let is_asked = |agent: AgentId| piece.asks_of(graph, agent);
-        for own in graph.obligations.iter().filter(|own| is_asked(own.agent)) {
+        for own in piece.obligations.iter().map(|&index| &graph.obligations[index]) {
             let (guard, condition) = (self.term(own.guard), self.term(own.condition));
             // Of which property it is decides whether it is asked.
             let kind = std::mem::discriminant(&own.kind);
@@ -143,7 +142,7 @@ impl Writer<'_> {
             };
             self.put(format_args!("obligation {kind:?} {property} {guard} {condition}\n"));
         }
-        for own in graph.cuts.iter().filter(|own| is_asked(own.agent)) {
+        for own in piece.cuts.iter().map(|&index| &graph.cuts[index]) {
             let guard = self.term(own.guard);
             self.put(format_args!("cut {guard}\n"));
         }

@@ -4,8 +4,9 @@
 //! BR-14).
 
 use super::instances::{Barriers, Instances};
-use crate::event::{BaseRelation, Blocked, Edge, TermPool, Wait};
+use crate::event::{BaseRelation, Blocked, EventId, TermPool, Wait};
 use crate::synchronization::log::{ClusterWait, Generation, Group};
+use std::collections::BTreeMap;
 
 impl Barriers<'_> {
     /// Links the arrivals of a cluster's barrier to its waits.
@@ -13,14 +14,17 @@ impl Barriers<'_> {
         let waits: Vec<ClusterWait> =
             self.log.cluster_waits.iter().copied().filter(|wait| wait.cluster == cluster).collect();
         let name = Group::Cluster(cluster).name(&self.graph.hierarchy);
+        let mut to: BTreeMap<u32, Vec<EventId>> = BTreeMap::new();
         for wait in &waits {
-            for &index in &instances.executions {
-                let arrival = self.execution(index);
-                if arrival.generation == Generation::Static(wait.generation) {
-                    let edge = Edge { from: arrival.arrive, to: wait.event, condition: TermPool::TRUE };
-                    self.graph.edges.add(BaseRelation::Signals, edge);
-                }
-            }
+            to.entry(wait.generation).or_default().push(wait.event);
+        }
+        for (k, waits) in to {
+            let all = instances.executions.iter().map(|&index| self.execution(index));
+            let of_generation = all.filter(|arrival| arrival.generation == Generation::Static(k));
+            let from = of_generation.map(|arrival| arrival.arrive).collect();
+            self.graph.edges.add_bundle(BaseRelation::Signals, from, waits.into());
+        }
+        for wait in &waits {
             if !self.hangs {
                 continue;
             }

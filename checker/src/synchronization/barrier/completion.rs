@@ -20,6 +20,15 @@ const MAX_BARRIER_EDGES: usize = 4_000_000;
 /// Who is waited for, and when each has done what the others wait for.
 type Awaited = Arc<[(AgentId, TermRef)]>;
 
+/// A thread's exit that stands for its arrival.
+struct Exit {
+    lane: AgentId,
+    /// When it does.
+    condition: TermRef,
+    /// What the thread did before.
+    before: Vec<EventId>,
+}
+
 impl Barriers<'_> {
     pub(super) fn state_completion(&mut self, group: Group, instances: &Instances) {
         let shared: Vec<(u32, TermRef)> = self
@@ -57,8 +66,8 @@ impl Barriers<'_> {
         if instances.exit_counts && !instances.exit_counts_for_warps {
             // With an explicit count, a warp whose threads have all exited is still waited for.
             let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
-            for (&lane, executions) in &instances.per_lane {
-                let arrived = self.arrived(executions, generation);
+            for &lane in instances.per_lane.keys() {
+                let arrived = self.arrived_by(lane, instances, generation);
                 warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(arrived);
             }
             for (_, arrivals) in warps {
@@ -72,8 +81,8 @@ impl Barriers<'_> {
     /// Who takes part, and when each has done what the others wait for.
     fn awaited(&mut self, instances: &Instances, generation: Generation) -> Vec<(AgentId, TermRef)> {
         let mut awaited = Vec::with_capacity(instances.per_lane.len());
-        for (&lane, executions) in &instances.per_lane {
-            let arrived = self.arrived(executions, generation);
+        for &lane in instances.per_lane.keys() {
+            let arrived = self.arrived_by(lane, instances, generation);
             let mut enough = arrived;
             if instances.exit_counts {
                 let completed = self.graph.completed[lane];
@@ -120,6 +129,16 @@ impl Barriers<'_> {
         let awaited = self.awaited(instances, generation);
         let complete = self.complete_with(&awaited, instances, generation);
         (self.graph.terms.not(complete), awaited.into())
+    }
+
+    /// 1 iff a thread arrives in the generation.
+    pub(super) fn arrived_by(
+        &mut self,
+        lane: AgentId,
+        instances: &Instances,
+        generation: Generation,
+    ) -> TermRef {
+        self.arrived(instances.may_be_of(lane, generation), generation)
     }
 
     /// 1 iff one of a thread's executions is an arrival of the generation.
@@ -192,32 +211,33 @@ impl Barriers<'_> {
                 Generation::Dynamic(_) => dynamic.push(index),
             }
         }
+        let relation = match group {
+            Group::Election(..) | Group::Registers(_) => BaseRelation::ExitRelease,
+            _ => BaseRelation::BarrierSynchronization,
+        };
+        for of_generation in arrivals.values() {
+            let all = of_generation.iter().map(|&index| self.execution(index));
+            let from = all.clone().map(|execution| execution.arrive).collect();
+            let to = all.filter_map(|execution| execution.wait).map(|(wait, _)| wait).collect();
+            self.graph.edges.add_bundle(relation, from, to);
+        }
         for &index in &instances.executions {
             let execution = self.execution(index);
             let Some((wait, _)) = execution.wait else { continue };
-            let others: Vec<usize> = match execution.generation {
-                Generation::Static(k) => {
-                    arrivals.get(&k).into_iter().flatten().chain(&dynamic).copied().collect()
-                }
-                Generation::Dynamic(_) => instances.executions.clone(),
+            let others: &[usize] = match execution.generation {
+                Generation::Static(_) => &dynamic,
+                Generation::Dynamic(_) => &instances.executions,
             };
-            if self.graph.edges.of(BaseRelation::BarrierSynchronization).len() + others.len()
-                > MAX_BARRIER_EDGES
-            {
+            if self.graph.edges.single(relation).len() + others.len() > MAX_BARRIER_EDGES {
                 let value = MAX_BARRIER_EDGES as u64;
                 return Err(GraphError::TooLarge { limit: "barrier edges", value, span: execution.span });
             }
-            for other in others {
+            for &other in others {
                 let other = self.execution(other);
                 let same_instance = other.generation.same(execution.generation, &mut self.graph.terms);
                 if same_instance != TermPool::FALSE {
                     let edge = Edge { from: other.arrive, to: wait, condition: same_instance };
-                    match group {
-                        Group::Election(..) | Group::Registers(_) => {
-                            self.graph.edges.add(BaseRelation::ExitRelease, edge)
-                        }
-                        _ => self.graph.edges.add(BaseRelation::BarrierSynchronization, edge),
-                    }
+                    self.graph.edges.add(relation, edge);
                 }
             }
         }
@@ -229,12 +249,11 @@ impl Barriers<'_> {
         if !instances.exit_counts {
             return;
         }
-        for &index in &instances.executions {
-            let execution = self.execution(index);
-            if let Some((wait, _)) = execution.wait {
-                self.link_exits_to(wait, execution.agent, execution.generation, instances, supports);
-            }
-        }
+        let executions = instances.executions.iter().map(|&index| self.execution(index));
+        let waits: Vec<(EventId, AgentId, Generation)> = executions
+            .filter_map(|execution| Some((execution.wait?.0, execution.agent, execution.generation)))
+            .collect();
+        self.link_exits_to(&waits, instances, supports);
     }
 
     /// The same for the waits of a cluster barrier.
@@ -244,38 +263,62 @@ impl Barriers<'_> {
         instances: &Instances,
         supports: &mut Supports,
     ) {
-        for wait in &self.log.cluster_waits {
-            if wait.cluster == cluster {
-                let generation = Generation::Static(wait.generation);
-                self.link_exits_to(wait.event, wait.agent, generation, instances, supports);
-            }
-        }
+        let waits = self.log.cluster_waits.iter().filter(|wait| wait.cluster == cluster);
+        let waits: Vec<(EventId, AgentId, Generation)> =
+            waits.map(|wait| (wait.event, wait.agent, Generation::Static(wait.generation))).collect();
+        self.link_exits_to(&waits, instances, supports);
     }
 
     fn link_exits_to(
         &mut self,
-        wait: EventId,
-        agent: AgentId,
-        generation: Generation,
+        waits: &[(EventId, AgentId, Generation)],
         instances: &Instances,
         supports: &mut Supports,
     ) {
-        for (&lane, executions) in &instances.per_lane {
+        let mut known: BTreeMap<u32, Arc<[Exit]>> = BTreeMap::new();
+        for &(wait, agent, generation) in waits {
+            let exits = match generation {
+                Generation::Static(k) => match known.get(&k) {
+                    Some(exits) => exits.clone(),
+                    None => {
+                        let new = self.exits(instances, generation, supports);
+                        known.entry(k).or_insert(new).clone()
+                    }
+                },
+                Generation::Dynamic(_) => self.exits(instances, generation, supports),
+            };
+            for exit in exits.iter().filter(|exit| exit.lane != agent) {
+                let condition = exit.condition;
+                self.exit_releases.push((exit.lane, wait, condition));
+                for &from in &exit.before {
+                    self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
+                }
+            }
+        }
+    }
+
+    /// The threads whose exit may stand for an arrival of a generation.
+    fn exits(
+        &mut self,
+        instances: &Instances,
+        generation: Generation,
+        supports: &mut Supports,
+    ) -> Arc<[Exit]> {
+        let mut exits = Vec::new();
+        for &lane in instances.per_lane.keys() {
             let completed = self.graph.completed[lane];
-            let arrived = self.arrived(executions, generation);
-            if lane == agent || self.graph.terms.entails(completed, arrived) {
+            let arrived = self.arrived_by(lane, instances, generation);
+            if self.graph.terms.entails(completed, arrived) {
                 continue;
             }
             let not = self.graph.terms.not(arrived);
             let condition = self.graph.terms.and(completed, not);
-            if condition == TermPool::FALSE {
-                continue;
-            }
-            self.exit_releases.push((lane, wait, condition));
-            for from in self.before_exit(lane, condition, supports) {
-                self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
+            if condition != TermPool::FALSE {
+                let before = self.before_exit(lane, condition, supports);
+                exits.push(Exit { lane, condition, before });
             }
         }
+        exits.into()
     }
 
     /// What a thread passed, awaited or decided on before it exited.

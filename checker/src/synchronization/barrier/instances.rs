@@ -1,8 +1,11 @@
 //! Who takes part in a barrier.
 
 use crate::event::{AgentId, CtaId, EventId, GraphBuilder, TermRef};
-use crate::synchronization::log::{BarrierLog, Execution, Group, WARP_SIZE};
+use crate::synchronization::log::{BarrierLog, Execution, Generation, Group, WARP_SIZE};
 use std::collections::BTreeMap;
+
+/// A generation of a group.
+pub type OfGroup = (Group, u32);
 
 /// What is stated about barriers: in which graph, and of which executions.
 pub struct Barriers<'a> {
@@ -16,6 +19,13 @@ pub struct Barriers<'a> {
     pub before_exits: Vec<(EventId, AgentId, TermRef)>,
     /// Waits that a thread's exit lets through, and when.
     pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
+    /// All executions of each thread.
+    of_agent: BTreeMap<AgentId, Vec<usize>>,
+    /// All executions of each group.
+    of_group: BTreeMap<Group, Vec<usize>>,
+    /// Whether whoever gets through a generation of the one group has seen a generation of the other complete, where it has
+    /// been asked.
+    pub shown: BTreeMap<(OfGroup, OfGroup), bool>,
 }
 
 /// The executions of one group, and who takes part.
@@ -24,16 +34,52 @@ pub struct Instances {
     pub executions: Vec<usize>,
     /// The same per participating thread, in program order; empty for one that never gets there.
     pub per_lane: BTreeMap<AgentId, Vec<usize>>,
+    /// Per thread and generation, those that may be of it; `None` where some thread's generation is a term.
+    of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
     pub exit_counts: bool,
     /// Whether `exit_counts` holds for whole warps too.
     pub exit_counts_for_warps: bool,
 }
 
+impl Instances {
+    /// A thread's executions that may be of a generation.
+    pub fn may_be_of(&self, lane: AgentId, generation: Generation) -> &[usize] {
+        let own = match (&self.of_generation, generation) {
+            (Some(known), Generation::Static(k)) => known.get(&(lane, k)),
+            _ => self.per_lane.get(&lane),
+        };
+        own.map_or(&[], Vec::as_slice)
+    }
+}
+
 impl<'a> Barriers<'a> {
     /// Nothing is stated yet.
     pub fn new(graph: &'a mut GraphBuilder, log: &'a BarrierLog, hangs: bool) -> Self {
-        Self { graph, log, hangs, before_exits: Vec::new(), exit_releases: Vec::new() }
+        let mut of_agent: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        for (index, execution) in log.executions.iter().enumerate() {
+            of_agent.entry(execution.agent).or_default().push(index);
+        }
+        Self {
+            graph,
+            log,
+            hangs,
+            before_exits: Vec::new(),
+            exit_releases: Vec::new(),
+            of_agent,
+            of_group: log.groups(),
+            shown: BTreeMap::new(),
+        }
+    }
+
+    /// All executions of a thread.
+    pub fn of_agent(&self, agent: AgentId) -> impl Iterator<Item = &Execution> {
+        self.of_agent.get(&agent).into_iter().flatten().map(|&index| &self.log.executions[index])
+    }
+
+    /// All executions of a group.
+    pub fn of_group(&self, group: Group) -> impl Iterator<Item = &Execution> {
+        self.of_group.get(&group).into_iter().flatten().map(|&index| &self.log.executions[index])
     }
 
     /// An execution by its index in the log.
@@ -79,10 +125,16 @@ impl<'a> Barriers<'a> {
                 (true, !any_count)
             }
         };
+        let mut of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>> = Some(BTreeMap::new());
         for &index in &executions {
-            per_lane.entry(self.execution(index).agent).or_default().push(index);
+            let Execution { agent, generation, .. } = self.execution(index);
+            per_lane.entry(agent).or_default().push(index);
+            match (&mut of_generation, generation) {
+                (Some(known), Generation::Static(k)) => known.entry((agent, k)).or_default().push(index),
+                _ => of_generation = None,
+            }
         }
-        Instances { executions, per_lane, exit_counts, exit_counts_for_warps }
+        Instances { executions, per_lane, of_generation, exit_counts, exit_counts_for_warps }
     }
 
     fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {

@@ -3,6 +3,7 @@
 use crate::event::{AgentId, EventGraph, TermRef};
 use crate::synchronization::log::{BarrierLog, Generation, Group};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A place at which a thread arrives: who, where in program order, and when.
 pub type Arrival = (AgentId, u32, TermRef);
@@ -17,7 +18,7 @@ pub struct PassedBarrier {
     /// 1 iff the thread got through.
     pub guard: TermRef,
     /// Per thread that must have arrived: the places (thread, position, guard) at which it may have.
-    pub arrivals: Vec<Vec<Arrival>>,
+    pub arrivals: Arc<[Vec<Arrival>]>,
 }
 
 /// All passages through barriers whose generation is known.
@@ -36,14 +37,13 @@ pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrie
     let must_arrive = |places: &[Arrival]| {
         places.iter().any(|&(agent, _, guard)| graph.terms.entails(graph.completed[agent], guard))
     };
-    let needed = |group: Group, k: u32| -> Vec<Vec<Arrival>> {
-        let of_group = arrivals.get(&(group, k));
-        of_group
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter(|places| must_arrive(places))
-            .cloned()
-            .collect()
+    let mut known: BTreeMap<(Group, u32), Arc<[Vec<Arrival>]>> = BTreeMap::new();
+    let mut needed = |group: Group, k: u32| -> Arc<[Vec<Arrival>]> {
+        let of_generation = || {
+            let places = arrivals.get(&(group, k)).into_iter().flat_map(BTreeMap::values);
+            places.filter(|places| must_arrive(places)).cloned().collect()
+        };
+        known.entry((group, k)).or_insert_with(of_generation).clone()
     };
     let mut passed = Vec::new();
     for execution in &log.executions {

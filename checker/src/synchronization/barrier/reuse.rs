@@ -5,7 +5,8 @@
 //! surely is complete: another barrier, an mbarrier or a flag on the way says so.
 //!
 //! First a cheap test, sufficient but not necessary: between the arrival and the next use the thread passes a barrier at
-//! which some thread arrives only after it has got through the first. What is left is decided by the model: an unknown
+//! which some thread arrives only after it has got through the first, or through a third one of which the same is true.
+//! What is left is decided by the model: an unknown
 //! says that the warp comes back before a certain thread has arrived, and the model refuses what contradicts the order in
 //! which things must have happened (`bar-order`). A warp has come back once all its lanes have.
 //!
@@ -14,7 +15,7 @@
 //!
 //! Cannot: decide it where how often the thread has arrived before depends on values read.
 
-use super::instances::{Barriers, Instances};
+use super::instances::{Barriers, Instances, OfGroup};
 use crate::event::{
     AgentId, BaseRelation, Edge, EventId, GraphError, Misuse, TermPool, TermRef, UnknownKind,
 };
@@ -248,54 +249,75 @@ impl Barriers<'_> {
     }
 
     /// Whether the arrival's generation `k` is visibly complete when the thread gets to `next`.
-    fn is_separated(&self, arrival: &Execution, k: u32, next: &Execution) -> bool {
-        self.log
-            .executions
-            .iter()
-            .filter(|wait| wait.agent == arrival.agent && wait.group != arrival.group)
-            .filter(|wait| !self.log.loose.contains(&wait.group))
+    fn is_separated(&mut self, arrival: &Execution, k: u32, next: &Execution) -> bool {
+        let between: Vec<Execution> = self
+            .of_agent(arrival.agent)
             .filter(|wait| (arrival.position..next.position).contains(&wait.position))
-            .any(|wait| self.shows_completion(arrival.group, k, wait, next.guard))
+            .copied()
+            .collect();
+        self.have_shown(&between, (arrival.group, k), next.guard)
     }
 
-    /// Whether passing `wait`, which the path `guard` has done, shows that generation `k` of `group` is complete.
-    fn shows_completion(&self, group: Group, k: u32, wait: &Execution, guard: TermRef) -> bool {
-        let (Some((_, passed)), Generation::Static(instance)) = (wait.wait, wait.generation) else {
-            return false;
-        };
-        if !self.graph.terms.entails(guard, passed) {
-            return false;
+    /// Whether the path `guard` has passed one of these in a way that shows that a generation is complete.
+    fn have_shown(&mut self, waits: &[Execution], generation: OfGroup, guard: TermRef) -> bool {
+        waits.iter().rev().filter(|wait| wait.group != generation.0).any(|wait| {
+            let (Some((_, passed)), Generation::Static(instance)) = (wait.wait, wait.generation) else {
+                return false;
+            };
+            !self.log.loose.contains(&wait.group)
+                && self.graph.terms.entails(guard, passed)
+                && self.shows_completion(generation, (wait.group, instance))
+        })
+    }
+
+    /// Whether a generation of a group cannot complete before another one's has: some thread arrives only after it has got
+    /// through that one, or through a third that cannot complete before it either.
+    fn shows_completion(&mut self, generation: OfGroup, wait: OfGroup) -> bool {
+        if let Some(&known) = self.shown.get(&(generation, wait)) {
+            return known;
         }
-        let executions = &self.log.executions;
-        let mut arrivals: BTreeMap<AgentId, Vec<&Execution>> = BTreeMap::new();
+        // Where generations wait for each other in a circle, nothing is shown.
+        self.shown.insert((generation, wait), false);
+        let mut arrivals: BTreeMap<AgentId, Vec<Execution>> = BTreeMap::new();
         let mut not_counted = Vec::new();
-        for execution in executions.iter().filter(|execution| execution.group == wait.group) {
+        for execution in self.of_group(wait.0) {
             match execution.generation {
-                Generation::Static(n) if n == instance => {
-                    arrivals.entry(execution.agent).or_default().push(execution);
+                Generation::Static(n) if n == wait.1 => {
+                    arrivals.entry(execution.agent).or_default().push(*execution);
                 }
                 Generation::Static(_) => {}
                 Generation::Dynamic(_) => not_counted.push(execution.agent),
             }
         }
-        arrivals.iter().any(|(&agent, arrivals)| {
+        let shows = arrivals.iter().any(|(&agent, arrivals)| {
             !not_counted.contains(&agent)
                 && self.must_arrive(agent, arrivals)
-                && arrivals.iter().all(|arrival| self.has_passed(agent, group, k, arrival))
-        })
+                && arrivals.iter().all(|arrival| self.comes_after(generation, arrival))
+        });
+        self.shown.insert((generation, wait), shows);
+        shows
+    }
+
+    /// Whether a thread gets to an arrival only when a generation is complete.
+    fn comes_after(&mut self, generation: OfGroup, arrival: &Execution) -> bool {
+        if self.has_passed(arrival.agent, generation.0, generation.1, arrival) {
+            return true;
+        }
+        let before = self.of_agent(arrival.agent).filter(|wait| wait.position < arrival.position);
+        let before: Vec<Execution> = before.copied().collect();
+        self.have_shown(&before, generation, arrival.guard)
     }
 
     /// Whether a thread's exit cannot stand for these arrivals.
-    fn must_arrive(&self, agent: AgentId, arrivals: &[&Execution]) -> bool {
+    fn must_arrive(&self, agent: AgentId, arrivals: &[Execution]) -> bool {
         let completed = self.graph.completed[agent];
         arrivals.iter().any(|arrival| self.graph.terms.entails(completed, arrival.guard))
     }
 
     /// Whether the thread has waited for generation `k` of `group` on its way to `arrival`.
     fn has_passed(&self, agent: AgentId, group: Group, k: u32, arrival: &Execution) -> bool {
-        self.log.executions.iter().any(|sync| {
-            sync.agent == agent
-                && sync.group == group
+        self.of_agent(agent).any(|sync| {
+            sync.group == group
                 && sync.generation == Generation::Static(k)
                 && sync.position < arrival.position
                 && sync.wait.is_some_and(|(_, passed)| self.graph.terms.entails(arrival.guard, passed))

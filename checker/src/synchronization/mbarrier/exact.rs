@@ -53,6 +53,9 @@ fn completes_what_is_announced(
     let mut left: Vec<i64> = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).collect();
     operations.iter().zip(seen).all(|((operation, _), seen)| {
         let mut wanted = -operation.kind.bytes().min(0);
+        if wanted == 0 {
+            return true;
+        }
         // The latest first: it is the one meant.
         for (at, (other, _)) in operations.iter().enumerate().rev() {
             let is_announced = other.precedes(operation) || seen.has_seen(other);

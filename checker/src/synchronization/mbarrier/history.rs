@@ -61,7 +61,7 @@ impl<'a> History<'a> {
             let mut next: BTreeMap<AgentId, usize> = BTreeMap::new();
             for passage in passed {
                 let mut past = history.past(passage.agent, passage.position, passage.guard);
-                for places in &passage.arrivals {
+                for places in passage.arrivals.iter() {
                     let mut least: Option<Past> = None;
                     for &(agent, position, guard) in places {
                         let mut there = history.past(agent, position, guard);

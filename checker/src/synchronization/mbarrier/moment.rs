@@ -79,24 +79,27 @@ pub(super) fn state_moment(
     }
 }
 
+/// Whether operations are one arrival at a time, with nothing else to wait for: the last one completes the phase.
+pub(super) fn are_plain(operations: &[(Operation, Interval)]) -> bool {
+    operations.iter().all(|(operation, _)| match operation.kind {
+        OperationKind::Arrive { count, expects, drops, .. } => count == 1 && expects == 0 && !drops,
+        OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise => false,
+        _ => true,
+    })
+}
+
 /// An arrival never exceeds what its phase expects, unless it is the one that breaks the rule.
 pub(super) fn state_excess(
     graph: &mut GraphBuilder,
     operation: &Operation,
     interval: Interval,
     phases: &Phases,
-    operations: &[(Operation, Interval)],
+    (operations, are_plain): (&[(Operation, Interval)], bool),
     moments: &mut Moments,
 ) {
     let OperationKind::Arrive { count, excess, .. } = operation.kind else { return };
-    // One at a time, and nothing else to wait for: the last arrival completes the phase.
-    let is_plain = |kind: OperationKind| match kind {
-        OperationKind::Arrive { count, expects, drops, .. } => count == 1 && expects == 0 && !drops,
-        OperationKind::Expect { .. } | OperationKind::Complete { .. } | OperationKind::Raise => false,
-        _ => true,
-    };
     if let Some(excess) = excess
-        && operations.iter().all(|(other, _)| is_plain(other.kind))
+        && are_plain
     {
         graph.imply(excess, TermPool::FALSE);
     }
@@ -179,6 +182,6 @@ fn is_surely_earlier(
         other.kind.arrivals() > 0
             && interval.only() == Some(phase)
             && seen.is_essential
-            && (own || seen.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position))
+            && (own || seen.has_seen(operation))
     })
 }

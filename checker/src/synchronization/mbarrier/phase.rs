@@ -8,10 +8,12 @@
 //! Sound: each step only removes phases that no execution has, given that none before did.
 
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
-use crate::synchronization::barrier::PassedBarrier;
+use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::IndexVec;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Phases that are told apart.
 pub const PHASES_MAX: u32 = 250;
@@ -54,11 +56,18 @@ pub struct Expected {
     pub has_raises: bool,
 }
 
+/// Per object and number of complete phases, and per thread: the last place in program order that the thread must have got
+/// to, since those phases are not complete without its arrivals.
+type Essential = BTreeMap<MbarrierId, Vec<BTreeMap<AgentId, u32>>>;
+
 /// What surely comes before an operation.
 #[derive(Clone, Default, Debug)]
 pub struct SeenBy {
-    /// Per thread: the last place in program order that it must have got to.
-    pub threads: BTreeMap<AgentId, u32>,
+    /// Where it was started, if it is an asynchronous one.
+    issued: Option<(AgentId, u32)>,
+    /// Phases that are known to be complete, and what that takes.
+    known: Knowledge,
+    essential: Arc<Essential>,
     /// Whether the operation is an arrival that its phase cannot do without.
     pub is_essential: bool,
 }
@@ -66,7 +75,12 @@ pub struct SeenBy {
 impl SeenBy {
     /// Whether an operation surely came before, if it happens.
     pub fn has_seen(&self, operation: &Operation) -> bool {
-        self.threads.get(&operation.agent).is_some_and(|&at| at >= operation.position)
+        let is_there = |at: u32| at >= operation.position;
+        let of_phases = |(object, &phases): (&MbarrierId, &u32)| {
+            self.essential.get(object)?.get(phases as usize)?.get(&operation.agent).copied()
+        };
+        self.issued.is_some_and(|(agent, at)| agent == operation.agent && is_there(at))
+            || self.known.iter().filter_map(of_phases).any(is_there)
     }
 }
 
@@ -108,12 +122,11 @@ pub fn narrow(
             break;
         }
     }
-    let threads = narrowing.seen_by_operations();
-    let seen = threads
-        .into_iter()
-        .enumerate()
-        .map(|(index, threads)| SeenBy { threads, is_essential: narrowing.is_essential(index) })
-        .collect();
+    let mut seen = narrowing.seen_by_operations();
+    let arrivals = narrowing.arrivals_in_phases();
+    for (index, of_operation) in seen.iter_mut().enumerate() {
+        of_operation.is_essential = narrowing.is_essential(index, &arrivals);
+    }
     let meant = log.final_phases.iter().map(|last| narrowing.meant(last)).collect();
     Narrowed { intervals: narrowing.intervals, seen, meant }
 }
@@ -149,6 +162,8 @@ struct Narrowing<'a> {
     /// What is known after each point.
     after: Vec<Knowledge>,
     intervals: Vec<Interval>,
+    /// The first operation whose phase a term is.
+    of_phase: FxHashMap<TermRef, usize>,
     n_changes: usize,
 }
 
@@ -193,6 +208,10 @@ impl<'a> Narrowing<'a> {
                 .collect();
         }
         let full = Interval { first: 0, last: PHASES_MAX };
+        let mut of_phase = FxHashMap::default();
+        for (index, operation) in operations.iter().enumerate() {
+            of_phase.entry(operation.phase).or_insert(index);
+        }
         Self {
             operations,
             terms,
@@ -200,6 +219,7 @@ impl<'a> Narrowing<'a> {
             after: vec![Knowledge::new(); points.len()],
             points,
             intervals: vec![full; operations.len()],
+            of_phase,
             n_changes: 0,
         }
     }
@@ -208,6 +228,8 @@ impl<'a> Narrowing<'a> {
     fn raise(&mut self) {
         let arrivals = self.informed_arrivals();
         let mut completions: BTreeMap<(MbarrierId, u32), Knowledge> = BTreeMap::new();
+        // What the arrivals at a barrier bring is the same for all that pass it; a later round finds what this one misses.
+        let mut brought: FxHashMap<*const Vec<Arrival>, Knowledge> = FxHashMap::default();
         for at in 0..self.points.len() {
             let mut known = Knowledge::new();
             for &earlier in &self.points[at].before {
@@ -237,14 +259,9 @@ impl<'a> Narrowing<'a> {
                     }
                 }
                 What::Barrier(passed) => {
-                    for others in &passed.arrivals {
-                        let mut least: Option<Knowledge> = None;
-                        for &(agent, position, guard) in others {
-                            let there = self.known_at(agent, position, guard);
-                            least = Some(least.map_or_else(|| there.clone(), |known| meet(&known, &there)));
-                        }
-                        merge(&mut known, &least.unwrap_or_default());
-                    }
+                    let others =
+                        brought.entry(passed.arrivals.as_ptr()).or_insert_with(|| self.brought_by(passed));
+                    merge(&mut known, others);
                 }
             }
             if known != self.after[at] {
@@ -252,6 +269,20 @@ impl<'a> Narrowing<'a> {
                 self.n_changes += 1;
             }
         }
+    }
+
+    /// What all who arrived at a barrier bring, each the least that it may.
+    fn brought_by(&self, passed: &PassedBarrier) -> Knowledge {
+        let mut brought = Knowledge::new();
+        for others in passed.arrivals.iter() {
+            let mut least: Option<Knowledge> = None;
+            for &(agent, position, guard) in others {
+                let there = self.known_at(agent, position, guard);
+                least = Some(least.map_or_else(|| there.clone(), |known| meet(&known, &there)));
+            }
+            merge(&mut brought, &least.unwrap_or_default());
+        }
+        brought
     }
 
     /// What a thread knows at a place between its points.
@@ -313,8 +344,8 @@ impl<'a> Narrowing<'a> {
                 _ => known,
             },
             OperationKind::WaitState { state } => {
-                let own = self.operations.iter().position(|operation| operation.phase == state);
-                own.map_or(known, |index| known.max(self.intervals[index].first + 1))
+                let own = self.of_phase.get(&state);
+                own.map_or(known, |&index| known.max(self.intervals[index].first + 1))
             }
             _ => known,
         }
@@ -366,27 +397,48 @@ impl<'a> Narrowing<'a> {
         learnt
     }
 
-    /// Whether the one phase of an arrival cannot be complete without it.
-    fn is_essential(&self, index: usize) -> bool {
-        let operation = &self.operations[index];
-        let Some(phase) = self.intervals[index].only() else { return false };
-        let others: u64 = self
-            .operations
-            .iter()
-            .zip(&self.intervals)
-            .enumerate()
-            .filter(|(other, (candidate, interval))| {
-                *other != index && candidate.object == operation.object && interval.contains(phase)
-            })
-            .map(|(_, (candidate, _))| u64::from(candidate.kind.arrivals()))
-            .sum();
-        operation.kind.arrivals() > 0 && others < u64::from(self.expected[operation.object].least.max(1))
+    /// Per object and phase, how many arrivals may be in it.
+    fn arrivals_in_phases(&self) -> BTreeMap<(MbarrierId, u32), u64> {
+        let mut arrivals: BTreeMap<(MbarrierId, u32), u64> = BTreeMap::new();
+        let all = self.operations.iter().zip(&self.intervals);
+        for (operation, interval) in all.filter(|(operation, _)| operation.kind.arrivals() > 0) {
+            for phase in interval.first..=interval.last {
+                *arrivals.entry((operation.object, phase)).or_default() +=
+                    u64::from(operation.kind.arrivals());
+            }
+        }
+        arrivals
     }
 
-    /// Per operation and thread: the last place in program order that the thread must have got to before.
-    fn seen_by_operations(&self) -> Vec<BTreeMap<AgentId, u32>> {
+    /// Whether the one phase of an arrival cannot be complete without it.
+    fn is_essential(&self, index: usize, arrivals: &BTreeMap<(MbarrierId, u32), u64>) -> bool {
+        let operation = &self.operations[index];
+        let Some(phase) = self.intervals[index].only() else { return false };
+        let own = u64::from(operation.kind.arrivals());
+        let all = arrivals.get(&(operation.object, phase)).copied().unwrap_or(0);
+        own > 0 && all - own < u64::from(self.expected[operation.object].least.max(1))
+    }
+
+    /// What is surely done when each operation happens.
+    fn seen_by_operations(&self) -> Vec<SeenBy> {
+        let essential = Arc::new(self.essential());
+        let of = |operation: &Operation| SeenBy {
+            issued: operation.issued,
+            essential: essential.clone(),
+            ..SeenBy::default()
+        };
+        let mut seen: Vec<SeenBy> = self.operations.iter().map(of).collect();
+        for (point, known) in self.points.iter().zip(&self.after) {
+            if let What::Operation(index) = point.what {
+                seen[index].known.clone_from(known);
+            }
+        }
+        seen
+    }
+
+    fn essential(&self) -> Essential {
         // Without these arrivals the phase, or one before it, is not complete.
-        let mut essential: BTreeMap<MbarrierId, Vec<BTreeMap<AgentId, u32>>> = BTreeMap::new();
+        let mut essential = Essential::new();
         for object in self.expected.ids() {
             let least = u64::from(self.expected[object].least.max(1));
             let most = self.after.iter().filter_map(|known| known.get(&object)).max().copied().unwrap_or(0);
@@ -415,71 +467,125 @@ impl<'a> Narrowing<'a> {
             }
             essential.insert(object, of_phases);
         }
-        let mut seen = vec![BTreeMap::new(); self.operations.len()];
-        for (of_operation, operation) in seen.iter_mut().zip(self.operations) {
-            of_operation.extend(operation.issued);
-        }
-        for (at, point) in self.points.iter().enumerate() {
-            let What::Operation(index) = point.what else { continue };
-            for (object, &phases) in &self.after[at] {
-                let Some(of_phases) = essential.get(object) else { continue };
-                let Some(threads) = of_phases.get(phases as usize) else { continue };
-                for (&agent, &position) in threads {
-                    let last: &mut u32 = seen[index].entry(agent).or_default();
-                    *last = (*last).max(position);
-                }
-            }
-        }
-        seen
+        essential
     }
 
     /// Lowers the upper ends.
     fn lower(&mut self) {
-        let mut by_object: BTreeMap<MbarrierId, Vec<usize>> = BTreeMap::new();
+        let seen = self.seen_by_operations();
+        let mut crowds: BTreeMap<MbarrierId, Crowd<'_>> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             if operation.kind.arrivals() > 0 {
-                by_object.entry(operation.object).or_default().push(index);
+                let crowd = crowds.entry(operation.object).or_default();
+                crowd.add(index, operation, self.intervals[index], &seen[index]);
             }
         }
-        let seen = self.seen_by_operations();
-        for index in 0..self.operations.len() {
-            let operation = &self.operations[index];
+        for (index, operation) in self.operations.iter().enumerate() {
             let least = u64::from(self.expected[operation.object].least.max(1));
-            let arrivals = by_object.get(&operation.object).map_or(&[][..], Vec::as_slice);
-            let may_precede = |other: &usize| {
-                let of_other = &self.operations[*other];
-                let is_later = operation.precedes(of_other);
-                // It knows of a phase that needs what the operation's thread does only later.
-                let sees_later =
-                    seen[*other].get(&operation.agent).is_some_and(|&at| at >= operation.position);
-                *other != index && !is_later && !sees_later
+            let crowd = crowds.get(&operation.object);
+            let earlier = crowd
+                .map_or_else(Vec::new, |crowd| crowd.before(index, self.operations, &self.intervals, &seen));
+            let number = |counts: &dyn Fn(Interval) -> bool| -> u64 {
+                let counted = earlier.iter().filter(|(interval, _)| counts(*interval));
+                u64::try_from(counted.map(|&(_, count)| count).sum::<i64>()).unwrap_or(0)
             };
-            let earlier: Vec<(Interval, u64)> = arrivals
-                .iter()
-                .filter(|&other| may_precede(other))
-                .map(|&other| (self.intervals[other], u64::from(self.operations[other].kind.arrivals())))
-                .collect();
+            let Interval { first, last: old } = self.intervals[index];
             // All of them together complete no more than so many phases.
-            let total: u64 = earlier.iter().map(|&(_, count)| count).sum();
-            let most = u32::try_from(total / least).unwrap_or(u32::MAX);
-            if most < self.intervals[index].last {
-                self.intervals[index].last = most;
-                self.n_changes += 1;
+            let most = u32::try_from(number(&|_| true) / least).unwrap_or(u32::MAX);
+            let mut last = old.min(most);
+            if let Some(phase) = (first..last).find(|&phase| number(&|of| of.contains(phase)) < least) {
+                last = phase;
             }
-            let Interval { first, last } = self.intervals[index];
-            for phase in first..last {
-                let before: u64 = earlier
-                    .iter()
-                    .filter(|(interval, _)| interval.contains(phase))
-                    .map(|&(_, count)| count)
-                    .sum();
-                if before < least {
-                    self.intervals[index].last = phase;
-                    self.n_changes += 1;
-                    break;
-                }
+            if last == old {
+                continue;
+            }
+            self.intervals[index].last = last;
+            self.n_changes += 1;
+            if operation.kind.arrivals() > 0
+                && let Some(crowd) = crowds.get_mut(&operation.object)
+            {
+                crowd.move_to(
+                    index,
+                    operation,
+                    Interval { first, last: old },
+                    self.intervals[index],
+                    &seen[index],
+                );
             }
         }
+    }
+}
+
+/// The arrivals at an object, those counted together that differ in nothing that matters to others.
+#[derive(Default)]
+struct Crowd<'a> {
+    /// By the phases that they can happen in and what their threads know: how many, and one of them.
+    groups: BTreeMap<(u32, u32, &'a Knowledge), (u64, usize)>,
+    /// Those that threads make themselves, by thread; and those of operations.
+    own: BTreeMap<AgentId, Vec<usize>>,
+    issued: Vec<usize>,
+}
+
+impl<'a> Crowd<'a> {
+    fn add(&mut self, index: usize, operation: &Operation, interval: Interval, seen: &'a SeenBy) {
+        if operation.issued.is_some() {
+            self.issued.push(index);
+            return;
+        }
+        self.own.entry(operation.agent).or_default().push(index);
+        self.count(index, operation, interval, seen);
+    }
+
+    fn count(&mut self, index: usize, operation: &Operation, interval: Interval, seen: &'a SeenBy) {
+        let key = (interval.first, interval.last, &seen.known);
+        self.groups.entry(key).or_insert((0, index)).0 += u64::from(operation.kind.arrivals());
+    }
+
+    fn move_to(
+        &mut self,
+        index: usize,
+        operation: &Operation,
+        from: Interval,
+        to: Interval,
+        seen: &'a SeenBy,
+    ) {
+        if operation.issued.is_some() {
+            return;
+        }
+        if let Some((count, _)) = self.groups.get_mut(&(from.first, from.last, &seen.known)) {
+            *count -= u64::from(operation.kind.arrivals());
+        }
+        self.count(index, operation, to, seen);
+    }
+
+    /// The arrivals that may come before an operation: in which phases, and how many; less those that are counted with
+    /// others and come later.
+    fn before(
+        &self,
+        index: usize,
+        operations: &[Operation],
+        intervals: &[Interval],
+        seen: &[SeenBy],
+    ) -> Vec<(Interval, i64)> {
+        let operation = &operations[index];
+        let count = |other: usize| i64::from(operations[other].kind.arrivals());
+        // It knows of a phase that needs what the operation's thread does only later.
+        let sees_later = |other: usize| seen[other].has_seen(operation);
+        let groups = self.groups.iter().filter(|(_, (count, one))| *count > 0 && !sees_later(*one));
+        let mut before: Vec<(Interval, i64)> = groups
+            .map(|(&(first, last, _), &(count, _))| {
+                (Interval { first, last }, i64::try_from(count).unwrap_or(i64::MAX))
+            })
+            .collect();
+        let own = self.own.get(&operation.agent).into_iter().flatten().copied();
+        let not_before = own.filter(|&other| other == index || operation.precedes(&operations[other]));
+        let counted = not_before.filter(|&other| !sees_later(other));
+        before.extend(counted.map(|other| (intervals[other], -count(other))));
+        let issued = self.issued.iter().copied().filter(|&other| other != index);
+        let may_precede =
+            issued.filter(|&other| !operation.precedes(&operations[other]) && !sees_later(other));
+        before.extend(may_precede.map(|other| (intervals[other], count(other))));
+        before
     }
 }
 

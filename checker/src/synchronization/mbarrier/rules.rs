@@ -9,6 +9,7 @@ use crate::event::{
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
+use rustc_hash::FxHashMap;
 
 /// An operation without an initialisation on its path is an error (UB-M1); one that is not ordered after it is a
 /// matter of the memory model.
@@ -154,13 +155,13 @@ pub(super) fn limit_overtaking(
 
 /// Says of threads that wait for ever which phase they wait for.
 pub(super) fn note_meant(graph: &mut GraphBuilder, final_phases: &[FinalPhase], meant: &[Option<u32>]) {
-    for (last, of_last) in final_phases.iter().zip(meant) {
-        for blocked in &mut graph.blocked {
-            if let Wait::Phase { completed, meant, .. } = &mut blocked.wait
-                && *completed == last.completed
-            {
-                *meant = *of_last;
-            }
+    let of_last: FxHashMap<TermRef, Option<u32>> =
+        final_phases.iter().map(|last| last.completed).zip(meant.iter().copied()).collect();
+    for blocked in &mut graph.blocked {
+        if let Wait::Phase { completed, meant, .. } = &mut blocked.wait
+            && let Some(&phase) = of_last.get(completed)
+        {
+            *meant = phase;
         }
     }
 }
