@@ -367,14 +367,14 @@ impl BitMatrix {
     /// Per event the least and the greatest number that its successors have; events with the same successors share the work.
     pub fn extremes(&self, number: impl Fn(EventId) -> u32) -> impl Iterator<Item = Option<(u32, u32)>> {
         let mut known: FxHashMap<RowKey, Option<(u32, u32)>> = FxHashMap::default();
-        let of_row = move |row: &Row| {
-            let successors = row.words(self.n_blocks()).flat_map(|(at, word)| ones_of_word(at, word));
-            successors.map(|b| number(EventId::from_index(b))).fold(None, |extremes, b| {
+        let of_row = move |a: EventId| {
+            self.successors(a).map(&number).fold(None, |extremes, b| {
                 let (first, last) = extremes.unwrap_or((b, b));
                 Some((b.min(first), b.max(last)))
             })
         };
-        self.rows.iter().map(move |row| *known.entry(row.key()).or_insert_with(|| of_row(row)))
+        let ids = (0..self.n).map(EventId::from_index);
+        ids.zip(self.rows.iter()).map(move |(a, row)| *known.entry(row.key()).or_insert_with(|| of_row(a)))
     }
     /// The events with a predecessor.
     pub fn range(&self) -> EventSet {

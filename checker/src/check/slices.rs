@@ -29,8 +29,8 @@ pub(super) enum Sliced {
 
 /// Launches of fewer threads have no slices worth the name.
 const THREADS_MIN: u64 = 64;
-/// A launch in slices may have so many times the events of one that is looked at as a whole: of each thread as many again
-/// take no longer than the whole would.
+/// A launch in slices may have so many times the events of one that is looked at as a whole, whose work grows with their
+/// square; that of slices grows with the events of one thread times the number of threads.
 const TIMES_THE_EVENTS: usize = 16;
 
 /// Events up to which a launch is unrolled.

@@ -50,8 +50,8 @@ pub struct Edge {
     pub condition: TermRef,
 }
 
-/// What everything in one list comes before everything in another one for, in every execution in which both happen: a
-/// barrier that a thousand threads pass has a million such pairs, and is two lists.
+/// All pairs of an event of one list with one of another, which count whenever both happen: a barrier that a thousand threads
+/// pass has a million of them, and two lists.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     /// What comes first.

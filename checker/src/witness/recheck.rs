@@ -366,14 +366,9 @@ fn check_axioms(
     turns: Option<&IndexVec<EventId, u32>>,
 ) -> Result<(), Disagreement> {
     let settled = turns.and_then(|turns| turns::settled(model, basis, turns));
-    let is_open = |index: usize| settled.as_ref().is_none_or(|settled| !settled[index]);
-    let open: Vec<_> = model
-        .axioms
-        .iter()
-        .enumerate()
-        .filter(|&(index, _)| is_open(index))
-        .map(|(_, axiom)| axiom)
-        .collect();
+    let settled = settled.unwrap_or_else(|| vec![false; model.axioms.len()]);
+    let open = model.axioms.iter().zip(settled).filter(|(_, is_settled)| !is_settled);
+    let open: Vec<_> = open.map(|(axiom, _)| axiom).collect();
     let roots: Vec<TermId> = open.iter().map(|axiom| axiom.term).collect();
     let values = evaluate(model, basis, &roots);
     for axiom in open {

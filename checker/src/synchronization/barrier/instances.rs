@@ -73,7 +73,7 @@ impl<'a> Barriers<'a> {
     }
 
     /// All executions of a thread.
-    pub fn of_agent(&self, agent: AgentId) -> impl Iterator<Item = &Execution> {
+    pub fn of_agent(&self, agent: AgentId) -> impl DoubleEndedIterator<Item = &Execution> {
         self.of_agent.get(&agent).into_iter().flatten().map(|&index| &self.log.executions[index])
     }
 

@@ -6,9 +6,9 @@
 //!
 //! First a cheap test, sufficient but not necessary: between the arrival and the next use the thread passes a barrier at
 //! which some thread arrives only after it has got through the first, or through a third one of which the same is true.
-//! What is left is decided by the model: an unknown
-//! says that the warp comes back before a certain thread has arrived, and the model refuses what contradicts the order in
-//! which things must have happened (`bar-order`). A warp has come back once all its lanes have.
+//! What is left is decided by the model: an unknown says that the warp comes back before a certain thread has arrived, and
+//! the model refuses what contradicts the order in which things must have happened (`bar-order`). A warp has come back once
+//! all its lanes have.
 //!
 //! Where a thread exits instead of arriving, the warp may come back before that exit; what others pass because of it says
 //! that it has happened.
@@ -23,6 +23,11 @@ use crate::findings;
 use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;
 use std::collections::BTreeMap;
+
+/// Barriers that the cheap test goes through on its way from one to another.
+const HOPS_MAX: u32 = 16;
+/// Barriers that it looks at from each, the last ones that the thread has passed.
+const WAITS_MAX: usize = 8;
 
 /// A warp's arrival that does not wait, and its next use of the barrier.
 struct Return {
@@ -132,8 +137,7 @@ impl Barriers<'_> {
         // 1 iff all lanes of the warp are back.
         let mut all_back = TermPool::TRUE;
         for lane in lanes {
-            let own = instances.per_lane.get(lane).map_or(&[][..], Vec::as_slice).to_vec();
-            let arrived = self.arrived(&own, Generation::Static(back.generation + 1));
+            let arrived = self.arrived_by(*lane, instances, Generation::Static(back.generation + 1));
             let gone = self.graph.completed[*lane];
             let there = self.graph.terms.or(arrived, gone);
             all_back = self.graph.terms.and(all_back, there);
@@ -143,7 +147,7 @@ impl Barriers<'_> {
             if self.graph.hierarchy.warp_of(other) == warp {
                 continue;
             }
-            let arrived = self.arrived(own, generation);
+            let arrived = self.arrived_by(other, instances, generation);
             let completed = self.graph.completed[other];
             let exits = self.graph.terms.and(completed, all_back);
             let not = self.graph.terms.not(arrived);
@@ -255,24 +259,24 @@ impl Barriers<'_> {
             .filter(|wait| (arrival.position..next.position).contains(&wait.position))
             .copied()
             .collect();
-        self.have_shown(&between, (arrival.group, k), next.guard)
+        self.have_shown(&between, (arrival.group, k), next.guard, HOPS_MAX)
     }
 
     /// Whether the path `guard` has passed one of these in a way that shows that a generation is complete.
-    fn have_shown(&mut self, waits: &[Execution], generation: OfGroup, guard: TermRef) -> bool {
+    fn have_shown(&mut self, waits: &[Execution], generation: OfGroup, guard: TermRef, hops: u32) -> bool {
         waits.iter().rev().filter(|wait| wait.group != generation.0).any(|wait| {
             let (Some((_, passed)), Generation::Static(instance)) = (wait.wait, wait.generation) else {
                 return false;
             };
             !self.log.loose.contains(&wait.group)
                 && self.graph.terms.entails(guard, passed)
-                && self.shows_completion(generation, (wait.group, instance))
+                && self.shows_completion(generation, (wait.group, instance), hops)
         })
     }
 
     /// Whether a generation of a group cannot complete before another one's has: some thread arrives only after it has got
     /// through that one, or through a third that cannot complete before it either.
-    fn shows_completion(&mut self, generation: OfGroup, wait: OfGroup) -> bool {
+    fn shows_completion(&mut self, generation: OfGroup, wait: OfGroup, hops: u32) -> bool {
         if let Some(&known) = self.shown.get(&(generation, wait)) {
             return known;
         }
@@ -292,20 +296,23 @@ impl Barriers<'_> {
         let shows = arrivals.iter().any(|(&agent, arrivals)| {
             !not_counted.contains(&agent)
                 && self.must_arrive(agent, arrivals)
-                && arrivals.iter().all(|arrival| self.comes_after(generation, arrival))
+                && arrivals.iter().all(|arrival| self.comes_after(generation, arrival, hops))
         });
         self.shown.insert((generation, wait), shows);
         shows
     }
 
     /// Whether a thread gets to an arrival only when a generation is complete.
-    fn comes_after(&mut self, generation: OfGroup, arrival: &Execution) -> bool {
+    fn comes_after(&mut self, generation: OfGroup, arrival: &Execution, hops: u32) -> bool {
         if self.has_passed(arrival.agent, generation.0, generation.1, arrival) {
             return true;
         }
-        let before = self.of_agent(arrival.agent).filter(|wait| wait.position < arrival.position);
-        let before: Vec<Execution> = before.copied().collect();
-        self.have_shown(&before, generation, arrival.guard)
+        let Some(hops) = hops.checked_sub(1) else { return false };
+        let passed = self.of_agent(arrival.agent).rev().filter(|wait| wait.position < arrival.position);
+        let mut last: Vec<Execution> =
+            passed.filter(|wait| wait.wait.is_some()).take(WAITS_MAX).copied().collect();
+        last.reverse();
+        self.have_shown(&last, generation, arrival.guard, hops)
     }
 
     /// Whether a thread's exit cannot stand for these arrivals.
