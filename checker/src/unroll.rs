@@ -22,6 +22,7 @@ mod mbarrier;
 mod multimem;
 mod spa;
 mod statement;
+mod uneven;
 mod wait;
 
 pub use crate::synchronization::mbarrier::MbarrierEncoding;
@@ -52,6 +53,7 @@ use host::HostLog;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use uneven::Uneven;
 
 /// How far to unroll.
 #[derive(Clone, Debug)]
@@ -234,8 +236,9 @@ struct Unroller<'a> {
     mbarriers: MbarrierLog,
     mbarrier_of: BTreeMap<(LocationId, u32), MbarrierId>,
     asynchronous: AsyncLog,
-    /// Whether some mbarrier arrival of the kernel may find its phase full; found out when first asked.
-    counts_bytes: Option<bool>,
+    mbarrier_storages: IndexVec<MbarrierId, StorageId>,
+    /// Where an mbarrier arrival may find its phase full; found out when first asked.
+    uneven: Option<Uneven>,
     final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
     /// The registers of each thread at its end, where it gets there without `exit`.
     last_envs: Vec<Env>,
@@ -292,7 +295,8 @@ impl<'a> Unroller<'a> {
             mbarriers: MbarrierLog::default(),
             mbarrier_of: BTreeMap::new(),
             asynchronous: AsyncLog::default(),
-            counts_bytes: None,
+            mbarrier_storages: IndexVec::new(),
+            uneven: None,
             final_values: BTreeMap::new(),
             last_envs: Vec::new(),
             steps: 0,

@@ -131,6 +131,28 @@ struct Propagation {
     facts: Vec<TermRef>,
     /// The negation of each term that has one in the pool.
     negations: FxHashMap<TermRef, TermRef>,
+    /// Of a fact, the conjunctions among the members of clauses that it makes false by one conjunct.
+    breaks: FxHashMap<TermRef, Vec<TermRef>>,
+    /// Of such conjunctions, the conjuncts of which no single fact says so.
+    others: FxHashMap<TermRef, Vec<TermRef>>,
+}
+
+/// What follows from a guard, so far.
+struct Known {
+    facts: BTreeSet<TermRef>,
+    /// By term: whether it is a fact, and whether it is a conjunction that a fact makes false.
+    is_fact: Vec<bool>,
+    is_broken: Vec<bool>,
+}
+
+impl Known {
+    fn contains(&self, term: TermRef) -> bool {
+        self.is_fact[term.index()]
+    }
+    /// Whether a term is known, or all of its conjuncts are.
+    fn is_true(&self, terms: &TermPool, term: TermRef) -> bool {
+        self.contains(term) || terms.conjuncts(term).iter().all(|&conjunct| self.contains(conjunct))
+    }
 }
 
 impl Propagation {
@@ -140,6 +162,8 @@ impl Propagation {
             watching: FxHashMap::default(),
             facts: Vec::new(),
             negations: graph.terms.negations(),
+            breaks: FxHashMap::default(),
+            others: FxHashMap::default(),
         };
         let constraints = graph.constraints.iter().map(|constraint| constraint.term);
         for term in constraints.chain(graph.representative.iter().copied()) {
@@ -170,23 +194,52 @@ impl Propagation {
                 _ => member,
             };
             self.watching.entry(key).or_default().push(index);
+            if !clause.are_denied {
+                self.note_conjunction(graph, member);
+            }
         }
         self.clauses.push(clause);
+    }
+
+    /// Which facts make a conjunction false.
+    fn note_conjunction(&mut self, graph: &EventGraph, member: TermRef) {
+        let TermKind::And(conjuncts) = graph.terms.kind(member) else { return };
+        if self.others.contains_key(&member) {
+            return;
+        }
+        let mut others = Vec::new();
+        for &conjunct in conjuncts {
+            let opposite = match *graph.terms.kind(conjunct) {
+                TermKind::Not(inner) if graph.terms.conjuncts(inner) == [inner] => Some(inner),
+                TermKind::Not(_) | TermKind::And(_) => {
+                    others.push(conjunct);
+                    None
+                }
+                _ => self.negations.get(&conjunct).copied(),
+            };
+            opposite.into_iter().for_each(|fact| self.breaks.entry(fact).or_default().push(member));
+        }
+        self.others.insert(member, others);
     }
     /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does.
     fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<BTreeSet<TermRef>> {
         if guard == TermPool::FALSE {
             return None;
         }
-        let mut known: BTreeSet<TermRef> = BTreeSet::new();
+        let unknown = vec![false; terms.n_terms()];
+        let mut known = Known { facts: BTreeSet::new(), is_fact: unknown.clone(), is_broken: unknown };
         let mut queue: Vec<TermRef> = terms.conjuncts(guard).to_vec();
         queue.extend(&self.facts);
         while let Some(fact) = queue.pop() {
             if fact == TermPool::FALSE {
                 return None;
             }
-            if fact == TermPool::TRUE || !known.insert(fact) {
+            if fact == TermPool::TRUE || !known.facts.insert(fact) {
                 continue;
+            }
+            known.is_fact[fact.index()] = true;
+            for broken in self.breaks.get(&fact).into_iter().flatten() {
+                known.is_broken[broken.index()] = true;
             }
             queue.extend(terms.conjuncts(fact).iter().filter(|&&c| c != fact));
             let key = match *terms.kind(fact) {
@@ -197,14 +250,14 @@ impl Propagation {
                 queue.extend(self.unit(terms, &self.clauses[clause], &known)?);
             }
         }
-        Some(known)
+        Some(known.facts)
     }
 
     /// The last member that can still be true, if all others are known false; `None` if all are.
     #[expect(clippy::option_option, reason = "contradiction, nothing new and a new fact are three outcomes")]
-    fn unit(&self, terms: &TermPool, clause: &Clause, known: &BTreeSet<TermRef>) -> Option<Option<TermRef>> {
+    fn unit(&self, terms: &TermPool, clause: &Clause, known: &Known) -> Option<Option<TermRef>> {
         let is_out = |member: TermRef| match clause.are_denied {
-            true => is_true(terms, member, known),
+            true => known.is_true(terms, member),
             false => self.is_false(terms, member, known),
         };
         let mut open = clause.members.iter().copied().filter(|&member| !is_out(member));
@@ -224,16 +277,16 @@ impl Propagation {
         }
     }
 
-    fn is_false(&self, terms: &TermPool, member: TermRef, known: &BTreeSet<TermRef>) -> bool {
+    fn is_false(&self, terms: &TermPool, member: TermRef, known: &Known) -> bool {
         match terms.kind(member) {
-            TermKind::Not(inner) => is_true(terms, *inner, known),
-            TermKind::And(members) => members.iter().any(|&m| self.is_false(terms, m, known)),
-            _ => self.negations.get(&member).is_some_and(|negation| known.contains(negation)),
+            TermKind::Not(inner) => known.is_true(terms, *inner),
+            TermKind::And(members) => match self.others.get(&member) {
+                Some(others) => {
+                    known.is_broken[member.index()] || others.iter().any(|&m| self.is_false(terms, m, known))
+                }
+                None => members.iter().any(|&m| self.is_false(terms, m, known)),
+            },
+            _ => self.negations.get(&member).is_some_and(|&negation| known.contains(negation)),
         }
     }
-}
-
-/// Whether a term is known, or all of its conjuncts are.
-fn is_true(terms: &TermPool, term: TermRef, known: &BTreeSet<TermRef>) -> bool {
-    known.contains(&term) || terms.conjuncts(term).iter().all(|conjunct| known.contains(conjunct))
 }

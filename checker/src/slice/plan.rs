@@ -6,8 +6,8 @@ use super::piece::Piece;
 use super::spots::Spots;
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Bundle, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind,
-    TermPool, TermRef, UnknownKind,
+    AgentId, BaseRelation, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind, TermPool,
+    TermRef, UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
@@ -16,6 +16,7 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice::from_ref;
 
 /// A thread that has to do with more others than this is looked at with each of them.
 const PARTNERS_MAX: usize = 8;
@@ -26,7 +27,7 @@ const THREADS_MAX: usize = 32;
 /// Pairs that flags can hold of at most.
 const CANDIDATES_MAX: usize = 64_000_000;
 /// Bytes of what a slice is compared by.
-const KEY_MAX: usize = 1 << 20;
+const KEY_MAX: usize = 1 << 22;
 /// What it costs to find and to name an event of a slice.
 const STEPS_PER_EVENT: usize = 500;
 /// Kinds of threads of which one each is taken along.
@@ -54,12 +55,11 @@ pub struct Plan<'a> {
     /// Of each access, its part in `rmw` and in `peer_accesses`.
     rmw: FxHashMap<EventId, Vec<EventId>>,
     peers: FxHashMap<EventId, Vec<PeerAccess>>,
-    /// Per event the edges that begin there, and the bundles that it is on either side of.
-    edges_from: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
-    bundles_from: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
-    bundles_to: FxHashMap<EventId, Vec<(BaseRelation, usize)>>,
-    /// Per anchor and event: those before it by an edge of its own, and whether that is so in every execution.
-    before: BTreeMap<Anchor, FxHashMap<EventId, Vec<(EventId, bool)>>>,
+    /// The edges that begin or end at an event, and the bundles that it is on either side of.
+    edges_from: ByEvent,
+    edges_to: ByEvent,
+    bundles_from: ByEvent,
+    bundles_to: ByEvent,
     constraints: Constraints,
     /// Who writes near each spot; `None` is nobody's doing.
     writers: Vec<BTreeSet<Option<AgentId>>>,
@@ -133,7 +133,6 @@ impl<'a> Plan<'a> {
             others.into_iter().for_each(|(a, b)| after_shared.entry(b).or_default().push(a));
             shared.push(of_flag);
         }
-        let before = claims.anchors.iter().map(|&anchor| (anchor, predecessors(graph, anchor))).collect();
         Some(Self {
             graph,
             spots,
@@ -147,10 +146,10 @@ impl<'a> Plan<'a> {
             cuts: by_thread(graph, graph.cuts.iter().map(|own| own.agent)),
             rmw: grouped(graph.rmw.iter().copied()),
             peers: grouped(graph.peer_accesses.iter().map(|&peer| (peer.access, peer))),
-            edges_from: edges_from(graph),
-            bundles_from: bundles_of(graph, |bundle| &bundle.from),
-            bundles_to: bundles_of(graph, |bundle| &bundle.to),
-            before,
+            edges_from: by_event(|base| graph.edges.single(base), |edge| from_ref(&edge.from)),
+            edges_to: by_event(|base| graph.edges.single(base), |edge| from_ref(&edge.to)),
+            bundles_from: by_event(|base| graph.edges.bundles(base), |bundle| &bundle.from),
+            bundles_to: by_event(|base| graph.edges.bundles(base), |bundle| &bundle.to),
             constraints: Constraints::new(graph),
             writers,
             shared,
@@ -352,7 +351,7 @@ impl<'a> Plan<'a> {
 
     /// Who has to be there for what is asked, and is not.
     fn missing(&self, piece: &Piece) -> Result<(), Option<AgentId>> {
-        for &anchor in self.before.keys() {
+        for &anchor in &self.claims.anchors {
             for &event in &piece.kept {
                 let is_asked = piece.asks(self.graph, (event, event))
                     && self.claims.candidates.iter().any(|of_flag| of_flag.may_hold_of(event));
@@ -368,17 +367,19 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Those before an event, and whether that is so in every execution in which it happens.
-    fn before(&self, anchor: Anchor, event: EventId) -> impl Iterator<Item = (EventId, bool)> + '_ {
-        let single = self.before[&anchor].get(&event).into_iter().flatten().copied();
-        let (set, base) = anchor;
-        let bundles = self.bundles_to.get(&event).into_iter().flatten().filter(move |of| of.0 == base);
-        let froms = bundles.flat_map(move |&(_, index)| self.graph.edges.bundles(base)[index].from.iter());
-        let of_bundles = froms.filter(move |&&from| in_set(self.graph, &self.graph.events[from], set));
-        single.chain(of_bundles.map(move |&from| {
-            let (before, after) = (&self.graph.events[from], &self.graph.events[event]);
-            (from, self.graph.terms.entails(after.guard, before.guard))
-        }))
+    /// Those before an event that an anchor is about, and whether that is certain if the event happens.
+    fn before(&self, (set, base): Anchor, event: EventId) -> impl Iterator<Item = (EventId, bool)> + '_ {
+        let graph = self.graph;
+        let single =
+            numbers_of(&self.edges_to, event, base).map(move |index| graph.edges.single(base)[index]);
+        let single = single.map(|edge| (edge.from, edge.condition == TermPool::TRUE));
+        let bundles = numbers_of(&self.bundles_to, event, base)
+            .flat_map(move |index| graph.edges.bundles(base)[index].from.iter());
+        let all = single.chain(bundles.map(|&from| (from, true)));
+        all.filter(move |&(from, _)| in_set(graph, &graph.events[from], set)).map(move |(from, counts)| {
+            let (before, after) = (&graph.events[from], &graph.events[event]);
+            (from, counts && graph.terms.entails(after.guard, before.guard))
+        })
     }
 }
 
@@ -500,39 +501,21 @@ fn grouped<T>(pairs: impl IntoIterator<Item = (EventId, T)>) -> FxHashMap<EventI
     found
 }
 
-fn edges_from(graph: &EventGraph) -> FxHashMap<EventId, Vec<(BaseRelation, usize)>> {
-    let mut found: FxHashMap<EventId, Vec<(BaseRelation, usize)>> = FxHashMap::default();
-    for base in Edges::relations() {
-        for (index, edge) in graph.edges.single(base).iter().enumerate() {
-            found.entry(edge.from).or_default().push((base, index));
-        }
-    }
-    found
+/// What an event is an end of, by relation and number.
+type ByEvent = FxHashMap<EventId, Vec<(BaseRelation, usize)>>;
+
+fn numbers_of(of: &ByEvent, event: EventId, base: BaseRelation) -> impl Iterator<Item = usize> + '_ {
+    of.get(&event).into_iter().flatten().filter(move |of| of.0 == base).map(|&(_, number)| number)
 }
 
-/// Per event the bundles that have it on one side.
-fn bundles_of(
-    graph: &EventGraph,
-    side: impl Fn(&Bundle) -> &[EventId],
-) -> FxHashMap<EventId, Vec<(BaseRelation, usize)>> {
-    let mut found: FxHashMap<EventId, Vec<(BaseRelation, usize)>> = FxHashMap::default();
+fn by_event<'g, T: 'g>(
+    of: impl Fn(BaseRelation) -> &'g [T],
+    events: impl Fn(&'g T) -> &'g [EventId],
+) -> ByEvent {
+    let mut found = ByEvent::default();
     for base in Edges::relations() {
-        for (index, bundle) in graph.edges.bundles(base).iter().enumerate() {
-            side(bundle).iter().for_each(|&event| found.entry(event).or_default().push((base, index)));
-        }
-    }
-    found
-}
-
-/// Per event those before it in a base relation that are in a base set, and whether that is certain if both happen, as is that
-/// the other happens.
-fn predecessors(graph: &EventGraph, (set, base): Anchor) -> FxHashMap<EventId, Vec<(EventId, bool)>> {
-    let mut found: FxHashMap<EventId, Vec<(EventId, bool)>> = FxHashMap::default();
-    for edge in graph.edges.single(base) {
-        let (from, to) = (&graph.events[edge.from], &graph.events[edge.to]);
-        if in_set(graph, from, set) {
-            let is_certain = edge.condition == TermPool::TRUE && graph.terms.entails(to.guard, from.guard);
-            found.entry(edge.to).or_default().push((edge.from, is_certain));
+        for (index, edge) in of(base).iter().enumerate() {
+            events(edge).iter().for_each(|&event| found.entry(event).or_default().push((base, index)));
         }
     }
     found

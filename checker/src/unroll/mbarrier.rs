@@ -9,6 +9,7 @@ mod cases;
 mod token;
 
 use super::expression::Place;
+use super::uneven::Uneven;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, EventId, EventKind, InstanceName, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
@@ -17,10 +18,7 @@ use crate::event::{
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{
-    Expression, ExpressionKind, InstructionKind, Kernel, MbarrierArrive, MbarrierOp, MbarrierPhase,
-    MbarrierWait, Program,
-};
+use fencepost_dsl::kernel::program::{Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait};
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use token::Token;
 
@@ -302,7 +300,9 @@ impl Unroller<'_> {
 
     /// Whether an arrival is one too many, which it must not be (UB-M6); `None` where it cannot.
     fn excess(&mut self, guard: TermRef, object: MbarrierId, span: Span) -> Option<TermRef> {
-        if !self.can_exceed() {
+        let storage = self.mbarrier_storages[object];
+        let uneven = self.uneven.get_or_insert_with(|| Uneven::new(self.program, self.entry));
+        if !uneven.has(storage) {
             return None;
         }
         let excess = self.graph.terms.fresh(1, UnknownKind::Excess).1;
@@ -331,6 +331,7 @@ impl Unroller<'_> {
         let size = u64::from(object.width / 8);
         let offset = u64::from(object.offset_bytes) + u64::from(index) * size;
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
+        let storage = object.storage;
         let location = self.location(place);
         if let Some(&known) = self.mbarrier_of.get(&(location, offset_bytes)) {
             return known;
@@ -347,6 +348,7 @@ impl Unroller<'_> {
             phases: Vec::new(),
         });
         self.mbarrier_of.insert((location, offset_bytes), id);
+        self.mbarrier_storages.push(storage);
         id
     }
 
@@ -354,12 +356,6 @@ impl Unroller<'_> {
     pub(super) fn never(&mut self, state: &mut State, misuse: Misuse, span: Span) {
         self.oblige(ObligationKind::Discipline(misuse), state.live, TermPool::FALSE, span);
         state.live = TermPool::FALSE;
-    }
-
-    /// Whether some arrival may find its phase full: only if bytes can keep a phase open, or counts are above 1.
-    fn can_exceed(&mut self) -> bool {
-        let mut kernels = self.program.parts.iter().chain([self.entry]);
-        *self.counts_bytes.get_or_insert_with(|| kernels.any(|kernel| counts_bytes(self.program, kernel)))
     }
 
     /// Notes what a wait of a try on final memory looks at.
@@ -382,16 +378,4 @@ fn number(operation: &MbarrierOp) -> Option<(&Expression, &'static str)> {
         MbarrierOp::Arrive(arrive) => Some((&arrive.count, "the arrival count of an mbarrier instruction")),
         MbarrierOp::Inval { .. } | MbarrierOp::Wait(_) | MbarrierOp::PendingCount { .. } => None,
     }
-}
-
-/// Whether an arrival may be one too many: some count is above 1, or bytes can keep a phase open.
-fn counts_bytes(program: &Program, kernel: &Kernel) -> bool {
-    program.any_instruction(kernel, |instruction| match &instruction.kind {
-        InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-            arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
-        }
-        InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
-        | InstructionKind::Async(_) => true,
-        _ => false,
-    })
 }

@@ -14,8 +14,9 @@ use crate::slice::constraints::Alternative;
 use fencepost_dsl::kernel::program::InitialBytes;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// Numbers in order of appearance.
 struct Numbers<K>(FxHashMap<K, usize>);
@@ -97,7 +98,7 @@ impl Piece {
 }
 
 impl Writer<'_> {
-    fn put(&mut self, what: std::fmt::Arguments<'_>) {
+    fn put(&mut self, what: fmt::Arguments<'_>) {
         self.text.write_fmt(what).expect("a string takes everything");
     }
 
@@ -117,21 +118,7 @@ impl Writer<'_> {
             let owner = self.cta(peer.owner);
             self.put(format_args!("peer {} {owner} {} {}\n", peer.access.0, peer.start.0, peer.exit.0));
         }
-        for alternatives in &piece.constraints {
-            let mut numbers: Vec<Vec<usize>> = Vec::new();
-            for alternative in alternatives {
-                let mut of_one: Vec<usize> = match alternative {
-                    Alternative::Term(term) => vec![self.term(*term)],
-                    // Told from a conjunction by a number that no term has.
-                    Alternative::Denied(term) => vec![self.term(*term), usize::MAX],
-                    Alternative::All(conjuncts) => conjuncts.iter().map(|&term| self.term(term)).collect(),
-                };
-                of_one.sort_unstable();
-                numbers.push(of_one);
-            }
-            numbers.sort_unstable();
-            self.put(format_args!("constraint {numbers:?}\n"));
-        }
+        self.constraints();
         for own in piece.obligations.iter().map(|&index| &graph.obligations[index]) {
             let (guard, condition) = (self.term(own.guard), self.term(own.condition));
             // Of which property it is decides whether it is asked.
@@ -158,6 +145,48 @@ impl Writer<'_> {
             if let Some(number) = self.unknowns.0.get(unknown) {
                 self.text += &format!("parameter {name} {number}\n");
             }
+        }
+    }
+
+    /// The constraints, and before them what several have in common, in an order that says nothing.
+    fn constraints(&mut self) {
+        let piece = self.piece;
+        // Of each conjunction, by where it is kept, the numbers of its terms.
+        let mut numbers: FxHashMap<*const TermRef, Arc<[usize]>> = FxHashMap::default();
+        for alternative in piece.constraints.iter().flatten() {
+            match alternative {
+                Alternative::Term(term) | Alternative::Denied(term) => {
+                    self.term(*term);
+                }
+                Alternative::All(conjuncts) if !numbers.contains_key(&conjuncts.as_ptr()) => {
+                    let mut of_all: Vec<usize> = conjuncts.iter().map(|&term| self.term(term)).collect();
+                    of_all.sort_unstable();
+                    numbers.insert(conjuncts.as_ptr(), of_all.into());
+                }
+                Alternative::All(_) => {}
+            }
+        }
+        let mut shared: Vec<&Arc<[usize]>> = numbers.values().collect();
+        shared.sort_unstable();
+        shared.dedup();
+        shared.iter().for_each(|of_all| self.put(format_args!("all {}\n", Runs(of_all))));
+        let place = |of: &Arc<[usize]>| shared.binary_search(&of).unwrap_or(usize::MAX);
+        let mut lines: Vec<Vec<(char, usize)>> = Vec::new();
+        for alternatives in &piece.constraints {
+            let told = alternatives.iter().map(|alternative| match alternative {
+                Alternative::Term(term) => ('=', self.terms.0[term]),
+                Alternative::Denied(term) => ('-', self.terms.0[term]),
+                Alternative::All(conjuncts) => ('&', place(&numbers[&conjuncts.as_ptr()])),
+            });
+            let mut told: Vec<(char, usize)> = told.collect();
+            told.sort_unstable();
+            lines.push(told);
+        }
+        lines.sort_unstable();
+        for line in lines {
+            self.put(format_args!("constraint"));
+            line.iter().for_each(|(kind, number)| self.put(format_args!(" {kind}{number}")));
+            self.put(format_args!("\n"));
         }
     }
 
@@ -303,7 +332,12 @@ impl Writer<'_> {
                 stack.extend(missing.into_iter().rev());
                 continue;
             }
-            let operands: Vec<usize> = operands.iter().map(|operand| self.terms.0[operand]).collect();
+            let mut operands: Vec<usize> = operands.iter().map(|operand| self.terms.0[operand]).collect();
+            let is_set = matches!(self.graph.terms.kind(top), TermKind::And(_) | TermKind::Or(_));
+            if is_set {
+                // Where a thread stands among others says nothing.
+                operands.sort_unstable();
+            }
             let what = match self.graph.terms.kind(top) {
                 TermKind::Constant(value) => format!("{value}"),
                 TermKind::Unknown(unknown) => format!("unknown {}", self.unknown(*unknown)),
@@ -312,10 +346,29 @@ impl Writer<'_> {
             };
             let width = self.graph.terms.width(top);
             let (number, _) = self.terms.of(top);
-            self.put(format_args!("term {number} {width} {what} {operands:?}\n"));
+            match is_set {
+                true => self.put(format_args!("term {number} {width} {what} {}\n", Runs(&operands))),
+                false => self.put(format_args!("term {number} {width} {what} {operands:?}\n")),
+            }
             stack.pop();
         }
         self.terms.0[&term]
+    }
+}
+
+/// Numbers in order, those that follow one another as the first and the last of them.
+struct Runs<'a>(&'a [usize]);
+
+impl fmt::Display for Runs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('[')?;
+        for run in self.0.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
+            match run {
+                [first, .., last] => write!(f, "{first}-{last},")?,
+                _ => run.iter().try_for_each(|number| write!(f, "{number},"))?,
+            }
+        }
+        f.write_char(']')
     }
 }
 

@@ -98,11 +98,13 @@ pub(super) fn state_excess(
     moments: &mut Moments,
 ) {
     let OperationKind::Arrive { count, excess, .. } = operation.kind else { return };
-    if let Some(excess) = excess
-        && are_plain
-    {
-        graph.imply(excess, TermPool::FALSE);
-    }
+    let excess = match excess {
+        Some(excess) if are_plain => {
+            graph.imply(excess, TermPool::FALSE);
+            None
+        }
+        excess => excess,
+    };
     for phase in interval.first..=interval.last {
         let Some(of_phase) = phases.counts.get(phase as usize).copied() else { continue };
         let here = is_phase(&mut graph.terms, operation, interval, phase);

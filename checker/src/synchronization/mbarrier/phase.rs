@@ -3,7 +3,8 @@
 //! For every operation an interval of phases, narrowed until nothing changes. From below: what the thread knows to be
 //! complete when it gets there, because it has waited for it, because it has met others at a barrier that had, or
 //! because a phase it waited for needs arrivals whose threads had. From above: a phase cannot be complete before the
-//! operation if the arrivals that could come before are too few.
+//! operation if the arrivals that could come before are too few, nor before bytes come without which those announced in it
+//! are not balanced.
 //!
 //! Sound: each step only removes phases that no execution has, given that none before did.
 
@@ -473,6 +474,7 @@ impl<'a> Narrowing<'a> {
     /// Lowers the upper ends.
     fn lower(&mut self) {
         let seen = self.seen_by_operations();
+        let bytes = Bytes::new(self.operations, &self.intervals);
         let mut crowds: BTreeMap<MbarrierId, Crowd<'_>> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             if operation.kind.arrivals() > 0 {
@@ -496,6 +498,11 @@ impl<'a> Narrowing<'a> {
             if let Some(phase) = (first..last).find(|&phase| number(&|of| of.contains(phase)) < least) {
                 last = phase;
             }
+            if operation.kind.bytes() < 0
+                && let Some(phase) = (first..last).find(|&phase| bytes.needs(self.terms, operation, phase))
+            {
+                last = phase;
+            }
             if last == old {
                 continue;
             }
@@ -513,6 +520,55 @@ impl<'a> Narrowing<'a> {
                 );
             }
         }
+    }
+}
+
+/// The bytes that are announced and delivered in phases.
+///
+/// A phase is complete only when the bytes of what happened in it are balanced (MB-4). So if the others that may deliver in
+/// a phase bring less than is surely announced in it, it is not complete without the one that is left.
+struct Bytes<'a> {
+    operations: &'a [Operation],
+    /// By object and phase, what all that may be in it deliver together.
+    delivered: BTreeMap<(MbarrierId, u32), i64>,
+    /// By object and phase, what is announced there if it is at all, by whom: by operations that always happen, and by those
+    /// of each thread.
+    announced: BTreeMap<(MbarrierId, u32), Vec<(Option<AgentId>, usize)>>,
+}
+
+impl<'a> Bytes<'a> {
+    fn new(operations: &'a [Operation], intervals: &[Interval]) -> Self {
+        let mut this = Self { operations, delivered: BTreeMap::new(), announced: BTreeMap::new() };
+        for (index, (operation, interval)) in operations.iter().zip(intervals).enumerate() {
+            let bytes = operation.kind.bytes();
+            if bytes < 0 {
+                for phase in interval.first..=interval.last {
+                    *this.delivered.entry((operation.object, phase)).or_default() -= bytes;
+                }
+            } else if let (true, Some(phase)) = (bytes > 0, interval.only()) {
+                let by = (operation.guard != TermPool::TRUE).then_some(operation.agent);
+                this.announced.entry((operation.object, phase)).or_default().push((by, index));
+            }
+        }
+        this.announced.values_mut().for_each(|of_phase| of_phase.sort_unstable());
+        this
+    }
+
+    /// Whether a phase is not complete before a delivery, if that happens.
+    fn needs(&self, terms: &TermPool, delivery: &Operation, phase: u32) -> bool {
+        let key = (delivery.object, phase);
+        let Some(announced) = self.announced.get(&key) else { return false };
+        let by = |who: Option<AgentId>| {
+            let start = announced.partition_point(|(by, _)| *by < who);
+            announced[start..].iter().take_while(move |(by, _)| *by == who).map(|&(_, index)| index)
+        };
+        let thread = delivery.issued.map_or(delivery.agent, |(agent, _)| agent);
+        let implied =
+            |index: &usize| terms.implies_syntactically(delivery.guard, self.operations[*index].guard);
+        let all = by(None).chain(by(Some(thread)).filter(implied));
+        let announced: i64 = all.map(|index| self.operations[index].kind.bytes()).sum();
+        let others = self.delivered.get(&key).copied().unwrap_or(0) + delivery.kind.bytes();
+        announced > others
     }
 }
 

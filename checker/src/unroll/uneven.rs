@@ -1,0 +1,129 @@
+//! Which mbarriers an arrival may find full: those at which bytes are announced, counted or delivered, or several arrivals
+//! made at once.
+//!
+//! At all others arrivals come one at a time and nothing else keeps a phase open, so that the last one that a phase expects
+//! completes it, and the next one is in the next phase.
+
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::{
+    Address, AddressBase, ElementKind, ExpressionKind, Function, FunctionId, Instruction, InstructionKind,
+    Kernel, MbarrierOp, Program, ReferenceId, ResolvedOperand, Statement, StatementKind, StorageId,
+};
+use std::collections::BTreeSet;
+
+/// The storages with such mbarriers.
+pub enum Uneven {
+    /// All of them.
+    All,
+    /// These.
+    Of(BTreeSet<StorageId>),
+}
+
+impl Uneven {
+    /// Those of a kernel; of a program, all or none.
+    pub fn new(program: &Program, kernel: &Kernel) -> Self {
+        if !program.any_instruction(kernel, is_uneven) {
+            let is_other = |part: &Kernel| program.any_instruction(part, is_uneven);
+            return if program.parts.iter().any(is_other) { Self::All } else { Self::Of(BTreeSet::new()) };
+        }
+        if kernel.is_program {
+            return Self::All;
+        }
+        let of_functions = of_functions(program);
+        let mut storages = BTreeSet::new();
+        bases(&kernel.body, &of_functions, &mut |address| {
+            if let AddressBase::Object(object) = address.base {
+                storages.insert(kernel.objects[object].storage);
+            }
+        });
+        Self::Of(storages)
+    }
+
+    /// Whether it is one of them.
+    pub fn has(&self, storage: StorageId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(storages) => storages.contains(&storage),
+        }
+    }
+}
+
+fn is_uneven(instruction: &Instruction) -> bool {
+    match &instruction.kind {
+        InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
+            arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+        }
+        InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
+        | InstructionKind::Async(_) => true,
+        _ => false,
+    }
+}
+
+/// Of each function, the references that stand for such an mbarrier.
+type OfFunctions = IndexVec<FunctionId, BTreeSet<ReferenceId>>;
+
+fn of_functions(program: &Program) -> OfFunctions {
+    let mut found: OfFunctions = program.functions.iter().map(|_| BTreeSet::new()).collect();
+    loop {
+        let mut has_changed = false;
+        for (id, function) in program.functions.iter_enumerated() {
+            let own = of_function(function, &found);
+            has_changed |= own.len() > found[id].len();
+            found[id] = own;
+        }
+        if !has_changed {
+            return found;
+        }
+    }
+}
+
+fn of_function(function: &Function, of_functions: &OfFunctions) -> BTreeSet<ReferenceId> {
+    let mut found = BTreeSet::new();
+    bases(&function.body, of_functions, &mut |address| {
+        if let AddressBase::Reference(reference) = address.base
+            && function.references[reference].element == ElementKind::Mbarrier
+        {
+            found.insert(reference);
+        }
+    });
+    found
+}
+
+/// All addresses that such instructions name, and that stand for what functions name in them.
+fn bases(statements: &[Statement], of_functions: &OfFunctions, then: &mut dyn FnMut(&Address)) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Instruction(instruction) if is_uneven(instruction) => {
+                for operand in &instruction.operands {
+                    if let ResolvedOperand::Memory(address) = operand {
+                        then(address);
+                    }
+                }
+            }
+            StatementKind::Call { function, references, .. } => {
+                let stands = |at: usize| of_functions[*function].contains(&ReferenceId::from_index(at));
+                let named = references.iter().enumerate().filter(|&(at, _)| stands(at));
+                named.for_each(|(_, address)| then(address));
+            }
+            StatementKind::If { then: yes, otherwise, .. } => {
+                bases(yes, of_functions, then);
+                bases(otherwise, of_functions, then);
+            }
+            StatementKind::While { prelude, body, .. } => {
+                bases(prelude, of_functions, then);
+                bases(body, of_functions, then);
+            }
+            StatementKind::For { body, .. } => bases(body, of_functions, then),
+            StatementKind::Await { prelude, .. } => bases(prelude, of_functions, then),
+            StatementKind::Instruction(_)
+            | StatementKind::Assign { .. }
+            | StatementKind::Break
+            | StatementKind::Exit
+            | StatementKind::Assert(_)
+            | StatementKind::Assume(_)
+            | StatementKind::Reachable(_)
+            | StatementKind::Host(_) => {}
+        }
+    }
+}
