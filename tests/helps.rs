@@ -130,6 +130,35 @@ fn each_kind_of_change_mends_its_story() {
     }
 }
 
+/// Kernels that say themselves what mends them, or that nothing does: what would only hide the finding is no repair.
+#[test]
+fn a_repair_mends_and_does_not_hide() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("repairs");
+    let entries = fs::read_dir(root).expect("a folder can be listed");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry can be read").path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let mut wrong = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a kernel can be read");
+        let expected = text.lines().find_map(|line| line.strip_prefix("//@ repair: "));
+        let expected = expected.unwrap_or_else(|| panic!("{} says what mends it", file.display())).to_owned();
+        let path = file.clone();
+        let own = thread::Builder::new().stack_size(256 << 20).spawn(move || of_file(&path));
+        let Counts { table, repairs, .. } = own.expect("a thread starts").join().expect("it does not panic");
+        assert!(!table.is_empty(), "{}: nothing is violated", file.display());
+        let has_it = |repair: &Repair| {
+            let mut pieces = repair.edits.iter().flat_map(|edit| &edit.pieces);
+            repair.is_complete() && pieces.any(|piece| piece.text.trim() == expected)
+        };
+        let is_right = if expected == "none" { repairs.is_empty() } else { repairs.iter().any(has_it) };
+        if !is_right {
+            wrong.push(format!("{}: not `{expected}` but {repairs:#?}", file.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The counts of a file's launches.
 fn of_file(path: &Path) -> Counts {
     let name = path.to_string_lossy().into_owned();

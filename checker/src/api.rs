@@ -18,7 +18,7 @@ pub use source::Source;
 
 use crate::check::CheckError;
 use crate::cli::{load, on_large_stack, parallel, paths};
-use crate::examine::{Examination, examine};
+use crate::examine::{Checked, Examination};
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
 use crate::warn::{self, Seen};
@@ -151,20 +151,26 @@ fn examine_all(
     options: &Options,
 ) -> Vec<Examined> {
     let texts = if options.repairs { Texts::new(sources, options.load()) } else { Texts::default() };
-    let one = |(number, launch): &(usize, program::Launch)| {
+    let check = |(number, launch): &(usize, program::Launch)| {
         let kernel = &program.kernels[*number];
-        match examine(&texts, program, kernel, launch, model, &options.config(kernel)) {
+        Checked::new(program, kernel, launch, model, &options.config(kernel))
+    };
+    let on_own_stack = |task: &(usize, program::Launch)| match options.jobs {
+        1 => check(task),
+        _ => on_large_stack(|| check(task)).unwrap_or_else(|message| bug(&message)),
+    };
+    let mut results = Vec::with_capacity(tasks.len());
+    // What mends one launch is tried for the next one: explanations come in order, whoever checks how much at a time.
+    parallel::in_order(options.jobs, &tasks, on_own_stack, |(number, _), checked| {
+        let kernel = &program.kernels[*number];
+        let explain =
+            |checked: Checked| checked.explained(&texts, program, kernel, model, &options.config(kernel));
+        results.push(match checked.and_then(explain) {
             Ok(examination) => Ok(examination),
             Err(CheckError::Unsupported(error)) => Err(error),
             Err(error @ CheckError::SelfCheck { .. }) => bug(&error.to_string()),
-        }
-    };
-    let on_own_stack = |task: &(usize, program::Launch)| match options.jobs {
-        1 => one(task),
-        _ => on_large_stack(|| one(task)).unwrap_or_else(|message| bug(&message)),
-    };
-    let mut results = Vec::with_capacity(tasks.len());
-    parallel::in_order(options.jobs, &tasks, on_own_stack, |_, result| results.push(result));
+        });
+    });
     let examined = tasks.into_iter().zip(results);
     examined.map(|((kernel, launch), result)| Examined { kernel, launch, result }).collect()
 }

@@ -12,9 +12,9 @@ use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use std::sync::LazyLock;
 
 /// Steps that looking for repairs may take: as a multiple of those of the check, and however short that was.
-const REPAIR_TIMES: u64 = 8;
+const REPAIR_TIMES: u64 = 10;
 /// See above.
-const REPAIR_STEPS: u64 = 2_000_000;
+const REPAIR_STEPS: u64 = 4_000_000;
 /// Steps that an edition may take over a launch: as a multiple of those of the check, and however short that was.
 const EDITION_STEPS: (u64, u64) = (2, 400_000);
 
@@ -50,12 +50,57 @@ pub fn examine(
     model: &Model,
     config: &Config,
 ) -> Result<Examination, CheckError> {
-    let allowance = config.allowance();
-    let mut outcome = check(program, kernel, launch, &model.resolved, config)?;
-    let rest = || Config { budget: allowance.left(), ..config.clone() };
-    outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest())?;
-    let explanations = explanations(texts, program, kernel, &mut outcome, model, &rest())?;
-    Ok(Examination { outcome, explanations })
+    let checked = Checked::new(program, kernel, launch, model, config)?;
+    checked.explained(texts, program, kernel, model, config)
+}
+
+/// A launch of which the verdicts are known, and what a proof takes for granted, and nothing is explained yet.
+///
+/// What mends one launch of a kernel is tried first for the next one, so explanations of the same texts are made in order;
+/// checks need no order.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    outcome: Outcome,
+    /// Steps of the budget that are left.
+    left: u64,
+}
+
+impl Checked {
+    /// The first half of [`examine`].
+    ///
+    /// # Errors
+    /// See [`CheckError`].
+    pub fn new(
+        program: &Program,
+        kernel: &Kernel,
+        launch: &Launch,
+        model: &Model,
+        config: &Config,
+    ) -> Result<Self, CheckError> {
+        let allowance = config.allowance();
+        let mut outcome = check(program, kernel, launch, &model.resolved, config)?;
+        let rest = Config { budget: allowance.left(), ..config.clone() };
+        outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest)?;
+        Ok(Self { outcome, left: allowance.left() })
+    }
+
+    /// The second half, with the same arguments. The deadline of `config` may be another one; its budget is not looked at.
+    ///
+    /// # Errors
+    /// See [`CheckError`].
+    pub fn explained(
+        self,
+        texts: &Texts,
+        program: &Program,
+        kernel: &Kernel,
+        model: &Model,
+        config: &Config,
+    ) -> Result<Examination, CheckError> {
+        let Self { mut outcome, left } = self;
+        let rest = Config { budget: left, ..config.clone() };
+        let explanations = explanations(texts, program, kernel, &mut outcome, model, &rest)?;
+        Ok(Examination { outcome, explanations })
+    }
 }
 
 /// The variants of a model that have an effect, if none is turned on.

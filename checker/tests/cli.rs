@@ -212,6 +212,31 @@ fn files_at_a_time_say_what_they_say_one_by_one() {
 }
 
 #[test]
+fn launches_at_a_time_say_what_they_say_one_by_one() {
+    let folder = Folder::new("launches");
+    // What mends one launch is tried for the next one.
+    let text = "kernel k {
+        launch a { ctas: 2 } launch b { ctas: 3 } launch c { ctas: 1, warps: 2 } launch d { ctas: 2, warps: 2 }
+        global x: u32 = 0;
+        global f: u32 = 0;
+        if ctaid == 0 && tid == 0 { st.weak [x], 1; st.relaxed.gpu [f], 1; }
+        else if ld.acquire.gpu [f] == 1 { let v = ld.weak [x]; assert v == 1; }
+    }";
+    let path = folder.write("k.fence", text);
+    for more in [&[][..], &["--format", "brief"], &["--trace", "--format", "sarif"]] {
+        let with = |jobs: &str| {
+            let output = check(&path, &[&["--jobs", jobs], more].concat());
+            (code(&output), output.stdout)
+        };
+        let one_by_one = with("1");
+        assert_eq!(one_by_one.0, 1);
+        for _ in 0..5 {
+            assert_eq!(with("4"), one_by_one, "{more:?}");
+        }
+    }
+}
+
+#[test]
 fn json_is_one_line_per_kernel_and_launch() {
     let folder = Folder::new("json");
     let text = format!("{PROVED}\nkernel two {{ launch a {{ ctas: 1 }} launch b {{ ctas: 2 }} }}");

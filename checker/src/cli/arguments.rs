@@ -148,7 +148,7 @@ pub struct CheckOptions {
     /// Seconds per kernel and launch; off by default, since what is decided in a time depends on the machine.
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: Option<u64>,
-    /// Files checked at a time; without it, as many as there are cores. The output is the same.
+    /// Files checked at a time, or launches of a single file; without it, as many as there are cores. The output is the same.
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
     /// Leave out optimisations, to see what they are worth; the verdict is the same, but without `waits`, where every loop

@@ -8,7 +8,7 @@ use super::paths::{self, Input};
 use super::{STACK_BYTES, Status, clock, load, on_large_stack, panic_message, parallel};
 use crate::check::{CheckError, Config, properties_of, stopped};
 use crate::encode::Treatment;
-use crate::examine::{Examination, examine};
+use crate::examine::{Checked, Examination};
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
 use crate::report::{Case, diagnostic, summary};
@@ -40,7 +40,22 @@ struct Run<'a> {
     named_launch_found: bool,
     n_warnings: usize,
     pictures: Vec<Picture>,
+    /// Launches of one file that are checked at a time.
+    jobs: usize,
 }
+
+/// A launch to be checked.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    program: &'a Arc<Program>,
+    kernel: usize,
+    launch: &'a Launch,
+    model: &'a Arc<Model>,
+    options: &'a CheckOptions,
+}
+
+/// A launch that was checked and how many microseconds that took, with nothing explained yet; `None` if it overstayed.
+type First = Result<Option<(Checked, u64)>, Failure>;
 
 /// A model that does not load, which has been said on stderr, and why.
 struct Unusable {
@@ -79,6 +94,7 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     if jobs > 1 && files.len() > 1 {
         run.at_a_time(jobs, &files);
     } else {
+        run.jobs = jobs;
         files.iter().for_each(|file| run.titled(file, files.len() > 1));
     }
     run.finish()
@@ -112,6 +128,7 @@ impl<'a> Run<'a> {
             named_launch_found: false,
             n_warnings: 0,
             pictures: Vec::new(),
+            jobs: 1,
         }
     }
 
@@ -236,12 +253,20 @@ impl<'a> Run<'a> {
             // Other runs look at the rest.
             seen.leave_out();
         }
-        for (index, launch) in &tasks {
-            match self.launch((&sources, &texts), file, (&program, *index, launch), &model) {
-                Some(outcome) => seen.add(&program, &sources, *index, &outcome),
+        let task = |(kernel, launch)| Task {
+            program: &program,
+            kernel,
+            launch,
+            model: &model,
+            options: self.options,
+        };
+        let all: Vec<Task<'_>> = tasks.iter().map(|(kernel, launch)| task((*kernel, launch))).collect();
+        parallel::in_order(self.jobs, &all, Task::first, |task, first| {
+            match self.launch((&sources, &texts), file, task, first) {
+                Some(outcome) => seen.add(&program, &sources, task.kernel, &outcome),
                 None => seen.leave_out(),
             }
-        }
+        });
         let has_launch = !tasks.is_empty();
         if !self.options.no_warnings && !input.is_litmus() && has_launch {
             self.warn(&sources, file, &warn::warnings(&sources, &program, &seen));
@@ -299,11 +324,17 @@ impl<'a> Run<'a> {
         &mut self,
         (sources, texts): (&SourceMap, &Arc<Texts>),
         file: &str,
-        (program, kernel, launch): (&Arc<Program>, usize, &Launch),
-        model: &Arc<Model>,
+        task: &Task<'_>,
+        first: First,
     ) -> Option<Outcome> {
-        let checked = decide((texts, program, kernel, launch), model, self.options);
-        let kernel = &program.kernels[kernel];
+        let checked = match first {
+            Ok(Some(checked)) => task.explained(checked, texts),
+            Ok(None) => Ok(None),
+            Err(failure) => Err(failure),
+        };
+        let checked = checked.map(|examined| examined.unwrap_or_else(|| task.stopped()));
+        let Task { program, launch, model, .. } = *task;
+        let kernel = &program.kernels[task.kernel];
         match checked {
             Ok(Examination { outcome, explanations }) => {
                 let case = Case {
@@ -387,23 +418,59 @@ fn status(verdict: Verdict, allow_bounded: bool) -> Status {
     }
 }
 
-/// Checks one launch on a thread of its own, and gives up on the thread if it overstays.
-fn decide(
-    (texts, program, kernel, launch): (&Arc<Texts>, &Arc<Program>, usize, &Launch),
-    model: &Arc<Model>,
-    options: &CheckOptions,
-) -> Result<Examination, Failure> {
-    let timeout = options.timeout.map(Duration::from_secs);
-    let config = config(options, &program.kernels[kernel]);
+impl Task<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.program.kernels[self.kernel]
+    }
+
+    /// Checks the launch.
+    fn first(&self) -> First {
+        let config = config(self.options, self.kernel());
+        let timeout = self.options.timeout.map(Duration::from_secs);
+        let (program, model, launch) =
+            (Arc::clone(self.program), Arc::clone(self.model), self.launch.clone());
+        let (kernel, started) = (self.kernel, clock());
+        on_own_thread(timeout, move || {
+            let of = &program.kernels[kernel];
+            let checked = Checked::new(&program, of, &launch, &model, &config)?;
+            Ok((checked, clock().saturating_sub(started)))
+        })
+    }
+
+    /// Explains what was found. The check and this share the time that a launch has.
+    fn explained(
+        &self,
+        (checked, taken_us): (Checked, u64),
+        texts: &Arc<Texts>,
+    ) -> Result<Option<Examination>, Failure> {
+        let timeout = self.options.timeout.map(Duration::from_secs);
+        let rest = timeout.map(|timeout| timeout.saturating_sub(Duration::from_micros(taken_us)));
+        let mut config = config(self.options, self.kernel());
+        config.deadline_us = config.deadline_us.saturating_sub(taken_us);
+        let (program, model, texts) = (Arc::clone(self.program), Arc::clone(self.model), Arc::clone(texts));
+        let kernel = self.kernel;
+        on_own_thread(rest, move || {
+            checked.explained(&texts, &program, &program.kernels[kernel], &model, &config)
+        })
+    }
+
+    /// What is said of a launch whose time was up.
+    fn stopped(&self) -> Examination {
+        let config = config(self.options, self.kernel());
+        let (model, unroll) = (&self.model.resolved, config.unroll);
+        let outcome = stopped(self.kernel(), self.launch, Limit::Deadline, model, &config, unroll);
+        Examination { outcome, explanations: Vec::new() }
+    }
+}
+
+/// Does something on a thread of its own, and gives up on the thread if it overstays: then there is nothing to return.
+fn on_own_thread<T: Send + 'static>(
+    timeout: Option<Duration>,
+    work: impl FnOnce() -> Result<T, CheckError> + Send + 'static,
+) -> Result<Option<T>, Failure> {
     let (sender, receiver) = mpsc::channel();
-    let (own_texts, shared, own_model) = (Arc::clone(texts), Arc::clone(program), Arc::clone(model));
-    let (own_launch, own_config) = (launch.clone(), config.clone());
     let work = move || {
-        let (program, model) = (shared, own_model);
-        let kernel = &program.kernels[kernel];
-        let examined = || examine(&own_texts, &program, kernel, &own_launch, &model, &own_config);
-        let result = catch_unwind(AssertUnwindSafe(examined));
-        let result = result.unwrap_or_else(|panic| {
+        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             Err(CheckError::SelfCheck { pass: "check", message: panic_message(&*panic) })
         });
         // The receiver is gone if the time was up.
@@ -417,15 +484,10 @@ fn decide(
         None => receiver.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
     };
     match received {
-        Ok(Ok(done)) => Ok(done),
+        Ok(Ok(done)) => Ok(Some(done)),
         Ok(Err(CheckError::Unsupported(error))) => Err(Failure::Unsupported(error)),
         Ok(Err(error @ CheckError::SelfCheck { .. })) => Err(Failure::Internal(error.to_string())),
-        Err(mpsc::RecvTimeoutError::Timeout) => {
-            let kernel = &program.kernels[kernel];
-            let limit = Limit::Deadline;
-            let outcome = stopped(kernel, launch, limit, &model.resolved, &config, config.unroll);
-            Ok(Examination { outcome, explanations: Vec::new() })
-        }
+        Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             Err(Failure::Internal("a check ended without a word".to_owned()))
         }

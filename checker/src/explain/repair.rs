@@ -4,19 +4,25 @@
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
 //! neighbour, set counts and parities, let numbers change with the round or the thread, and repeat a handshake that is
-//! there. None makes a race of data strong and leaves its order missing.
-//! Cannot: write new code, say a signal that nobody gives.
+//! there. None makes a race of data strong and leaves its order missing. A change with which nothing is violated is no
+//! repair if it only hides what was found: see [`effect`].
+//! Where one half of a handshake is missing, the other half of one that is there tells what it looks like.
+//! Cannot: write new code otherwise.
 
 mod anywhere;
+mod arrivals;
 mod atomics;
 mod barrier;
 mod branch;
 mod cluster;
+mod effect;
 mod find;
 mod group;
 mod halves;
 mod handshake;
 mod mbarrier;
+mod missing;
+mod misuse;
 mod numbers;
 mod opcode;
 mod order;
@@ -24,11 +30,13 @@ mod propose;
 mod relay;
 mod scope;
 mod spa;
+mod streams;
 mod syntax;
 mod text;
 
 use crate::verdict::Property;
 
+pub(crate) use effect::only_hides;
 pub use find::{Job, find};
 pub(crate) use find::{Key, key};
 pub(crate) use propose::{Ground, proposals};

@@ -10,7 +10,7 @@ use super::trial::{Answer, Failure, Place, Setting, Trial, is_proof};
 use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::{CheckError, FINDINGS_MAX};
-use crate::explain::repair::{Edit, EditKind, Ground, Key, Piece, Syntax, Texts, key, proposals};
+use crate::explain::repair::{Edit, EditKind, Ground, Key, Piece, Syntax, Texts, key, only_hides, proposals};
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,12 +155,28 @@ impl Search<'_> {
             let place = self.states[from].place;
             let steps: Vec<Vec<Edit>> = self.states[from].steps.iter().cloned().chain([edits]).collect();
             match self.trial.answer(&texts, 1, Some(place))? {
-                Answer::Holds { within_bound } => return Ok(Some((texts, steps, within_bound))),
+                Answer::Holds { within_bound } => {
+                    if !self.only_hides(&texts, place)? {
+                        return Ok(Some((texts, steps, within_bound)));
+                    }
+                }
                 Answer::Fails(failure) => self.failed(from, *failure, steps, n_changes)?,
                 Answer::Open(_) | Answer::NoProgram => {}
             }
         }
         Ok(None)
+    }
+
+    /// Whether a text with which everything is proved keeps from being seen what was found in the first one.
+    fn only_hides(&mut self, after: &Texts, place: Place) -> Result<bool, CheckError> {
+        let (before, trial) = (self.states[0].texts.again(), &mut self.trial);
+        only_hides((&before, after), None, &mut |texts| {
+            Ok(match trial.answer(texts, 1, Some(place))? {
+                Answer::Holds { .. } => Some(Verdict::Proved),
+                Answer::Fails(failure) | Answer::Open(failure) => Some(failure.outcome.verdict),
+                Answer::NoProgram => None,
+            })
+        })
     }
 
     /// Goes on from a text that is violated, if it is nearer to a proof.

@@ -142,8 +142,8 @@ fn unfixed_text(file: &str, unfixed: &Unfixed, style: Style) -> String {
     } else {
         item(
             &format!(
-                "{tried} tried: other sems, scopes, counts, parities and places, more fences, barriers and waits; look \
-                 for a signal that is missing, given too often, or given to somebody else"
+                "{tried} tried: other sems, scopes, counts, parities and places, more fences, barriers, arrivals and \
+                 waits; look for a signal that is missing, given too often, or given to somebody else"
             ),
             style,
         )

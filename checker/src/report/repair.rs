@@ -35,8 +35,8 @@ impl Words<'_> {
             n => format!("none of {n} changes that were tried ends"),
         };
         Some(format!(
-            "{tried} this wait with nothing else violated (other sems, counts, parities and places, more barriers, fences \
-             and waits): look for a signal that is missing, given too often, or given to somebody else"
+            "{tried} this wait with nothing else violated (other sems, counts, parities and places, more barriers, \
+             fences, arrivals and waits): look for a signal that is missing, given too often, or given to somebody else"
         ))
     }
 

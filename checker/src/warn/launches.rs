@@ -4,6 +4,7 @@
 use super::Warning;
 use crate::event::{
     AgentId, EventGraph, EventKind, LocationId, MbarrierRole, ObligationKind, TermKind, TermRef, UnknownKind,
+    Wait,
 };
 use crate::findings::warning;
 use crate::verdict::{Outcome, Verdict};
@@ -109,10 +110,17 @@ impl Seen {
     }
 
     fn mbarriers(&mut self, kernel: &str, graph: &EventGraph) {
-        for mbarrier in graph.mbarriers.iter() {
+        // A wait that never ends is one, and has no event.
+        let blocked = graph.blocked.iter().filter_map(|blocked| match blocked.wait {
+            Wait::Phase { object, .. } => Some(object),
+            _ => None,
+        });
+        let blocked: BTreeSet<_> = blocked.collect();
+        for (id, mbarrier) in graph.mbarriers.iter_enumerated() {
             let stem = mbarrier.name.stem();
             let object = stem.split('[').next().unwrap_or(stem).to_owned();
             let (arrival, is_waited) = self.mbarriers.entry((kernel.to_owned(), object)).or_default();
+            *is_waited |= blocked.contains(&id);
             for operation in &mbarrier.operations {
                 let event = &graph.events[operation.event];
                 let EventKind::Mbarrier(kind) = &event.kind else { continue };

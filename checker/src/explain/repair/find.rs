@@ -4,6 +4,7 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
+use super::effect::only_hides;
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
@@ -16,13 +17,13 @@ use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
 
 /// Single changes tried per launch.
-const SINGLES_MAX: usize = 40;
+const SINGLES_MAX: usize = 64;
 /// … of which so many are looked at more closely, if none mends everything.
 const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
 const SECONDS_MAX: usize = 8;
 /// Steps of a try, as a multiple of those of the check, and at least.
-const TRY_STEPS: (u64, u64) = (4, 400_000);
+const TRY_STEPS: (u64, u64) = (6, 1_000_000);
 
 /// What a repair is for.
 #[derive(Clone, Copy)]
@@ -127,6 +128,9 @@ impl Search<'_> {
             let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
             let Some(done) = tried else { continue };
             if is_proof(done.verdict) {
+                if self.only_hides(&proposal.edits)? {
+                    continue;
+                }
                 let repair = self.for_all_launches(&proposal.edits, done.verdict)?;
                 if repair.n_launches == self.job.kernel.launches.len().max(1) {
                     self.job.texts.learn(&self.job.kernel.name, &repair);
@@ -198,7 +202,7 @@ impl Search<'_> {
                 }
                 let both: Vec<Edit> = so_far.iter().chain(&proposal.edits).cloned().collect();
                 let Some(done) = self.attempt(&both, 1)? else { continue };
-                if is_proof(done.verdict) {
+                if is_proof(done.verdict) && !self.only_hides(&both)? {
                     return Ok(Some((proposal.edits.clone(), Vec::new())));
                 }
                 let is_gone = done.verdict == Verdict::Violated
@@ -212,6 +216,24 @@ impl Search<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether changes with which nothing is violated keep what was found from being seen, and mend nothing.
+    fn only_hides(&mut self, edits: &[Edit]) -> Result<bool, CheckError> {
+        let job = self.job;
+        let Some(changed) = job.texts.changed(edits) else { return Ok(false) };
+        let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
+        only_hides((job.texts, &changed), only, &mut |texts| {
+            let mut worst = None;
+            for launch in &job.kernel.launches {
+                let Some(outcome) = self.outcome_of(texts, launch, 1, self.most())? else { return Ok(None) };
+                if outcome.verdict == Verdict::Violated {
+                    return Ok(Some(outcome.verdict));
+                }
+                worst = worst.max(Some(outcome.verdict));
+            }
+            Ok(worst)
+        })
     }
 
     /// What is left of the findings with changes; `None` if one is new, or none is gone.
@@ -281,7 +303,28 @@ impl Search<'_> {
         most: u64,
     ) -> Result<Option<Try>, CheckError> {
         let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
-        let Some(program) = changed.program() else { return Ok(None) };
+        let Some(outcome) = self.outcome_of(&changed, launch, findings_max, most)? else { return Ok(None) };
+        let left = outcome.findings.iter().map(|finding| {
+            let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
+            key(changed.sources(), &outcome, finding.property, &explanation)
+        });
+        let left = left.collect();
+        Ok(Some(Try {
+            verdict: outcome.verdict,
+            left,
+            more: outcome.more_findings || outcome.limit.is_some(),
+        }))
+    }
+
+    /// A check of other texts; `None` if they are no program.
+    fn outcome_of(
+        &mut self,
+        texts: &Texts,
+        launch: &Launch,
+        findings_max: usize,
+        most: u64,
+    ) -> Result<Option<Outcome>, CheckError> {
+        let Some(program) = texts.program() else { return Ok(None) };
         let mut kernels = program.kernels.iter();
         let Some(kernel) = kernels.find(|kernel| kernel.name == self.job.kernel.name) else {
             return Ok(None);
@@ -298,21 +341,11 @@ impl Search<'_> {
             limits: Limits { findings_max, ..self.job.config.limits },
             ..self.job.config.clone()
         };
-        let outcome = match check(&program, kernel, launch, self.job.model, &config) {
-            Ok(outcome) => outcome,
-            Err(CheckError::Unsupported(_)) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let left = outcome.findings.iter().map(|finding| {
-            let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
-            key(changed.sources(), &outcome, finding.property, &explanation)
-        });
-        let left = left.collect();
-        Ok(Some(Try {
-            verdict: outcome.verdict,
-            left,
-            more: outcome.more_findings || outcome.limit.is_some(),
-        }))
+        match check(&program, kernel, launch, self.job.model, &config) {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(CheckError::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

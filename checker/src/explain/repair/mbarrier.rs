@@ -316,7 +316,7 @@ fn parities(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
 }
 
-fn flipped(parity: &str) -> String {
+pub fn flipped(parity: &str) -> String {
     match parity {
         "0" => "1".to_owned(),
         "1" => "0".to_owned(),

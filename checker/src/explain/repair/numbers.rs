@@ -90,7 +90,7 @@ fn is_about_signals(ground: &Ground<'_>, binding: &Binding) -> bool {
 }
 
 /// The index of an object by which threads differ.
-fn own_index<'a>(ground: &Ground<'a>, memory: &Memory) -> Option<(&'a str, Span)> {
+pub fn own_index<'a>(ground: &Ground<'a>, memory: &Memory) -> Option<(&'a str, Span)> {
     let sources = ground.texts.sources();
     let &index = memory.indices.last()?;
     let text = sources.text(index);

@@ -15,6 +15,7 @@ const DISTANCE_MAX: usize = 3;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     moves(ground, found);
     proxy_fences(ground, found);
+    alias_fences(ground, found);
     grid_waits(ground, found);
     released_too_early(ground, found);
     total_order(ground, found);
@@ -156,6 +157,31 @@ fn proxy_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             found.push(Proposal { rank: first + far + u32::from(!is_after), edits: vec![edit] });
         }
     }
+}
+
+/// A fence between two names of the same bytes, after the first access or before the second (MM-41).
+fn alias_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let mut pairs: Vec<(EventId, EventId)> = Vec::new();
+    for reason in &ground.explanation.reasons {
+        if let Reason::AliasWithoutFence { earlier, later } = *reason {
+            pairs.push((earlier, later));
+        }
+    }
+    if !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. }) {
+        // The value of a read that its own thread wrote under another name.
+        pairs.extend(ground.pairs().into_iter().filter(|&(a, b)| mapping(ground, a) != mapping(ground, b)));
+    }
+    for (earlier, later) in pairs {
+        for (event, is_after) in [(earlier, true), (later, false)] {
+            let Some(node) = ground.place(event) else { continue };
+            let edit = super::barrier::insert(ground, (node, is_after), "fence.proxy.alias;");
+            found.push(Proposal { rank: 6 + u32::from(!is_after), edits: vec![edit] });
+        }
+    }
+}
+
+fn mapping(ground: &Ground<'_>, event: EventId) -> Option<u32> {
+    ground.graph().events[event].kind.access().map(|access| access.mapping)
 }
 
 /// The narrowest state space that holds what an access is about.

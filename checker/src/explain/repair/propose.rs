@@ -5,8 +5,8 @@ use super::opcode::{self, Goal, SemEdit, usual};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, Texts};
 use super::{
-    anywhere, atomics, barrier, branch, cluster, group, halves, handshake, mbarrier, numbers, order, relay,
-    scope, spa,
+    anywhere, arrivals, atomics, barrier, branch, cluster, group, halves, handshake, mbarrier, missing,
+    misuse, numbers, order, relay, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Outcome;
@@ -146,11 +146,15 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         barrier::propose(ground, &mut found);
         group::propose(ground, &mut found);
         mbarrier::propose(ground, &mut found);
+        arrivals::propose(ground, &mut found);
+        missing::propose(ground, &mut found);
+        misuse::propose(ground, &mut found);
         numbers::propose(ground, &mut found);
         branch::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
         atomics::propose(ground, &mut found);
+        streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
     found.retain(|proposal| !proposal.edits.is_empty());

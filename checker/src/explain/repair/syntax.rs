@@ -99,6 +99,13 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
+impl Node {
+    /// Whether its block begins with it.
+    pub fn is_first(&self) -> bool {
+        self.block.1 == 0
+    }
+}
+
 /// What matters of a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
