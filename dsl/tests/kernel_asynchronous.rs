@@ -7,7 +7,8 @@ mod support;
 use fencepost_dsl::kernel::dump::dump;
 use fencepost_dsl::kernel::parse;
 use fencepost_dsl::kernel::pretty::pretty;
-use fencepost_dsl::kernel::program::{InitialBytes, Instruction};
+use fencepost_dsl::kernel::program::{AsyncOp, AtomicOp, InitialBytes, Instruction, InstructionKind};
+use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, FileId};
 use std::fmt::Write as _;
 use support::{Vocabulary, check_floors, program, try_load};
@@ -38,7 +39,8 @@ fn instructions(text: &str) -> Vec<Instruction> {
 fn dumped(text: &str) -> Vec<String> {
     let all = dump(&program(text));
     let lines: Vec<String> = all.lines().map(|line| line.trim().to_owned()).collect();
-    let reads = lines.iter().rposition(|line| line.starts_with("ld.weak.global.b128 resp"));
+    let reads =
+        lines.iter().rposition(|line| line.contains(" = ld.weak.global.b128 ") && line.starts_with("resp"));
     lines[reads.expect("the frame reads it") + 1..].to_vec()
 }
 
@@ -162,12 +164,18 @@ fn older_targets_have_narrower_reductions_and_no_weak() {
     let reduce = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g[0][0]], [s[0]], 16;";
     assert_eq!(at("9.3", reduce), "cp.reduce.async.bulk.relaxed.sys.global.shared::cta.bulk_group.add.u32");
     assert_eq!(at("9.2", reduce), "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32");
-    let scope =
-        |version: &str| dumped(&format!("//! target sm_90 ptx {version}\n{}", source(reduce))).concat();
-    assert!(scope("9.3").contains("by Add.relaxed.sys"), "{}", scope("9.3"));
-    assert!(scope("9.2").contains("by Add.relaxed.gpu"), "{}", scope("9.2"));
+    let scope = |text: &str| {
+        let InstructionKind::Async(operation) = instructions(text).remove(0).kind else {
+            panic!("it is asynchronous")
+        };
+        let AsyncOp::Bulk(copy) = *operation else { panic!("it is a bulk operation") };
+        (copy.reduction, copy.sem, copy.scope)
+    };
+    let at_version = |version: &str| scope(&format!("//! target sm_90 ptx {version}\n{}", source(reduce)));
+    assert_eq!(at_version("9.3"), (Some(AtomicOp::Add), Sem::Relaxed, Scope::Sys));
+    assert_eq!(at_version("9.2"), (Some(AtomicOp::Add), Sem::Relaxed, Scope::Gpu));
     let tensor = "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [maps[0], {4}], [d[0]];";
-    assert!(dumped(&newest(&source(tensor))).concat().contains("by Add.relaxed.gpu"));
+    assert_eq!(scope(&newest(&source(tensor))), (Some(AtomicOp::Add), Sem::Relaxed, Scope::Gpu));
     let copy = "cp.async.bulk.global.shared::cta.bulk_group [h[0]], [s[0]], 64;";
     assert_eq!(at("9.3", copy), "cp.async.bulk.weak.global.shared::cta.bulk_group");
     assert_eq!(at("9.2", copy), "cp.async.bulk.global.shared::cta.bulk_group");

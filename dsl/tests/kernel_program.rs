@@ -35,9 +35,9 @@ fn a_lock_resolves() {
     let expected = "fn lock(l: &32)
   await loop 0 Equal(%0, 0:32)
   prelude:
-    atom.acquire.gpu.cas.b32 %0 <- [l], 0:32, 1:32
+    %0 = atom.acquire.gpu.cas.b32 [l], 0:32, 1:32
 fn unlock(l: &32)
-  st.release.gpu.u32 [l] <- 0:32
+  st.release.gpu.u32 [l], 0:32
 kernel k
   parameter TILES in 0..=3
   launch default gpus 1 ctas 2 cluster 2 warps 2 lanes 1
@@ -51,13 +51,13 @@ kernel k
   if Equal(tid, 0:32)
   then:
     call lock([lk])
-    ld.weak.global.u32 v#1 <- [x]
-    st.weak.global.u32 [x] <- Add(v#1, 1:32)
+    v#1 = ld.weak.global.u32 [x]
+    st.weak.global.u32 [x], Add(v#1, 1:32)
     call unlock([lk])
   bar.sync 0:32
   for loop 1 i#2 in 0:32..TILES#0
   do:
-    st.weak.shared.u32 [s[Remainder(i#2, 2:32)]] <- i#2
+    st.weak.shared.u32 [s[Remainder(i#2, 2:32)]], i#2
     bar.sync 0:32
   final Assert Equal(final [x], 2:32)
 ";
@@ -130,23 +130,23 @@ kernel k { global x: u32; global y: u32;
     let text = dump(&program);
     let body = &text[text.find("kernel").expect("a kernel")..];
     let expected = "  %0: 32 = call get([x], 1:32)
-  ld.weak.global.u32 %1 <- [y]
+  %1 = ld.weak.global.u32 [y]
   r#2: 32 = Add(%0, Multiply(%1, 2:32))
-  ld.relaxed.gpu.global.u32 %2 <- [x]
+  %2 = ld.relaxed.gpu.global.u32 [x]
   %4: 1 = Equal(%2, 1:32)
   if %4
   then:
-    ld.relaxed.gpu.global.u32 %3 <- [y]
+    %3 = ld.relaxed.gpu.global.u32 [y]
     %4: 1 = Equal(%3, 2:32)
   if %4
   then:
     exit
   while loop 0 NotEqual(%5, 0:32)
   prelude:
-    ld.relaxed.gpu.global.u32 %5 <- [x]
+    %5 = ld.relaxed.gpu.global.u32 [x]
   if Equal(tid, 0:32)
   then:
-    ld.weak.global.u32 %6 <- [x]
+    %6 = ld.weak.global.u32 [x]
     %7: 32 = %6
   else:
     %7: 32 = 5:32

@@ -297,16 +297,16 @@ kernel k { launch { ctas: 2, cooperative: true } launch alone { cooperative: fal
     let expected = "fn wait(bar: &mbarrier, p#0: 32)
   await loop 0 %0
   prelude:
-    mbarrier.try_wait.parity.acquire.cta.b64 %0 <- [bar], p#0
+    %0 = mbarrier.try_wait.parity.acquire.cta.b64 [bar], p#0
 fn both(a: &mbarrier, b: &mbarrier)
   call wait([a], 0:32)
   await loop 1 %2
   prelude:
-    mbarrier.test_wait.parity.acquire.cta.b64 %0 <- [a], 1:32
+    %0 = mbarrier.test_wait.parity.acquire.cta.b64 [a], 1:32
     %2: 1 = %0
     if %2
     then:
-      mbarrier.try_wait.parity.acquire.cta.b64 %1 <- [b], 0:32
+      %1 = mbarrier.try_wait.parity.acquire.cta.b64 [b], 0:32
       %2: 1 = %1
 kernel k
   launch default gpus 1 ctas 2 cluster 1 warps 1 lanes 1 cooperative
@@ -341,8 +341,8 @@ kernel k { launch { ctas: 2, cluster: 2 } shared m[2]: mbarrier; shared s: u32;
     for line in [
         "  call relay([mapa(m[tid], 1:32)])",
         "  call relay([mapa(m[0:32], Xor(clusterctarank, 1:32))])",
-        "  mbarrier.arrive.release.cluster.b64 _ <- [bar], 1:32",
-        "  st.weak.shared::cluster.u32 [mapa(p, rank#0)] <- rank#0",
+        "  _ = mbarrier.arrive.release.cluster.b64 [bar]",
+        "  st.weak.shared::cluster.u32 [mapa(p, rank#0)], rank#0",
     ] {
         assert!(text.contains(line), "{text}\nlacks {line}");
     }

@@ -40,7 +40,8 @@ fn a_file_becomes_one_kernel() {
         .collect();
     assert_eq!(mappings, [("x", 0, 0), ("y", 1, 0), ("z", 2, 0), ("s", 0, 1)]);
     let text = dump(&program);
-    for part in ["Known([5, 0, 0, 0, 0, 0, 0, 0])", "Known([255, 255", "forall", "filter", "instance 0"] {
+    for part in ["Known([5, 0, 0, 0, 0, 0, 0, 0])", "Known([255, 255", "forall", "filter", "bar.cta.sync 0:"]
+    {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     let condition = kernel.condition.as_ref().expect("it has a condition");

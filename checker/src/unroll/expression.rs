@@ -338,7 +338,7 @@ impl Unroller<'_> {
 
     /// The memory operand of an instruction as a reader knows it: `[flag]`, `[ring[…]]`.
     pub(super) fn operand_text(&self, instruction: &Instruction, frame: &Frame<'_>) -> String {
-        let Some(address) = instruction.kind.address() else { return String::new() };
+        let Some(address) = instruction.address() else { return String::new() };
         let mut text = match address.base {
             AddressBase::Object(id) => self.kernel.objects[id].name.clone(),
             AddressBase::Reference(id) => {

@@ -7,8 +7,8 @@
 //! operand is made of comes from a register left out.
 
 use fencepost_dsl::kernel::program::{
-    Address, Expression, ExpressionKind, InstructionKind, Kernel, Named, Program, RegisterId, Statement,
-    StatementKind,
+    Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Program, RegisterId,
+    ResolvedOperand, Statement, StatementKind,
 };
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ impl<'p> Uses<'p> {
                 StatementKind::Assign { register, value } => {
                     self.assigned.push((statement, *register, value));
                 }
-                StatementKind::Instruction(instruction) => self.instruction(&instruction.kind),
+                StatementKind::Instruction(instruction) => self.instruction(instruction),
                 StatementKind::If { condition, then, otherwise } => {
                     self.expression(condition);
                     self.statements(then);
@@ -100,13 +100,15 @@ impl<'p> Uses<'p> {
         }
     }
 
-    fn instruction(&mut self, kind: &InstructionKind) {
+    fn instruction(&mut self, instruction: &Instruction) {
         // What an operation that goes on by itself reads may be read at any time.
-        self.reads_anything |= matches!(kind, InstructionKind::Async(_));
-        for named in kind.named() {
-            match named {
-                Named::Address(address) => self.address(address),
-                Named::Value(value) => self.expression(value),
+        self.reads_anything |= matches!(instruction.kind, InstructionKind::Async(_));
+        for operand in &instruction.operands {
+            match operand {
+                ResolvedOperand::Memory(address) | ResolvedOperand::Registers(address) => {
+                    self.address(address)
+                }
+                ResolvedOperand::Value(value) => self.expression(value),
             }
         }
     }

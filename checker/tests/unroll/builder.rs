@@ -158,8 +158,28 @@ pub fn statement(kind: StatementKind) -> Statement {
     Statement { span: span(), kind }
 }
 pub fn instruction(text: &str, kind: InstructionKind) -> Statement {
+    use ResolvedOperand::{Memory, Value};
     let form = isa::form_of(text).unwrap_or_else(|| isa::litmus_form(&kind));
-    statement(StatementKind::Instruction(Instruction { text: text.into(), opcode_span: span(), form, kind }))
+    let (results, operands) = match &kind {
+        InstructionKind::Load { destinations, address, .. } => {
+            (destinations.clone(), vec![Memory(address.clone())])
+        }
+        InstructionKind::Store { values, address, .. } => {
+            let values = values.iter().cloned().map(Value);
+            (vec![], std::iter::once(Memory(address.clone())).chain(values).collect())
+        }
+        InstructionKind::Atomic { destination, operands, address, .. } => {
+            let values = operands.iter().cloned().map(Value);
+            (vec![*destination], std::iter::once(Memory(address.clone())).chain(values).collect())
+        }
+        InstructionKind::Barrier { id, count, .. } => {
+            (vec![], [id].into_iter().chain(count).cloned().map(Value).collect())
+        }
+        InstructionKind::WarpSync { mask } => (vec![], vec![Value(mask.clone())]),
+        _ => (vec![], vec![]),
+    };
+    let (text, opcode_span) = (text.into(), span());
+    statement(StatementKind::Instruction(Instruction { text, opcode_span, form, kind, results, operands }))
 }
 pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     let destinations = vec![Some(register)];

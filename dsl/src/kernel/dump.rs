@@ -1,10 +1,8 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, AsyncOp, BarrierKind, BulkCompletion, BulkCopy, BulkEnd, ElementKind, Elements,
-    Expression, ExpressionKind, HostCall, Instruction, InstructionKind, Kernel, MbarrierOp, MbarrierPhase,
-    MultimemOp, Object, Program, ProxyFenceKind, Register, RegisterId, SpaOp, Statement, StatementKind,
-    TensorOp, Width,
+    Address, AddressBase, ElementKind, Expression, ExpressionKind, HostCall, Instruction, Kernel, Object,
+    Program, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -203,210 +201,30 @@ impl Names<'_> {
         }
     }
 
+    /// Results, the full spelling, and the operands as they stand there.
     fn instruction(&self, instruction: &Instruction) -> String {
-        let result = |register: &Option<RegisterId>| self.result(*register);
-        let operands = match &instruction.kind {
-            InstructionKind::Load { destinations, address, .. }
-            | InstructionKind::Multimem(MultimemOp::LoadReduce { destinations, address, .. }) => {
-                let destinations: Vec<String> = destinations.iter().map(result).collect();
-                format!("{} <- {}", destinations.join(", "), self.address(address))
-            }
-            InstructionKind::Store { values, address, .. }
-            | InstructionKind::Multimem(MultimemOp::Store { values, address, .. }) => {
-                format!("{} <- {}", self.address(address), self.list(values))
-            }
-            InstructionKind::Atomic { destination, operands, address, .. } => {
-                format!("{} <- {}, {}", result(destination), self.address(address), self.list(operands))
-            }
-            InstructionKind::Reduction { operand, address, .. } => {
-                format!("{}, {}", self.address(address), self.expression(operand))
-            }
-            InstructionKind::Multimem(MultimemOp::Reduction { operands, address, .. }) => {
-                format!("{}, {}", self.address(address), self.list(operands))
-            }
-            InstructionKind::Fence { .. }
-            | InstructionKind::MbarrierInitFence
-            | InstructionKind::AliasFence
-            | InstructionKind::ClusterArrive { .. }
-            | InstructionKind::ClusterWait { .. }
-            | InstructionKind::ProxyFence(
-                ProxyFenceKind::Async { .. }
-                | ProxyFenceKind::AsyncGeneric { .. }
-                | ProxyFenceKind::TensormapRelease { .. }
-                | ProxyFenceKind::AliasHalf { .. }
-                | ProxyFenceKind::Formal { .. },
-            )
-            | InstructionKind::GridDependency(_)
-            | InstructionKind::Spa(SpaOp::Membar { .. } | SpaOp::InvalidateAll(_)) => String::new(),
-            InstructionKind::ProxyFence(ProxyFenceKind::TensormapAcquire { address, .. })
-            | InstructionKind::Spa(SpaOp::InvalidateLine(address)) => self.address(address),
-            InstructionKind::TensormapCopyFence { destination, source, .. } => {
-                format!("{} <- {}", self.address(destination), self.address(source))
-            }
-            InstructionKind::ElectSync { leader, predicate, mask } => {
-                format!("{}, {} <- {}", result(leader), result(predicate), self.expression(mask))
-            }
-            InstructionKind::GetCtaRank { destination, address } => {
-                format!("{} <- {}", result(destination), self.address(address))
-            }
-            InstructionKind::Mbarrier(op) => self.mbarrier(op),
-            InstructionKind::Barrier { kind, id, count, instance, .. } => {
-                let mut text = self.expression(id);
-                if let Some(instance) = instance {
-                    text = format!("instance {instance}, {text}");
-                }
-                if let Some(count) = count {
-                    text += &format!(", {}", self.expression(count));
-                }
-                if let BarrierKind::Reduce { destination, predicate, .. } = kind {
-                    text =
-                        format!("{} <- {text}, {}", self.register(*destination), self.expression(predicate));
-                }
-                text
-            }
-            InstructionKind::WarpSync { mask } => self.expression(mask),
-            InstructionKind::Async(op) => self.asynchronous(op),
-            InstructionKind::SetMaxRegisters { count, .. } => count.to_string(),
-            InstructionKind::Hint { destination, address } => {
-                let address = address.as_ref().map_or_else(String::new, |address| self.address(address));
-                match destination {
-                    Some(destination) => format!("{} <- {address}", self.register(*destination)),
-                    None => address,
-                }
-            }
-        };
-        format!("{} {operands}", instruction.text).trim_end().to_owned()
-    }
-
-    fn mbarrier(&self, op: &MbarrierOp) -> String {
-        let result = |register: &Option<RegisterId>| self.result(*register);
-        match op {
-            MbarrierOp::Init { address, count } => {
-                format!("{}, {}", self.address(address), self.expression(count))
-            }
-            MbarrierOp::Inval { address } => self.address(address),
-            MbarrierOp::ExpectTx { address, tx, .. } | MbarrierOp::CompleteTx { address, tx, .. } => {
-                format!("{}, {}", self.address(address), self.expression(tx))
-            }
-            MbarrierOp::Arrive(arrive) => {
-                let operand = arrive.expect_tx.as_ref().unwrap_or(&arrive.count);
-                let address = self.address(&arrive.address);
-                format!("{} <- {address}, {}", result(&arrive.destination), self.expression(operand))
-            }
-            MbarrierOp::Wait(wait) => {
-                let (MbarrierPhase::State(phase) | MbarrierPhase::Parity(phase)) = &wait.phase;
-                let address = self.address(&wait.address);
-                format!("{} <- {address}, {}", result(&wait.destination), self.expression(phase))
-            }
-            MbarrierOp::PendingCount { destination, state } => {
-                format!("{} <- {}", result(destination), self.expression(state))
-            }
-        }
-    }
-
-    fn asynchronous(&self, op: &AsyncOp) -> String {
-        match op {
-            AsyncOp::Copy(copy) => {
-                let (destination, source) = (self.address(&copy.destination), self.address(&copy.source));
-                let mut text = format!("{destination} <- {source}, {} bytes", copy.bytes);
-                for (name, value) in [("read", &copy.source_bytes), ("ignore", &copy.ignore_source)] {
-                    if let Some(value) = value {
-                        text += &format!(", {name} {}", self.expression(value));
-                    }
-                }
-                text
-            }
-            AsyncOp::CopyArrive { mbarrier, .. } => self.address(mbarrier),
-            AsyncOp::Bulk(copy) => self.bulk_copy(copy),
-            AsyncOp::Prefetch { source } => self.bulk_end(source),
-            AsyncOp::Commit(_) | AsyncOp::MatrixFence => String::new(),
-            AsyncOp::Wait { pending, .. } => pending.to_string(),
-            AsyncOp::Store(store) => {
-                let mut text = format!("{} <- {}", self.address(&store.address), self.list(&store.values));
-                if let Some(op) = store.reduction {
-                    text += &format!(" by {op:?}");
-                }
-                if let Some(mbarrier) = &store.mbarrier {
-                    text += &format!(", signal {}", self.address(mbarrier));
-                }
-                text
-            }
-            AsyncOp::TryCancel { response, mbarrier, .. } => {
-                format!("{}, signal {}", self.address(response), self.address(mbarrier))
-            }
-            AsyncOp::QueryCancel { destination, response, .. } => {
-                format!("{} <- {}", self.result(*destination), self.expression(response))
-            }
-            AsyncOp::TensormapReplace { map } => self.address(map),
-            AsyncOp::Matrix(matrix) => {
-                let sign = if matrix.accumulates { "+=" } else { "=" };
-                let (a, b) = (self.address(&matrix.a), self.address(&matrix.b));
-                format!("{} {sign} {a} * {b}", self.address(&matrix.accumulator))
-            }
-            AsyncOp::Tensor(op) => self.tensor_memory(op),
-        }
-    }
-
-    fn tensor_memory(&self, op: &TensorOp) -> String {
-        let many = |elements: &Elements| match elements.count {
-            1 => self.address(&elements.address),
-            n => format!("{} x {n}", self.address(&elements.address)),
-        };
-        match op {
-            TensorOp::Multiply(product) => {
-                let (a, b) = (many(&product.a), many(&product.b));
-                let accumulates = product
-                    .accumulates
-                    .as_ref()
-                    .map_or_else(String::new, |v| format!(" if {}", self.expression(v)));
-                format!("{} += {a} * {b}{accumulates}", many(&product.accumulator))
-            }
-            TensorOp::Copy { destination, source } => format!("{} <- {}", many(destination), many(source)),
-            TensorOp::Load { destination, source } => {
-                format!("{} <- {}", self.address(destination), self.address(source))
-            }
-            TensorOp::Store { destination, value } => {
-                format!("{} <- {}", self.address(destination), self.expression(value))
-            }
-            TensorOp::Commit { mbarrier, multicast } => {
-                let to = multicast
-                    .as_ref()
-                    .map_or_else(String::new, |mask| format!(", to {}", self.expression(mask)));
-                format!("{}{to}", self.address(mbarrier))
-            }
-            TensorOp::Allocate { slot, columns } => format!("{} <- {columns} columns", self.address(slot)),
-            TensorOp::Free { object, columns } => format!("{}, {columns} columns", many(object)),
-            TensorOp::Wait { .. } | TensorOp::Fence { .. } | TensorOp::Relinquish => String::new(),
-        }
-    }
-
-    fn bulk_copy(&self, copy: &BulkCopy) -> String {
-        let mut text = format!("{} <- {}", self.bulk_end(&copy.destination), self.bulk_end(&copy.source));
-        if let Some(bytes) = &copy.bytes {
-            text += &format!(", bytes {}", self.expression(bytes));
-        }
-        if let Some(op) = copy.reduction {
-            text += &format!(" by {op:?}.{}.{}", copy.sem, copy.scope);
-        }
-        if let BulkCompletion::Mbarrier(mbarrier) = &copy.completion {
-            text += &format!(", signal {}", self.address(mbarrier));
-        }
-        if let Some(mask) = &copy.multicast {
-            text += &format!(", to {}", self.expression(mask));
-        }
-        text
-    }
-
-    fn bulk_end(&self, end: &BulkEnd) -> String {
-        match end {
-            BulkEnd::Memory(address) => self.address(address),
-            BulkEnd::Tensor(tensor) => {
-                format!("{} {{{}}}", self.address(&tensor.map), self.list(&tensor.coordinates))
-            }
-        }
+        let operands = instruction.operands.iter().map(|operand| match operand {
+            ResolvedOperand::Memory(address) => self.address(address),
+            ResolvedOperand::Registers(address) => self.place(address),
+            ResolvedOperand::Value(value) => self.expression(value),
+        });
+        let operands: Vec<String> = operands.collect();
+        let results: Vec<String> = instruction.results.iter().map(|&result| self.result(result)).collect();
+        let equals = if results.is_empty() { "" } else { " = " };
+        let text = format!("{}{equals}{} {}", results.join(", "), instruction.text, operands.join(", "));
+        text.trim_end().to_owned()
     }
 
     fn address(&self, address: &Address) -> String {
+        let place = self.place(address);
+        match (&address.rank, &address.device) {
+            (Some(rank), _) => format!("[mapa({place}, {})]", self.expression(rank)),
+            (None, Some(device)) => format!("[peer({place}, {})]", self.expression(device)),
+            (None, None) => format!("[{place}]"),
+        }
+    }
+
+    fn place(&self, address: &Address) -> String {
         let base = match address.base {
             AddressBase::Object(object) => {
                 self.objects.and_then(|objects| objects.get(object)).map(|object| object.name.clone())
@@ -417,12 +235,7 @@ impl Names<'_> {
         };
         let indices: String =
             address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
-        let place = format!("{}{indices}", base.unwrap_or_else(|| "?".to_owned()));
-        match (&address.rank, &address.device) {
-            (Some(rank), _) => format!("[mapa({place}, {})]", self.expression(rank)),
-            (None, Some(device)) => format!("[peer({place}, {})]", self.expression(device)),
-            (None, None) => format!("[{place}]"),
-        }
+        format!("{}{indices}", base.unwrap_or_else(|| "?".to_owned()))
     }
 
     fn expression(&self, expression: &Expression) -> String {

@@ -18,10 +18,9 @@ pub use asynchronous::{
 };
 pub use host::{HostCall, Task};
 pub use instruction::{
-    AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
+    AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind, ResolvedOperand,
 };
 pub use multimem::MultimemOp;
-pub use operand::Named;
 pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
     AsyncSpace, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait, ProxyFenceKind,
@@ -31,7 +30,6 @@ mod asynchronous;
 mod host;
 mod instruction;
 mod multimem;
-mod operand;
 mod spa;
 mod synchronization;
 

@@ -21,7 +21,7 @@ pub enum Item {
     /// `LC00:`
     Label(Name),
     /// No jump.
-    Plain(Statement),
+    Plain(Box<Statement>),
     /// `goto`, or a conditional jump.
     Jump {
         /// Where to.
@@ -69,7 +69,7 @@ pub fn structure(
     check_labels(&items)?;
     if !items.iter().any(|item| matches!(item, Item::Jump { .. })) {
         let plain = items.into_iter().filter_map(|item| match item {
-            Item::Plain(statement) => Some(statement),
+            Item::Plain(statement) => Some(*statement),
             Item::Label(_) | Item::Jump { .. } => None,
         });
         return Ok(plain.collect());
@@ -111,7 +111,7 @@ fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
                     parts.push((statement.span, Vec::new(), None));
                 }
                 if let Some((_, statements, _)) = parts.last_mut() {
-                    statements.push(statement);
+                    statements.push(*statement);
                 }
             }
             Item::Jump { label, condition } => {

@@ -7,7 +7,8 @@ use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::program::{
     Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
-    InstructionKind, ObjectId, ProxyFenceKind, RegisterId, Statement, StatementKind, UnaryOp,
+    InstructionKind, ObjectId, ProxyFenceKind, RegisterId, ResolvedOperand, Statement, StatementKind,
+    UnaryOp,
 };
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Proxy, Scope, Sem};
@@ -22,7 +23,8 @@ impl Resolver {
         if let Some(item) = self.control(&parts, opcode, operands, span) {
             return item;
         }
-        let kind = match parts.as_slice() {
+        self.taken = (Vec::new(), Vec::new());
+        let mut kind = match parts.as_slice() {
             ["ld"] | ["add" | "sub" | "mul" | "div"] => self.arithmetic(&parts, opcode, operands)?,
             ["ld" | "tld" | "suld" | "cold", strength @ ..] => self.load(strength, opcode, operands)?,
             ["st" | "sust", strength @ ..] => self.store(strength, opcode, operands)?,
@@ -44,7 +46,10 @@ impl Resolver {
             ["bar", "cta", form @ ("sync" | "arrive")] => self.barrier(form, opcode, operands)?,
             _ => return self.unknown(opcode),
         };
-        Some(Item::Plain(Statement { span, kind }))
+        if let StatementKind::Instruction(instruction) = &mut kind {
+            (instruction.results, instruction.operands) = std::mem::take(&mut self.taken);
+        }
+        Some(Item::Plain(Box::new(Statement { span, kind })))
     }
 
     /// Jumps; the outer `None` says that it is none.
@@ -214,6 +219,8 @@ impl Resolver {
         };
         let n_known = u32::try_from(self.instances.len()).unwrap_or(u32::MAX);
         let number_of_instance = *self.instances.entry(name).or_insert(n_known);
+        let shown = number(u64::from(number_of_instance), instance.span);
+        self.taken.1.push(ResolvedOperand::Value(shown));
         let id = match rest.first() {
             Some(id) => self.value(id)?,
             None => number(NO_ID, instance.span),
@@ -319,6 +326,12 @@ impl Resolver {
     }
 
     fn target(&mut self, operand: &Operand) -> Option<RegisterId> {
+        let register = self.inner_target(operand)?;
+        self.taken.0.push(Some(register));
+        Some(register)
+    }
+
+    fn inner_target(&mut self, operand: &Operand) -> Option<RegisterId> {
         match &operand.kind {
             OperandKind::Name(name) if is_register(name) => {
                 let register = self.register(name);
@@ -334,6 +347,12 @@ impl Resolver {
     }
 
     fn value(&mut self, operand: &Operand) -> Option<Expression> {
+        let value = self.inner_value(operand)?;
+        self.taken.1.push(ResolvedOperand::Value(value.clone()));
+        Some(value)
+    }
+
+    fn inner_value(&mut self, operand: &Operand) -> Option<Expression> {
         match &operand.kind {
             OperandKind::Number(value) => Some(number(*value, operand.span)),
             OperandKind::Name(name) if is_register(name) => {
@@ -350,6 +369,12 @@ impl Resolver {
 
     /// A location, to be accessed through the proxy of the instruction.
     fn address(&mut self, operand: &Operand, opcode: &Name) -> Option<Address> {
+        let address = self.inner_address(operand, opcode)?;
+        self.taken.1.push(ResolvedOperand::Memory(address.clone()));
+        Some(address)
+    }
+
+    fn inner_address(&mut self, operand: &Operand, opcode: &Name) -> Option<Address> {
         match &operand.kind {
             OperandKind::Name(name) if !is_register(name) => {
                 let name = Name { text: name.clone(), span: operand.span };
@@ -383,7 +408,9 @@ fn proxy_of(opcode: &str) -> Proxy {
 
 fn instruction(opcode: &Name, kind: InstructionKind) -> StatementKind {
     let (text, opcode_span) = (opcode.text.clone(), opcode.span);
-    StatementKind::Instruction(Instruction { text, opcode_span, form: isa::litmus_form(&kind), kind })
+    let form = isa::litmus_form(&kind);
+    let (results, operands) = (Vec::new(), Vec::new());
+    StatementKind::Instruction(Instruction { text, opcode_span, form, kind, results, operands })
 }
 
 /// The low 32 bits, as barrier operands are.

@@ -7,7 +7,7 @@ use crate::index::IndexVec;
 use crate::kernel::program::{
     Address, AddressBase, BinaryOp, Coordinate, ElementKind, Expression, ExpressionKind, InitialBytes,
     Kernel, Launch, LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register,
-    RegisterId, Statement, StatementKind, Storage, StorageId, UnaryOp,
+    RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
@@ -101,6 +101,8 @@ pub struct Resolver {
     pub instances: BTreeMap<String, u32>,
     /// The thread whose column is being read.
     pub thread: u32,
+    /// What the instruction that is being read has taken for its results and operands so far.
+    pub taken: (Vec<Option<RegisterId>>, Vec<ResolvedOperand>),
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -228,7 +228,9 @@ fn build_arrive(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> 
 fn build_wait_all(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     let (kind, _) = body.plain(site, AsyncOp::Commit(AsyncGroup::Copy).into())?;
     let text = "cp.async.commit_group".to_owned();
-    let instruction = Instruction { text, opcode_span: site.opcode.span, form: words.form(), kind };
+    let (opcode_span, form) = (site.opcode.span, words.form());
+    let instruction =
+        Instruction { text, opcode_span, form, kind, results: Vec::new(), operands: Vec::new() };
     body.push(site.span, StatementKind::Instruction(instruction));
     words.rename("cp.async.wait_group");
     let wait = AsyncOp::Wait { group: AsyncGroup::Copy, pending: 0, reads_only: false };

@@ -16,9 +16,47 @@ pub struct Instruction {
     pub form: &'static Form,
     /// What it does.
     pub kind: InstructionKind,
+    /// The registers of its results, each of which may be nothing.
+    pub results: Vec<Option<RegisterId>>,
+    /// What was taken for its operands, in their order: all addresses and values of `kind` that are no defaults, and what has
+    /// no meaning to the model. Dumps, the names of accesses, and whether a register is read, come from here.
+    pub operands: Vec<ResolvedOperand>,
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Debug)]
+pub enum ResolvedOperand {
+    /// `[x]`
+    Memory(Address),
+    /// Registers that are an object.
+    Registers(Address),
+    /// A value.
+    Value(Expression),
+}
+
+impl ResolvedOperand {
+    /// Where it is.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Memory(address) | Self::Registers(address) => address.span,
+            Self::Value(value) => value.span,
+        }
+    }
 }
 
 impl Instruction {
+    /// The address that a reader knows it by, if it has one.
+    pub fn address(&self) -> Option<&Address> {
+        let memory = self.operands.iter().find_map(|operand| match operand {
+            ResolvedOperand::Memory(address) => Some(address),
+            ResolvedOperand::Registers(_) | ResolvedOperand::Value(_) => None,
+        });
+        let mut registers = self.operands.iter().filter_map(|operand| match operand {
+            ResolvedOperand::Registers(address) => Some(address),
+            ResolvedOperand::Memory(_) | ResolvedOperand::Value(_) => None,
+        });
+        memory.or_else(|| registers.next())
+    }
     /// The rule by which all lanes of the warp execute it together, if they must.
     pub fn aligned(&self) -> Option<&'static str> {
         self.form.aligned(&self.text)

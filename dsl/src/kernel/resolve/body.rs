@@ -3,7 +3,7 @@
 use super::super::ast::{self, Name};
 use super::super::program::{
     Coordinate, Expression, ExpressionKind, Function, FunctionId, Object, ObjectId, Reference, ReferenceId,
-    Register, RegisterId, Statement, StatementKind, Storage, StorageId, Width,
+    Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, Width,
 };
 use super::super::suggest::suggest;
 use super::super::target::Target;
@@ -60,6 +60,8 @@ pub(in crate::kernel) struct Body<'c> {
     pub(in crate::kernel) in_program: bool,
     /// Registers that keep a constant, by what it is as a number with sign.
     pub(in crate::kernel) signed_constants: BTreeMap<RegisterId, i128>,
+    /// What the instruction that is being resolved has taken for its operands so far; `None` inside one of them.
+    pub(in crate::kernel) taken: Option<Vec<ResolvedOperand>>,
     n_generated: u32,
 }
 
@@ -80,8 +82,24 @@ impl<'c> Body<'c> {
             in_final: false,
             in_program: false,
             signed_constants: BTreeMap::new(),
+            taken: None,
             n_generated: 0,
         }
+    }
+
+    /// Resolves an operand, and remembers it with the instruction that it is one of.
+    pub(in crate::kernel) fn operand<T>(
+        &mut self,
+        resolve: impl FnOnce(&mut Self) -> Resolved<T>,
+        operand: impl FnOnce(&T) -> ResolvedOperand,
+    ) -> Resolved<T> {
+        let outer = self.taken.take();
+        let resolved = resolve(self);
+        self.taken = outer;
+        if let (Some(taken), Ok(resolved)) = (&mut self.taken, &resolved) {
+            taken.push(operand(resolved));
+        }
+        resolved
     }
 
     /// What the kernel is compiled for.

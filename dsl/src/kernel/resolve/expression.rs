@@ -7,7 +7,7 @@ use super::super::ast::{self, BinaryOp as AstBinary, Expr, ExprKind, Operand};
 use super::super::isa;
 use super::super::opcode::{Opcode, PtxType};
 use super::super::program::{
-    BinaryOp, Expression, ExpressionKind, RegisterId, StatementKind, UnaryOp, Width,
+    BinaryOp, Expression, ExpressionKind, RegisterId, ResolvedOperand, StatementKind, UnaryOp, Width,
 };
 use super::body::{Binding, Body};
 use super::constant::parse_literal;
@@ -36,8 +36,11 @@ fn constant_width(value: u128) -> Width {
 impl Body<'_> {
     /// An expression that must have `width`; constants adapt.
     pub(in crate::kernel) fn resolve_exact(&mut self, expr: &Expr, width: Width) -> Resolved<Expression> {
-        let value = self.resolve_expression(expr, Some(width))?;
-        self.expect_width(value, width)
+        let exact = |body: &mut Self| {
+            let value = body.resolve_expression(expr, Some(width))?;
+            body.expect_width(value, width)
+        };
+        self.operand(exact, |value| ResolvedOperand::Value(value.clone()))
     }
 
     /// Reports a width other than `width`.
@@ -76,6 +79,10 @@ impl Body<'_> {
         expr: &Expr,
         want: Option<Width>,
     ) -> Resolved<Expression> {
+        self.operand(|body| body.resolve_inner(expr, want), |value| ResolvedOperand::Value(value.clone()))
+    }
+
+    fn resolve_inner(&mut self, expr: &Expr, want: Option<Width>) -> Resolved<Expression> {
         let span = expr.place.0;
         match &expr.kind {
             ExprKind::Literal(text) => match parse_literal(text) {

@@ -5,8 +5,8 @@ use super::super::isa::access::{self, Access};
 use super::super::isa::{self, Built};
 use super::super::opcode::Opcode;
 use super::super::program::{
-    Address, AddressBase, Expression, Instruction, InstructionKind, Register, RegisterId, StatementKind,
-    Width,
+    Address, AddressBase, Expression, Instruction, InstructionKind, Register, RegisterId, ResolvedOperand,
+    StatementKind, Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -65,12 +65,17 @@ impl Body<'_> {
             Ok(words) => words,
             Err(error) => return Err(self.report(error)),
         };
-        let (kind, registers) = (words.form().build)(self, &site, &mut words)?;
-        self.check_extreme_sign(&words, operands, &kind)?;
-        let (opcode_span, text) = (site.opcode.span, words.text());
-        let instruction = Instruction { text, opcode_span, form: words.form(), kind };
+        let outer = self.taken.replace(Vec::new());
+        let built = (words.form().build)(self, &site, &mut words);
+        let mut taken = std::mem::replace(&mut self.taken, outer).unwrap_or_default();
+        taken.sort_by_key(ResolvedOperand::span);
+        let (kind, results) = built?;
+        self.check_extreme_sign(&words, operands, &taken)?;
+        let (opcode_span, text, form) = (site.opcode.span, words.text(), words.form());
+        let instruction =
+            Instruction { text, opcode_span, form, kind, results: results.clone(), operands: taken };
         self.push(span, StatementKind::Instruction(instruction));
-        Ok(registers)
+        Ok(results)
     }
 
     /// An instruction without operands and result.

@@ -1,7 +1,9 @@
 //! Memory operands and reference arguments.
 
 use super::super::ast::{Expr, ExprKind, Memory, Name};
-use super::super::program::{Address, AddressBase, ElementKind, Expression, ReferenceId, Width};
+use super::super::program::{
+    Address, AddressBase, ElementKind, Expression, ReferenceId, ResolvedOperand, Width,
+};
 use super::super::program::{FunctionId, RegisterId, StatementKind};
 use super::asynchronous::described;
 use super::body::{Binding, Body};
@@ -35,6 +37,16 @@ impl Body<'_> {
 
     /// As [`resolve_address`](Self::resolve_address); a run may leave out trailing indices, which are then 0.
     fn resolve_place(
+        &mut self,
+        memory: &Memory,
+        is_run: bool,
+        purpose: Purpose,
+    ) -> Resolved<(Address, Width)> {
+        let place = |body: &mut Self| body.resolve_inner_place(memory, is_run, purpose);
+        self.operand(place, |(address, _)| ResolvedOperand::Memory(address.clone()))
+    }
+
+    fn resolve_inner_place(
         &mut self,
         memory: &Memory,
         is_run: bool,

@@ -7,7 +7,7 @@ use super::super::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
 use super::super::isa::Key;
 use super::super::isa::words::Words;
 use super::super::pretty;
-use super::super::program::{Expression, InstructionKind, Named, RegisterId, Width};
+use super::super::program::{Expression, RegisterId, ResolvedOperand, Width};
 use super::Resolved;
 use super::body::{Binding, Body};
 use super::constant::parse_literal;
@@ -94,7 +94,7 @@ impl Body<'_> {
         &mut self,
         words: &Words<'_>,
         operands: &[ast::Operand],
-        kind: &InstructionKind,
+        taken: &[ResolvedOperand],
     ) -> Resolved<()> {
         let Some(name @ ("min" | "max")) = words.get(Key::Operation) else { return Ok(()) };
         if words.ty().is_none_or(|ty| ty.kind != 'u') {
@@ -104,10 +104,9 @@ impl Body<'_> {
             ast::Operand::Expr(expr) => Some(expr),
             _ => None,
         });
-        let named = kind.named();
-        let resolved = named.iter().filter_map(|named| match named {
-            Named::Value(value) => Some(*value),
-            Named::Address(_) => None,
+        let resolved = taken.iter().filter_map(|operand| match operand {
+            ResolvedOperand::Value(value) => Some(value),
+            ResolvedOperand::Memory(_) | ResolvedOperand::Registers(_) => None,
         });
         let Some(operand) = written.zip(resolved).find(|(expr, _)| self.is_negative(expr)) else {
             return Ok(());

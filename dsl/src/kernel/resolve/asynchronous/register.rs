@@ -1,7 +1,7 @@
 //! Registers as operands: those that matrix operations use are objects, one instance per thread.
 
 use super::super::super::ast::Operand;
-use super::super::super::program::{Address, Width};
+use super::super::super::program::{Address, ResolvedOperand, Width};
 use super::super::Resolved;
 use super::super::body::Body;
 use super::super::instruction::{Site, operand_span};
@@ -28,6 +28,9 @@ impl Body<'_> {
         };
         let (address, width) = self.resolve_address(&memory)?;
         if self.space_of(&address) == Some(Space::Register) {
+            if let Some(taken) = self.taken.as_mut().and_then(|taken| taken.last_mut()) {
+                *taken = ResolvedOperand::Registers(address.clone());
+            }
             return Ok((address, width));
         }
         let message =
