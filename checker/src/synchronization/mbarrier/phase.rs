@@ -523,6 +523,9 @@ impl<'a> Narrowing<'a> {
     }
 }
 
+/// Announcements, by index, with the thread that makes them, unless they always happen.
+type Announced = Vec<(Option<AgentId>, usize)>;
+
 /// The bytes that are announced and delivered in phases.
 ///
 /// A phase is complete only when the bytes of what happened in it are balanced (MB-4). So if the others that may deliver in
@@ -531,9 +534,8 @@ struct Bytes<'a> {
     operations: &'a [Operation],
     /// By object and phase, what all that may be in it deliver together.
     delivered: BTreeMap<(MbarrierId, u32), i64>,
-    /// By object and phase, what is announced there if it is at all, by whom: by operations that always happen, and by those
-    /// of each thread.
-    announced: BTreeMap<(MbarrierId, u32), Vec<(Option<AgentId>, usize)>>,
+    /// By object and phase, what is announced there if it is at all.
+    announced: BTreeMap<(MbarrierId, u32), Announced>,
 }
 
 impl<'a> Bytes<'a> {
