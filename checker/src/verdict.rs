@@ -29,6 +29,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it is a proof, of whatever bound.
+    pub fn is_proof(self) -> bool {
+        matches!(self, Self::Proved | Self::ProvedUpToBound)
+    }
+
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {

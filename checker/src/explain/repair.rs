@@ -36,7 +36,7 @@ mod text;
 
 use crate::verdict::Property;
 
-pub(crate) use effect::only_hides;
+pub(crate) use effect::{Wrong, only_hides};
 pub use find::{Job, find};
 pub(crate) use find::{Key, key};
 pub(crate) use propose::{Ground, proposals};

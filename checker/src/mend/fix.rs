@@ -6,11 +6,13 @@
 //! done. What was found is made smaller at the end: a change that is not needed is left out, and one that can be weaker is.
 
 use super::cost::cost;
-use super::trial::{Answer, Failure, Place, Setting, Trial, is_proof};
+use super::trial::{Answer, Failure, Place, Setting, Trial};
 use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::{CheckError, FINDINGS_MAX};
-use crate::explain::repair::{Edit, EditKind, Ground, Key, Piece, Syntax, Texts, key, only_hides, proposals};
+use crate::explain::repair::{
+    Edit, EditKind, Ground, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
+};
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,7 +158,7 @@ impl Search<'_> {
             let steps: Vec<Vec<Edit>> = self.states[from].steps.iter().cloned().chain([edits]).collect();
             match self.trial.answer(&texts, 1, Some(place))? {
                 Answer::Holds { within_bound } => {
-                    if !self.only_hides(&texts, place)? {
+                    if !self.only_hides(&texts)? {
                         return Ok(Some((texts, steps, within_bound)));
                     }
                 }
@@ -167,13 +169,16 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Whether a text with which everything is proved keeps from being seen what was found in the first one.
-    fn only_hides(&mut self, after: &Texts, place: Place) -> Result<bool, CheckError> {
-        let (before, trial) = (self.states[0].texts.again(), &mut self.trial);
-        only_hides((&before, after), None, &mut |texts| {
-            Ok(match trial.answer(texts, 1, Some(place))? {
-                Answer::Holds { .. } => Some(Verdict::Proved),
-                Answer::Fails(failure) | Answer::Open(failure) => Some(failure.outcome.verdict),
+    /// Whether a text with which everything is proved only keeps from being seen what was found in the first one.
+    fn only_hides(&mut self, after: &Texts) -> Result<bool, CheckError> {
+        let State { texts, place, keys: found, .. } = &self.states[0];
+        let (place, trial) = (*place, &mut self.trial);
+        only_hides(((texts, found), (after, &BTreeSet::new())), None, &mut |texts, _| {
+            Ok(match trial.answer(&texts.again(), FINDINGS_MAX, Some(place))? {
+                Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: BTreeSet::new() }),
+                Answer::Fails(failure) | Answer::Open(failure) => {
+                    Some(Wrong { verdict: failure.outcome.verdict, keys: keys(&failure) })
+                }
                 Answer::NoProgram => None,
             })
         })
@@ -290,12 +295,14 @@ impl Search<'_> {
             return Ok(false);
         }
         let Some(changed) = texts.changed(edits) else { return Ok(false) };
-        Ok(matches!(self.trial.answer(&changed, 1, None)?, Answer::Holds { within_bound: false }))
+        let holds = matches!(self.trial.answer(&changed, 1, None)?, Answer::Holds { within_bound: false });
+        // A part of what mends may hide the rest.
+        Ok(holds && !self.only_hides(&changed)?)
     }
 }
 
 fn keys(failure: &Failure) -> BTreeSet<Key> {
-    debug_assert!(!is_proof(failure.outcome.verdict));
+    debug_assert!(!failure.outcome.verdict.is_proof());
     let found = failure.outcome.findings.iter().zip(&failure.explanations);
     let sources = failure.texts.sources();
     found

@@ -117,7 +117,7 @@ impl<'a> Trial<'a> {
             };
             let outcome = self.check(&program, place, &config)?;
             self.base.push((place, outcome.statistics.steps, outcome.unroll));
-            if is_proof(outcome.verdict) {
+            if outcome.verdict.is_proof() {
                 proved.push(outcome);
             } else {
                 failures.push(self.failure(&program, texts, place, outcome));
@@ -157,7 +157,7 @@ impl<'a> Trial<'a> {
                 Err(error) => return Err(error),
             };
             within_bound |= outcome.verdict == Verdict::ProvedUpToBound;
-            if is_proof(outcome.verdict) {
+            if outcome.verdict.is_proof() {
                 continue;
             }
             self.suspects.retain(|known| *known != place);
@@ -218,9 +218,4 @@ impl<'a> Trial<'a> {
 fn places(program: &Program) -> Vec<Place> {
     let kernels = program.kernels.iter().enumerate();
     kernels.flat_map(|(k, kernel)| (0..kernel.launches.len()).map(move |launch| (k, launch))).collect()
-}
-
-/// Whether a verdict is a proof, of whatever bound.
-pub fn is_proof(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound)
 }

@@ -9,6 +9,7 @@ use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, ElementKind, ExpressionKind, Function, FunctionId, Instruction, InstructionKind,
     Kernel, MbarrierOp, Program, ReferenceId, ResolvedOperand, Statement, StatementKind, StorageId,
+    any_statement,
 };
 use std::collections::BTreeSet;
 
@@ -92,7 +93,7 @@ fn of_function(function: &Function, of_functions: &OfFunctions) -> BTreeSet<Refe
 
 /// All addresses that such instructions name, and that stand for what functions name in them.
 fn bases(statements: &[Statement], of_functions: &OfFunctions, then: &mut dyn FnMut(&Address)) {
-    for statement in statements {
+    any_statement(statements, &mut |statement| {
         match &statement.kind {
             StatementKind::Instruction(instruction) if is_uneven(instruction) => {
                 for operand in &instruction.operands {
@@ -106,24 +107,8 @@ fn bases(statements: &[Statement], of_functions: &OfFunctions, then: &mut dyn Fn
                 let named = references.iter().enumerate().filter(|&(at, _)| stands(at));
                 named.for_each(|(_, address)| then(address));
             }
-            StatementKind::If { then: yes, otherwise, .. } => {
-                bases(yes, of_functions, then);
-                bases(otherwise, of_functions, then);
-            }
-            StatementKind::While { prelude, body, .. } => {
-                bases(prelude, of_functions, then);
-                bases(body, of_functions, then);
-            }
-            StatementKind::For { body, .. } => bases(body, of_functions, then),
-            StatementKind::Await { prelude, .. } => bases(prelude, of_functions, then),
-            StatementKind::Instruction(_)
-            | StatementKind::Assign { .. }
-            | StatementKind::Break
-            | StatementKind::Exit
-            | StatementKind::Assert(_)
-            | StatementKind::Assume(_)
-            | StatementKind::Reachable(_)
-            | StatementKind::Host(_) => {}
+            _ => {}
         }
-    }
+        false
+    });
 }

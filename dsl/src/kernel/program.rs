@@ -76,29 +76,38 @@ impl Program {
     /// Whether the kernel, or a function that it may call, has an instruction for which the predicate holds.
     pub fn any_instruction(&self, kernel: &Kernel, predicate: impl Fn(&Instruction) -> bool) -> bool {
         let bodies = self.functions.iter().map(|function| &function.body).chain([&kernel.body]);
-        bodies.into_iter().any(|body| any_instruction_in(body, &predicate))
+        let mut is_it = |statement: &Statement| match &statement.kind {
+            StatementKind::Instruction(instruction) => predicate(instruction),
+            _ => false,
+        };
+        bodies.into_iter().any(|body| any_statement(body, &mut is_it))
     }
 }
 
-fn any_instruction_in(statements: &[Statement], predicate: &impl Fn(&Instruction) -> bool) -> bool {
-    statements.iter().any(|statement| match &statement.kind {
-        StatementKind::Instruction(instruction) => predicate(instruction),
-        StatementKind::If { then, otherwise, .. } => {
-            any_instruction_in(then, predicate) || any_instruction_in(otherwise, predicate)
-        }
-        StatementKind::While { prelude, body, .. } => {
-            any_instruction_in(prelude, predicate) || any_instruction_in(body, predicate)
-        }
-        StatementKind::For { body, .. } => any_instruction_in(body, predicate),
-        StatementKind::Await { prelude, .. } => any_instruction_in(prelude, predicate),
-        StatementKind::Assign { .. }
-        | StatementKind::Break
-        | StatementKind::Call { .. }
-        | StatementKind::Exit
-        | StatementKind::Assert(_)
-        | StatementKind::Assume(_)
-        | StatementKind::Reachable(_)
-        | StatementKind::Host(_) => false,
+/// Whether the predicate holds for one of the statements, or for one inside; those in functions that they call are not
+/// looked at.
+pub fn any_statement(statements: &[Statement], predicate: &mut dyn FnMut(&Statement) -> bool) -> bool {
+    statements.iter().any(|statement| {
+        predicate(statement)
+            || match &statement.kind {
+                StatementKind::If { then, otherwise, .. } => {
+                    any_statement(then, predicate) || any_statement(otherwise, predicate)
+                }
+                StatementKind::While { prelude, body, .. } => {
+                    any_statement(prelude, predicate) || any_statement(body, predicate)
+                }
+                StatementKind::For { body, .. } => any_statement(body, predicate),
+                StatementKind::Await { prelude, .. } => any_statement(prelude, predicate),
+                StatementKind::Instruction(_)
+                | StatementKind::Assign { .. }
+                | StatementKind::Break
+                | StatementKind::Call { .. }
+                | StatementKind::Exit
+                | StatementKind::Assert(_)
+                | StatementKind::Assume(_)
+                | StatementKind::Reachable(_)
+                | StatementKind::Host(_) => false,
+            }
     })
 }
 

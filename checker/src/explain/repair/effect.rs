@@ -1,62 +1,103 @@
 //! Whether a change mends what was found, or only keeps it from being seen.
 //!
-//! Nothing is violated either where a wait was made to pass at once, or where what fails is reached no more. Both are
-//! asked of the program with the change: without a wait that the change touches, something has to be violated, or the
-//! wait waits for nothing; and each branch that was run before has to be run still, for a change of a number.
+//! A finding is gone as well where a wait was made to pass at once, or where what fails is reached no more. Both are asked
+//! of the program with the change: without a wait that the change touches, more has to be wrong than with it, or the wait
+//! waits for nothing; and what was run before has to be run still: each branch, for a change of a number, and each access,
+//! where a hang stays.
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
+use super::find::Key;
+use super::opcode::SEMS;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::check::CheckError;
-use crate::verdict::Verdict;
+use crate::verdict::{Property, Verdict};
+use fencepost_dsl::vocabulary::Scope;
 use fencepost_dsl::{SourceMap, Span};
+use std::collections::BTreeSet;
 
-/// Waits that a change touches, and branches, of which that is asked.
+/// Waits that a change touches, and branches and accesses, of which that is asked.
 const ASKED_MAX: usize = 8;
 
 /// What a branch holds that should never be run.
 const NEVER: &str = "assert false;";
 
-/// Whether a change of `before` to `after`, with which nothing is violated, only hides what was found. `check` gives the
-/// verdict on a text, or `None` if there is none.
+/// What is wrong with a text, as far as it is settled.
+pub struct Wrong {
+    /// The worst.
+    pub verdict: Verdict,
+    /// All that was found.
+    pub keys: BTreeSet<Key>,
+}
+
+/// Of which launches something is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// Of that in which something was found.
+    Here,
+    /// Of all that the change was checked for.
+    Everywhere,
+}
+
+/// Says what is wrong with a text.
+pub type Check<'a> = &'a mut dyn FnMut(&Texts, Where) -> Result<Option<Wrong>, CheckError>;
+
+/// A text, and what was found in it.
+pub type Found<'a> = (&'a Texts, &'a BTreeSet<Key>);
+
+/// Whether a change of `before` to `after`, with which less is wrong, only hides what was found. `check` says what is wrong
+/// with a text, or nothing if it is none or not all is told.
 ///
 /// # Errors
 /// Those of `check`.
 pub fn only_hides(
-    (before, after): (&Texts, &Texts),
+    ((before, found), (after, left)): (Found<'_>, Found<'_>),
     kernel: Option<&str>,
-    check: &mut dyn FnMut(&Texts) -> Result<Option<Verdict>, CheckError>,
+    check: Check<'_>,
 ) -> Result<bool, CheckError> {
+    let mut wrong = |texts: Option<Texts>, place| match texts {
+        Some(texts) => check(&texts, place),
+        None => Ok(None),
+    };
+    let is_settled = |verdict: Verdict| verdict.is_proof() || verdict == Verdict::Violated;
     let old = Side { texts: before, syntax: Syntax::new(before.sources(), kernel) };
     let new = Side { texts: after, syntax: Syntax::new(after.sources(), kernel) };
     for span in new.touched_waits(&old) {
         let without = after.changed(&[Edit::removed(after.sources(), span)]);
-        let verdict = without.map(|texts| check(&texts)).transpose()?.flatten();
-        if matches!(verdict, Some(Verdict::Proved | Verdict::ProvedUpToBound)) {
+        let without = wrong(without, Where::Everywhere)?;
+        if without.is_some_and(|without| is_settled(without.verdict) && without.keys.is_subset(left)) {
             return Ok(true);
         }
     }
-    if !new.has_other_numbers(&old) {
+    let mut places: Vec<(Span, Span)> = Vec::new();
+    if left.iter().any(|key| key.0 == Property::Deadlock) {
+        // Threads that hang earlier than before race no more.
+        places.extend(new.accesses_in(&old));
+    }
+    if new.has_other_numbers(&old) {
+        let (heads, old_heads) = (new.branches(), old.branches());
+        if heads.len() == old_heads.len() {
+            places.extend(heads.into_iter().zip(old_heads));
+        }
+    }
+    if places.is_empty() {
         return Ok(false);
     }
-    let (heads, old_heads) = (new.branches(), old.branches());
-    if heads.is_empty() || heads.len() != old_heads.len() {
-        return Ok(false);
+    if left.is_empty() {
+        // One check tells of all of them that they are run, as they mostly are.
+        let reached =
+            wrong(new.with_each(places.iter().map(|(own, _)| own), "reachable true;"), Where::Here)?;
+        if reached.is_none_or(|reached| reached.verdict != Verdict::Vacuous) {
+            return Ok(false);
+        }
     }
-    let reached = new.with_each(heads.iter(), "reachable true;");
-    if reached.map(|texts| check(&texts)).transpose()?.flatten() != Some(Verdict::Vacuous) {
-        return Ok(false);
-    }
-    for (head, old_head) in heads.iter().zip(&old_heads) {
-        let mut is_run = |side: &Side<'_>, head: &Span| {
-            let texts = side.with_each([head], NEVER);
-            Ok(match texts.map(|texts| check(&texts)).transpose()?.flatten() {
-                Some(Verdict::Violated) => Some(true),
-                Some(Verdict::Proved | Verdict::ProvedUpToBound) => Some(false),
-                _ => None,
-            })
+    for (own, other) in &places {
+        let mut is_run = |side: &Side<'_>, place: &Span, known: &BTreeSet<Key>| {
+            let wrong = wrong(side.with_each([place], NEVER), Where::Here)?;
+            let fails = |wrong: &Wrong| wrong.keys.difference(known).any(|key| key.0 == Property::Assert);
+            Ok(wrong.filter(|wrong| is_settled(wrong.verdict)).map(|wrong| fails(&wrong)))
         };
-        if is_run(&new, head)? == Some(false) && is_run(&old, old_head)? == Some(true) {
+        if is_run(&new, own, left)? == Some(false) && is_run(&old, other, found)? == Some(true) {
             return Ok(true);
         }
     }
@@ -76,11 +117,8 @@ impl Side<'_> {
 
     /// An instruction without what orders it, and its operands.
     fn shape(&self, instruction: &Instruction) -> (String, Vec<&str>) {
-        const ORDER: &[&str] = &[
-            "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "cta", "cluster", "gpu",
-            "sys",
-        ];
-        let tokens = instruction.opcode.split('.').filter(|token| !ORDER.contains(token));
+        let orders = |token: &&str| SEMS.contains(token) || Scope::from_name(token).is_some();
+        let tokens = instruction.opcode.split('.').filter(|token| !orders(token));
         let operands = instruction.operands.iter().map(|&operand| self.sources().text(operand));
         (tokens.collect::<Vec<_>>().join("."), operands.collect())
     }
@@ -151,6 +189,31 @@ impl Side<'_> {
             .filter(|&span| of_branch(span).is_some_and(|text| !text.contains(NEVER)))
             .take(ASKED_MAX)
             .collect()
+    }
+
+    /// Statements that access memory and do nothing else, which the other side has as well, and where there.
+    fn accesses_in(&self, old: &Side<'_>) -> Vec<(Span, Span)> {
+        let (own, mut others) = (self.accesses(), old.accesses());
+        let with_other = |span: Span| {
+            let same = |other: &Span| old.sources().text(*other) == self.sources().text(span);
+            let at = others.iter().position(same)?;
+            Some((span, others.remove(at)))
+        };
+        own.into_iter().filter_map(with_other).take(ASKED_MAX).collect()
+    }
+
+    fn accesses(&self) -> Vec<Span> {
+        let is_access = |&node: &usize| {
+            let of = &self.syntax.nodes[node];
+            let mut inside = self.syntax.inside(node).peekable();
+            of.kind == NodeKind::Plain
+                && !self.texts.is_library(of.span.file)
+                && !self.sources().text(of.span).starts_with("await ")
+                && inside.peek().is_some()
+                && inside.all(|own| !own.synchronizes() && !own.memory.is_empty())
+        };
+        let nodes = (0..self.syntax.nodes.len()).filter(is_access);
+        nodes.map(|node| self.syntax.nodes[node].span).collect()
     }
 
     /// The text with a statement before each of these.

@@ -4,7 +4,7 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
-use super::effect::only_hides;
+use super::effect::{Where, Wrong, only_hides};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
@@ -127,8 +127,8 @@ impl Search<'_> {
             let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
             let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
             let Some(done) = tried else { continue };
-            if is_proof(done.verdict) {
-                if self.only_hides(&proposal.edits)? {
+            if done.verdict.is_proof() {
+                if self.only_hides(&proposal.edits, &[])? {
                     continue;
                 }
                 let repair = self.for_all_launches(&proposal.edits, done.verdict)?;
@@ -165,6 +165,9 @@ impl Search<'_> {
         let mut best: Option<Part> = None;
         for (_, proposal) in promising {
             let Some(left) = self.left(&proposal.edits)? else { continue };
+            if self.only_hides(&proposal.edits, &left)? {
+                continue;
+            }
             if best.as_ref().is_none_or(|(_, fewest)| left.len() < fewest.len()) {
                 best = Some((proposal.edits.clone(), left));
             }
@@ -202,7 +205,7 @@ impl Search<'_> {
                 }
                 let both: Vec<Edit> = so_far.iter().chain(&proposal.edits).cloned().collect();
                 let Some(done) = self.attempt(&both, 1)? else { continue };
-                if is_proof(done.verdict) && !self.only_hides(&both)? {
+                if done.verdict.is_proof() && !self.only_hides(&both, &[])? {
                     return Ok(Some((proposal.edits.clone(), Vec::new())));
                 }
                 let is_gone = done.verdict == Verdict::Violated
@@ -210,6 +213,7 @@ impl Search<'_> {
                 if is_gone
                     && let Some(rest) = self.left(&both)?
                     && rest.len() < left.len()
+                    && !self.only_hides(&both, &rest)?
                 {
                     return Ok(Some((proposal.edits.clone(), rest)));
                 }
@@ -218,21 +222,28 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Whether changes with which nothing is violated keep what was found from being seen, and mend nothing.
-    fn only_hides(&mut self, edits: &[Edit]) -> Result<bool, CheckError> {
+    /// Whether changes with which so much is left of what was found only keep the rest from being seen.
+    fn only_hides(&mut self, edits: &[Edit], left: &[Key]) -> Result<bool, CheckError> {
         let job = self.job;
         let Some(changed) = job.texts.changed(edits) else { return Ok(false) };
         let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
-        only_hides((job.texts, &changed), only, &mut |texts| {
-            let mut worst = None;
-            for launch in &job.kernel.launches {
-                let Some(outcome) = self.outcome_of(texts, launch, 1, self.most())? else { return Ok(None) };
-                if outcome.verdict == Verdict::Violated {
-                    return Ok(Some(outcome.verdict));
-                }
-                worst = worst.max(Some(outcome.verdict));
+        let found: BTreeSet<Key> = self.keys.iter().cloned().collect();
+        let left: BTreeSet<Key> = left.iter().cloned().collect();
+        only_hides(((job.texts, &found), (&changed, &left)), only, &mut |texts, place| {
+            // What is left is left of one launch.
+            let launches = match place {
+                Where::Everywhere if left.is_empty() => job.kernel.launches.iter().collect(),
+                Where::Everywhere | Where::Here => vec![&self.outcome.launch],
+            };
+            let mut wrong = Wrong { verdict: Verdict::Proved, keys: BTreeSet::new() };
+            for launch in launches {
+                let most = self.most();
+                let tried = self.attempt_on(texts, launch, crate::check::FINDINGS_MAX, most)?;
+                let Some(tried) = tried.filter(|tried| !tried.more) else { return Ok(None) };
+                wrong.verdict = wrong.verdict.max(tried.verdict);
+                wrong.keys.extend(tried.left);
             }
-            Ok(worst)
+            Ok(Some(wrong))
         })
     }
 
@@ -243,7 +254,7 @@ impl Search<'_> {
         let known: BTreeSet<&Key> = self.keys.iter().collect();
         let left: BTreeSet<Key> = done.left.into_iter().collect();
         let is_less = !done.more && is_known && left.len() < known.len();
-        let settled = is_proof(done.verdict) || done.verdict == Verdict::Violated;
+        let settled = done.verdict.is_proof() || done.verdict == Verdict::Violated;
         Ok((is_less && settled).then(|| left.into_iter().collect()))
     }
 
@@ -276,7 +287,7 @@ impl Search<'_> {
         for launch in self.job.kernel.launches.iter().filter(|launch| launch.name != self.outcome.launch.name)
         {
             let done = self.attempt_for(edits, launch, 1, self.most())?;
-            if let Some(done) = done.filter(|done| is_proof(done.verdict)) {
+            if let Some(done) = done.filter(|done| done.verdict.is_proof()) {
                 within_bound |= done.verdict == Verdict::ProvedUpToBound;
                 n_launches += 1;
             }
@@ -303,27 +314,17 @@ impl Search<'_> {
         most: u64,
     ) -> Result<Option<Try>, CheckError> {
         let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
-        let Some(outcome) = self.outcome_of(&changed, launch, findings_max, most)? else { return Ok(None) };
-        let left = outcome.findings.iter().map(|finding| {
-            let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
-            key(changed.sources(), &outcome, finding.property, &explanation)
-        });
-        let left = left.collect();
-        Ok(Some(Try {
-            verdict: outcome.verdict,
-            left,
-            more: outcome.more_findings || outcome.limit.is_some(),
-        }))
+        self.attempt_on(&changed, launch, findings_max, most)
     }
 
     /// A check of other texts; `None` if they are no program.
-    fn outcome_of(
+    fn attempt_on(
         &mut self,
         texts: &Texts,
         launch: &Launch,
         findings_max: usize,
         most: u64,
-    ) -> Result<Option<Outcome>, CheckError> {
+    ) -> Result<Option<Try>, CheckError> {
         let Some(program) = texts.program() else { return Ok(None) };
         let mut kernels = program.kernels.iter();
         let Some(kernel) = kernels.find(|kernel| kernel.name == self.job.kernel.name) else {
@@ -341,16 +342,22 @@ impl Search<'_> {
             limits: Limits { findings_max, ..self.job.config.limits },
             ..self.job.config.clone()
         };
-        match check(&program, kernel, launch, self.job.model, &config) {
-            Ok(outcome) => Ok(Some(outcome)),
-            Err(CheckError::Unsupported(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let outcome = match check(&program, kernel, launch, self.job.model, &config) {
+            Ok(outcome) => outcome,
+            Err(CheckError::Unsupported(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let left = outcome.findings.iter().map(|finding| {
+            let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
+            key(texts.sources(), &outcome, finding.property, &explanation)
+        });
+        let left = left.collect();
+        Ok(Some(Try {
+            verdict: outcome.verdict,
+            left,
+            more: outcome.more_findings || outcome.limit.is_some(),
+        }))
     }
-}
-
-fn is_proof(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound)
 }
 
 /// What makes a finding in these texts the same one in others.

@@ -85,7 +85,6 @@ impl<'g> Proposals<'_, 'g> {
     fn initialisations(&mut self, object: &str, is_array: bool) {
         let ground = self.ground;
         let sources = ground.texts.sources();
-        let counts: BTreeSet<&str> = ["1", "2", "ntid", "nwarpid"].into_iter().collect();
         for init in ground.syntax.instructions.iter().filter(|own| own.opcode.starts_with("mbarrier.init")) {
             let ([memory], Some(&count)) = (init.memory.as_slice(), init.operands.get(1)) else { continue };
             if memory.indices.is_empty() == is_array {
@@ -94,7 +93,7 @@ impl<'g> Proposals<'_, 'g> {
             let text = self.with(init, memory, object);
             self.push(6, init.node, true, &text);
             let now = sources.text(count);
-            for count in counts.iter().filter(|count| **count != now) {
+            for count in ["1", "2", "nwarpid", "ntid"].iter().filter(|count| **count != now) {
                 let other = text.rsplit_once(now).map(|(head, tail)| format!("{head}{count}{tail}"));
                 other.into_iter().for_each(|other| self.push(7, init.node, true, &other));
             }

@@ -27,7 +27,8 @@ pub enum Goal {
     Acquire,
 }
 
-const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"];
+/// What an instruction may say of the order that it gives.
+pub const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"];
 
 /// The opcode `source` after an edit, where `text` is that opcode with every default; `None` if it cannot be made.
 pub fn edited(graph: &EventGraph, source: &str, text: &str, edit: &SemEdit) -> Option<String> {

@@ -32,11 +32,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     };
     let starts: Vec<usize> = nodes.filter(is_start).collect();
     // What the host does itself stands beside the launches.
-    let is_host = |&node: &usize| {
-        let of = syntax.siblings(node).0;
-        syntax.ancestors(node).len() > 1 && starts.iter().any(|start| syntax.ancestors(node).contains(start))
-            || starts.iter().any(|start| of.contains(start))
-    };
+    let is_host = |&node: &usize| starts.iter().any(|start| syntax.siblings(node).0.contains(start));
     let own = ground.nodes().into_iter().flat_map(|node| syntax.ancestors(node)).filter(is_host);
     let mut places: Vec<usize> = own.collect();
     places.extend(starts.iter().skip(1));
