@@ -106,7 +106,7 @@ const INPUT: &[(&str, &str)] = &[
     ("resolve::unknown-function", "a function that is not declared"),
     ("resolve::unknown-instruction", "no PTX instruction known here"),
     ("resolve::unknown-type", "there is no such type"),
-    ("resolve::unknown-define", "`-D` names a constant that the file does not declare"),
+    ("resolve::unknown-define", "`-D` names a constant or parameter that the file does not declare"),
     ("resolve::duplicate-name", "a name declared twice in one scope"),
     ("resolve::reserved-name", "the name of a special register or of `mapa` cannot be declared"),
     ("resolve::unreadable-file", "a file cannot be read"),

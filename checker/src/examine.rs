@@ -11,10 +11,6 @@ use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use std::sync::LazyLock;
 
-/// Steps that looking for repairs may take: as a multiple of those of the check, and however short that was.
-const REPAIR_TIMES: u64 = 10;
-/// See above.
-const REPAIR_STEPS: u64 = 4_000_000;
 /// Steps that an edition may take over a launch: as a multiple of those of the check, and however short that was.
 const EDITION_STEPS: (u64, u64) = (2, 400_000);
 
@@ -144,7 +140,7 @@ fn explanations(
     model: &Model,
     config: &Config,
 ) -> Result<Vec<Explanation>, CheckError> {
-    let worth = outcome.statistics.steps.saturating_mul(REPAIR_TIMES).saturating_add(REPAIR_STEPS);
+    let worth = repair::worth(outcome.statistics.steps);
     let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
     let mut explanations: Vec<Explanation> = outcome
         .findings
@@ -152,9 +148,9 @@ fn explanations(
         .map(|finding| explain::explain(&outcome.graph, &model.resolved, finding))
         .collect();
     let job = repair::Job { texts, program, kernel, model: &model.resolved, config };
-    let (repairs, n_tried) = repair::find(&job, outcome, &explanations)?;
+    let (repairs, tries) = repair::find(&job, outcome, &explanations)?;
     for (explanation, repair) in explanations.iter_mut().zip(repairs) {
-        explanation.n_tried = n_tried;
+        explanation.tries = tries;
         explanation.repair = repair;
     }
     readings(outcome, model, &mut explanations);

@@ -5,6 +5,7 @@
 
 pub(crate) mod cause;
 pub(crate) mod chain;
+pub(crate) mod crossing;
 pub(crate) mod deadlock;
 pub mod elsewhere;
 pub(crate) mod handover;
@@ -59,8 +60,8 @@ pub struct Explanation {
     pub readings: Vec<Variant>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
-    /// How many changes of the launch's program were tried to find one.
-    pub n_tried: usize,
+    /// What changes of the launch's program were tried to find one.
+    pub tries: repair::Tries,
     /// The finding before it, by its place in the list, whose cause it has in common.
     pub cause: Option<usize>,
     /// The parameters of the execution.
@@ -224,7 +225,7 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
         readings: Vec::new(),
         elsewhere: Vec::new(),
         repair: None,
-        n_tried: 0,
+        tries: repair::Tries::default(),
         cause: None,
         parameters: Vec::new(),
         reads: Vec::new(),

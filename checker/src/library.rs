@@ -36,6 +36,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
+/// The text of a file, by its name without ending.
+pub fn text(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(own, _)| *own == name).map(|&(_, text)| text)
+}
+
+/// Each file, with the first line of its head.
+pub fn list() -> String {
+    let line = |&(name, text): &(&str, &str)| {
+        let head = text.lines().next().unwrap_or_default().trim_start_matches("//!").trim();
+        format!("use \"lib/{name}.fence\";\n    {head}\n")
+    };
+    let mut list: String = FILES.iter().map(line).collect();
+    list.push_str("`fencepost explain lib/NAME` prints a file: its contract and its functions\n");
+    list
+}
+
 /// The text of the file that reports show as `path`, such as `<fencepost>/lib/lock.fence`, or why there is none;
 /// `None` if `path` is not one of the library's.
 pub fn read(path: &str) -> Option<Result<String, String>> {

@@ -150,7 +150,7 @@ fn a_search_ends_with_its_budget_and_says_so() {
     let run = |budget: &str| fencepost("fix", &path, &["--budget", budget, "--format", "json"]);
     let output = run("1");
     let found = json(&output);
-    assert!(code(&output) == 1 || code(&output) == 3, "{}", all_text(&output));
+    // What `check` offers may be found; whether less would do is not.
     assert_eq!(found["stopped"], true, "{found}");
     assert_eq!(found, json(&run("1")), "what is tried does not depend on the machine");
 }

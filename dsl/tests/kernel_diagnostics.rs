@@ -366,6 +366,15 @@ fn defines_and_files() {
     assert_eq!((program.kernels.len(), program.kernels[0].launches[0].ctas), (1, 5));
     let error = run(&define("M"), &[main, library]).expect_err("no such constant");
     assert_eq!(error[0].code, "resolve::unknown-define");
+    let parameter = |range: &'static str| {
+        let text: &str = Box::leak(format!("kernel k(N in {range}, K in 0..=2) {{ }}").into_boxed_str());
+        run(&define("N"), &[("d/main.fence", text)])
+    };
+    let program = parameter("0..=7").expect("5 is in the range");
+    let ranges = program.kernels[0].parameters.iter().map(|own| (own.min, own.max));
+    assert_eq!(ranges.collect::<Vec<_>>(), [(5, 5), (0, 2)]);
+    let error = parameter("0..=4").expect_err("5 is not in the range");
+    assert_eq!(error[0].code, "validate::parameter-range");
     let error = run(&LoadOptions::default(), &[main]).expect_err("no library");
     assert_eq!(error[0].code, "resolve::unreadable-file");
     let back = ("l/lib.fence", "use \"../d/main.fence\";");

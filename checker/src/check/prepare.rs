@@ -118,14 +118,10 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
         crate::event::TermKind::Unknown(unknown) => Some(*unknown),
         _ => None,
     };
-    for obligation in &graph.obligations {
-        needed.extend(
-            graph.terms.conjuncts(obligation.guard).iter().filter_map(|&term| unknown_of(graph, term)),
-        );
-    }
-    for blocked in &graph.blocked {
-        needed
-            .extend(graph.terms.conjuncts(blocked.stuck).iter().filter_map(|&term| unknown_of(graph, term)));
+    let guards = graph.obligations.iter().map(|obligation| obligation.guard);
+    let guards = guards.chain(graph.reachables.iter().map(|reachable| reachable.condition));
+    for guard in guards.chain(graph.blocked.iter().map(|blocked| blocked.stuck)) {
+        needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
     }
     let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
     for event in graph.events.ids() {

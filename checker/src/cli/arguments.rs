@@ -91,7 +91,7 @@ pub struct ManOptions {
 /// What says which program and model are meant.
 #[derive(Args, Clone, Debug)]
 pub struct ProgramOptions {
-    /// Set a constant of the kernel file.
+    /// Set a constant of the kernel file, or one value of a parameter's range.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     pub define: Vec<(String, u64)>,
     /// Memory model: a name, or a `.cat` file; without it, `ptx`, or `spa-5.0` for the target `spa_50`.
@@ -233,7 +233,8 @@ pub enum Format {
 /// `fencepost explain`.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainOptions {
-    /// The code, such as `race::uniform`, or the id of a rule, such as `MM-36`; without it, all codes are listed.
+    /// The code, such as `race::uniform`, the id of a rule, such as `MM-36`, or a file of the library, such as `lib/lock`,
+    /// of which the text is printed; `lib` lists those. Without it, all codes are listed.
     pub code: Option<String>,
 }
 

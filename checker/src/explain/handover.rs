@@ -6,6 +6,7 @@ use super::reason::Reason;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::vocabulary::Sem;
 
 /// A better reason than that nothing was observed, if there is one.
 pub(super) fn explain(
@@ -168,5 +169,74 @@ fn no_way_back(
     let first = writes.max_by_key(|&event| graph.events[event].position)?;
     let chain = links.chain(first, read)?;
     let is_ordered = chain.steps.iter().all(|step| step.kind != StepKind::Attempt);
-    is_ordered.then_some(Reason::NoWayBack { read, write, first })
+    let late = signal_after(graph, witness, (read, write)).filter(|found| found.is_there);
+    let late = late.map(|found| (found.signal, found.look));
+    is_ordered.then_some(Reason::NoWayBack { read, write, first, late })
+}
+
+/// A signal, and where the thread that should have seen it looks instead.
+struct Unseen {
+    signal: EventId,
+    look: EventId,
+    /// Whether it looks there, only too early; else at another element.
+    is_there: bool,
+}
+
+/// What the thread of an access signals afterwards, at an object at which the thread of the other access looks before that,
+/// and does not see it.
+fn signal_after(
+    graph: &EventGraph,
+    witness: &Witness,
+    (access, other): (EventId, EventId),
+) -> Option<Unseen> {
+    let relations = &witness.basis.relations;
+    let (order, missed) = (&relations[&BaseRelation::ProgramOrder], &relations[&BaseRelation::FromReads]);
+    let executed = &witness.execution.executed;
+    let place = |event: EventId| {
+        let own = graph.events[event].kind.access()?;
+        Some((own.location, witness.values[own.offset]))
+    };
+    let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+    let looks = executed.iter().filter(|&event| order.contains(event, other));
+    let looks: Vec<EventId> = looks.filter(|&event| is_read(event) && is_strong(graph, event)).collect();
+    let signals = executed.iter().filter(|&event| order.contains(access, event));
+    let signals = signals.filter(|&event| !is_read(event) && is_strong(graph, event));
+    let found = signals.filter_map(|signal| {
+        let (object, element) = place(signal)?;
+        let at_it = looks.iter().copied().filter(|&look| place(look).is_some_and(|(own, _)| own == object));
+        let at_it: Vec<EventId> = at_it.collect();
+        let last =
+            |looks: &mut dyn Iterator<Item = EventId>| looks.max_by_key(|&look| graph.events[look].position);
+        let is_there = |look: EventId| place(look).is_some_and(|(_, own)| own == element);
+        let there = last(&mut at_it.iter().copied().filter(|&look| is_there(look)));
+        match there {
+            Some(look) => missed.contains(look, signal).then_some(Unseen { signal, look, is_there: true }),
+            None => last(&mut at_it.iter().copied()).map(|look| Unseen { signal, look, is_there: false }),
+        }
+    });
+    let mut found: Vec<Unseen> = found.collect();
+    found.sort_by_key(|found| (!found.is_there, graph.events[found.signal].position));
+    found.into_iter().next()
+}
+
+/// That a thread signals what it has done with an access, and the other one does not see it.
+pub(super) fn unseen(
+    graph: &EventGraph,
+    witness: &Witness,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    // A read that did not see a write should mostly have come before it.
+    let missed = &witness.basis.relations[&BaseRelation::FromReads];
+    let mut ways = [(earlier, later), (later, earlier)];
+    if missed.contains(later, earlier) {
+        ways.reverse();
+    }
+    ways.into_iter().find_map(|(access, other)| {
+        let Unseen { signal, look, is_there } = signal_after(graph, witness, (access, other))?;
+        Some(Reason::NotSeen { access, other, signal, look, is_there })
+    })
+}
+
+fn is_strong(graph: &EventGraph, event: EventId) -> bool {
+    graph.events[event].kind.access().is_some_and(|access| access.sem != Sem::Weak)
 }

@@ -74,7 +74,8 @@ pub fn explain(
         let (Reason::NothingObserved { met, .. }, Some(links)) = (&mut *reason, &links) else { continue };
         *met = super::relay::met(graph, witness, (earlier, later));
         let relay = |pair| super::relay::explain(graph, witness, links, pair);
-        if let Some(better) = super::handover::explain(graph, witness, links, (earlier, later))
+        if let Some(better) = super::crossing::of_race(graph, witness, (earlier, later))
+            .or_else(|| super::handover::explain(graph, witness, links, (earlier, later)))
             .or_else(|| relay((earlier, later)))
         {
             *reason = better;
@@ -82,7 +83,9 @@ pub fn explain(
             // It is the other one that comes first, as far as anything is ordered.
             *reason = better;
             (earlier, later) = (later, earlier);
-        } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later)) {
+        } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later))
+            .or_else(|| super::handover::unseen(graph, witness, (earlier, later)))
+        {
             *reason = better;
         }
     }

@@ -1,5 +1,6 @@
 //! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
 
+use super::crossing::Side;
 use super::spa::SpaReason;
 use crate::event::{AgentId, EventId, GridId, MbarrierId};
 use fencepost_dsl::vocabulary::{Proxy, Scope};
@@ -123,6 +124,21 @@ pub enum Reason {
         write: EventId,
         /// The write before it, which was handed over.
         first: EventId,
+        /// What the reading thread signals afterwards, and where the other one had looked for that before.
+        late: Option<(EventId, EventId)>,
+    },
+    /// After an access its thread signals, and the thread of the other one looks there too early, or at another element.
+    NotSeen {
+        /// The access.
+        access: EventId,
+        /// The other one.
+        other: EventId,
+        /// The signal.
+        signal: EventId,
+        /// Where the other thread last looks.
+        look: EventId,
+        /// Whether it looks at the place of the signal.
+        is_there: bool,
     },
     /// A wait passed a phase of an mbarrier that others completed; the arrival that counts went into a later one.
     CompletedByOthers {
@@ -172,6 +188,11 @@ pub enum Reason {
         read: EventId,
         /// The write that is lost.
         lost: EventId,
+    },
+    /// Two threads each store and then look at what the other stores, and neither sees the other.
+    NeitherSees {
+        /// What each does.
+        sides: [Side; 2],
     },
     /// One of the racing accesses is weak, the other strong.
     WeakEnd {
@@ -323,12 +344,14 @@ impl Reason {
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
             Self::NothingObserved { .. }
             | Self::NotPassedOn { .. }
+            | Self::NotSeen { .. }
             | Self::WaitsAlone { .. }
             | Self::NoWayBack { .. } => &["MM-40"],
             Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
             Self::LostUpdate { .. } => &["MM-43"],
+            Self::NeitherSees { .. } => &["AX-2", "MM-32"],
             Self::WeakEnd { .. } => &["MM-18"],
             Self::UnorderedElements { .. } => &["MM-8", "A-3"],
             Self::MixedSize { .. } => &["MM-20"],
@@ -363,10 +386,17 @@ impl Reason {
                 [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
             }
             Self::UnorderedElements { missed, read, seen, .. } => vec![missed, read, seen],
-            Self::NoWayBack { read, write, first } => vec![read, write, first],
+            Self::NoWayBack { read, write, first, late } => {
+                [read, write, first].into_iter().chain(late.into_iter().flat_map(|(a, b)| [a, b])).collect()
+            }
+            Self::NotSeen { access, other, signal, look, .. } => vec![access, other, signal, look],
             Self::CompletedByOthers { wait, arrival, .. } => vec![wait, arrival],
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
             Self::LostUpdate { write, read, lost } => vec![write, read, lost],
+            Self::NeitherSees { sides } => {
+                let of = |side: &Side| [Some(side.store), side.fence, Some(side.load)];
+                sides.iter().flat_map(of).flatten().collect()
+            }
             Self::NotCovered { fence, access } => vec![fence, access],
             Self::ReductionNeverAcquires { read } => vec![read],
             Self::Spa(reason) => reason.events(),

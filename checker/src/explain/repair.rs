@@ -15,6 +15,7 @@ mod atomics;
 mod barrier;
 mod branch;
 mod cluster;
+mod crossing;
 mod effect;
 mod find;
 mod group;
@@ -37,7 +38,7 @@ mod text;
 use crate::verdict::Property;
 
 pub(crate) use effect::{Wrong, only_hides};
-pub use find::{Job, find};
+pub use find::{Job, Tries, find, worth};
 pub(crate) use find::{Key, key};
 pub(crate) use propose::{Ground, proposals};
 pub(crate) use syntax::{Instruction, NodeKind, Syntax};
@@ -56,6 +57,8 @@ pub struct Repair {
     pub within_bound: bool,
     /// For how many launches of the kernel it was checked.
     pub n_launches: usize,
+    /// Whether something is violated in another launch with it; else of those for which it was not checked no answer came.
+    pub fails_elsewhere: bool,
 }
 
 impl Repair {

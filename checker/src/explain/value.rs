@@ -23,6 +23,13 @@ pub(super) fn explain(
         }
         explanation.reasons.push(reason);
     }
+    let events: Vec<EventId> = reads.iter().map(|fact| fact.read).collect();
+    let crossing = super::crossing::of_condition(graph, witness, &events);
+    if let Some(reason) = crossing {
+        explanation.add_rules(reason.rules());
+        explanation.reasons.push(reason);
+        return;
+    }
     let missed = || reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
     if let Some(reason) = missed().find_map(|(write, read)| unordered_elements(graph, witness, write, read)) {
         explanation.add_rules(reason.rules());

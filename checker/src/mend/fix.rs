@@ -17,6 +17,9 @@ use crate::verdict::Verdict;
 use fencepost_dsl::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How many times the steps of a try it may take where nothing else is left to be tried.
+const PATIENCE: u64 = 16;
+
 /// Changes proposed for a state that are kept, the cheapest.
 const PROPOSALS_MAX: usize = 160;
 /// States that are gone on from.
@@ -53,6 +56,8 @@ pub struct Found {
     pub n_launches: usize,
     /// Texts tried.
     pub n_tried: usize,
+    /// Whether the budget was used up before all that is less was tried.
+    pub is_over: bool,
 }
 
 /// Why nothing was found.
@@ -115,7 +120,8 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
     let mut found = None;
     if let Some(first) = failures.first().filter(|_| can_try) {
         search.go_on(first, Vec::new(), 0);
-        found = search.run()?;
+        let known = search.known(texts, &failures)?;
+        found = search.run(known)?;
     }
     if let Some((after, steps, within_bound)) = found {
         let smaller = search.smaller(texts, &after, &steps)?;
@@ -134,6 +140,7 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
             within_bound,
             n_launches,
             n_tried,
+            is_over: search.trial.is_over(),
         }));
     }
     let is_violated = failures.iter().any(|failure| failure.outcome.verdict == Verdict::Violated);
@@ -145,9 +152,49 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
 type Holds = (Texts, Vec<Vec<Edit>>, bool);
 
 impl Search<'_> {
-    fn run(&mut self) -> Result<Option<Holds>, CheckError> {
-        while let Some(((n_changes, ..), (from, edits))) = self.queue.pop_first() {
-            if self.trial.is_over() {
+    /// What `fencepost check` would offer, if it mends all there is.
+    fn known(&mut self, texts: &Texts, failures: &[Failure]) -> Result<Option<Holds>, CheckError> {
+        let mut edits: Vec<Edit> = Vec::new();
+        let mut kernels: BTreeSet<usize> = BTreeSet::new();
+        for failure in failures.iter().filter(|failure| kernels.insert(failure.place.0)) {
+            let Some(own) = self.trial.helps(failure)?.into_iter().next() else { return Ok(None) };
+            for edit in own {
+                if !edits.contains(&edit) {
+                    edits.push(edit);
+                }
+            }
+        }
+        let Some(changed) = texts.changed(&edits) else { return Ok(None) };
+        self.trial.patience = PATIENCE;
+        let answer = self.trial.answer(&changed, 1, None)?;
+        self.trial.patience = 1;
+        let Answer::Holds { within_bound } = answer else { return Ok(None) };
+        Ok(Some((changed, vec![edits], within_bound)))
+    }
+
+    /// Looks for changes that mend everything, and are fewer or cheaper than what is known to.
+    fn run(&mut self, mut known: Option<Holds>) -> Result<Option<Holds>, CheckError> {
+        let price =
+            |steps: &[Vec<Edit>]| (steps.iter().map(Vec::len).sum::<usize>(), cost(steps.iter().flatten()));
+        let best = known.as_ref().map(|(_, steps, _)| price(steps));
+        let mut undecided: Vec<(Order, (usize, Vec<Edit>))> = Vec::new();
+        loop {
+            let Some((order, (from, edits))) = self.queue.pop_first() else {
+                // A proof may take many times what it takes to find something violated.
+                if known.is_some() || undecided.is_empty() || self.trial.patience > 1 {
+                    break;
+                }
+                self.trial.patience = PATIENCE;
+                for (_, (from, edits)) in &undecided {
+                    if let Some(texts) = self.states[*from].texts.changed(edits) {
+                        self.tried.remove(&all_of(&texts));
+                    }
+                }
+                self.queue.extend(undecided.drain(..));
+                continue;
+            };
+            let (n_changes, own_cost, ..) = order;
+            if self.trial.is_over() || best.is_some_and(|best| (n_changes, own_cost) >= best) {
                 break;
             }
             let Some(texts) = self.states[from].texts.changed(&edits) else { continue };
@@ -163,10 +210,14 @@ impl Search<'_> {
                     }
                 }
                 Answer::Fails(failure) => self.failed(from, *failure, steps, n_changes)?,
-                Answer::Open(_) | Answer::NoProgram => {}
+                Answer::Open(_) => {
+                    let edits = steps.last().cloned().unwrap_or_default();
+                    undecided.push((order, (from, edits)));
+                }
+                Answer::NoProgram => {}
             }
         }
-        Ok(None)
+        Ok(known.take())
     }
 
     /// Whether a text with which everything is proved only keeps from being seen what was found in the first one.

@@ -9,7 +9,7 @@ use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::CheckError;
 use crate::explain::repair::{Edit, EditKind, Instruction, NodeKind, Syntax, Texts};
-use crate::report::mend::{Told, told};
+use crate::report::mend::{Told, told_before};
 use crate::verdict::{Outcome, Verdict};
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
@@ -306,8 +306,10 @@ impl Search<'_> {
         Ok(match self.trial.answer(&changed, 1, None)? {
             Answer::Holds { within_bound } if within_bound && !self.within_bound => Fails::Told(None),
             Answer::Holds { .. } => Fails::No,
-            Answer::Fails(failure) => Fails::Told(told(&failure)),
-            Answer::Open(failure) if failure.outcome.limit.is_none() => Fails::Told(told(&failure)),
+            Answer::Fails(failure) => Fails::Told(told_before(&failure, self.texts.sources(), edits)),
+            Answer::Open(failure) if failure.outcome.limit.is_none() => {
+                Fails::Told(told_before(&failure, self.texts.sources(), edits))
+            }
             Answer::Open(_) => Fails::Told(None),
             Answer::NoProgram => Fails::Illegal,
         })
@@ -335,8 +337,12 @@ fn candidates(sources: &SourceMap, proved: &[Outcome]) -> Vec<Candidate> {
     }
     for (node, of) in syntax.nodes.iter().enumerate() {
         let mut inside = syntax.inside(node);
-        if of.kind == NodeKind::Plain && inside.any(|instruction| executed.contains(&instruction.span)) {
-            found.extend(of_await(sources, &syntax, node));
+        if inside.any(|instruction| executed.contains(&instruction.span)) {
+            found.extend(match of.kind {
+                NodeKind::Plain => of_await(sources, &syntax, node),
+                NodeKind::Loop => of_loop(sources, &syntax, node),
+                _ => None,
+            });
         }
     }
     found.extend(cluster_barriers(sources, &syntax, &executed));
@@ -426,6 +432,50 @@ fn of_await(sources: &SourceMap, syntax: &Syntax, node: usize) -> Option<Candida
     })
 }
 
+/// A loop that only looks, until something is so, and leaves nothing behind: a wait as well.
+fn of_loop(sources: &SourceMap, syntax: &Syntax, node: usize) -> Option<Candidate> {
+    let span = syntax.nodes[node].span;
+    let text = sources.text(span);
+    let ends = text.starts_with("while ") || text.starts_with("loop ") && text.contains("break;");
+    let only_looks = |instruction: &Instruction| {
+        let opcode = instruction.opcode.as_str();
+        ["ld.", "nanosleep", "mbarrier.test_wait", "mbarrier.try_wait"]
+            .iter()
+            .any(|word| opcode.starts_with(word))
+    };
+    let claims =
+        ["assert ", "reachable ", "assume ", "exit;", "return "].iter().any(|word| text.contains(word));
+    if !ends || claims || assigns(text) || !syntax.inside(node).all(only_looks) {
+        return None;
+    }
+    Some(Candidate {
+        kind: PlaceKind::Wait,
+        span,
+        text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        removal: Some(Edit::removed(sources, span)),
+        steps: Steps::Either(Vec::new()),
+    })
+}
+
+/// Whether a text gives a variable from outside of it another value, or calls a function, which may.
+fn assigns(text: &str) -> bool {
+    let statements = text.split(['{', '}', ';']).map(str::trim);
+    statements.filter(|statement| !statement.starts_with("let ") && !statement.starts_with("var ")).any(
+        |statement| {
+            let first = statement.split([' ', '(']).next().unwrap_or_default();
+            let is_name = !first.is_empty() && first.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let rest = statement[first.len()..].trim_start();
+            let operator = rest.find('=').map_or("", |at| &rest[..at]);
+            let is_assignment =
+                rest.contains('=') && !rest[operator.len()..].starts_with("==") && operator.len() <= 2;
+            let is_call = rest.starts_with('(') && !["if", "while", "loop", "await"].contains(&first);
+            is_name
+                && (is_assignment || is_call)
+                && !["if", "while", "loop", "await", "else"].contains(&first)
+        },
+    )
+}
+
 /// The parts of a condition that all have to be true.
 fn conjuncts(condition: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0, 0);
@@ -478,7 +528,20 @@ fn cluster_barriers(sources: &SourceMap, syntax: &Syntax, executed: &BTreeSet<Sp
 
 #[cfg(test)]
 mod tests {
-    use super::conjuncts;
+    use super::{assigns, conjuncts};
+
+    #[test]
+    fn a_loop_that_keeps_something_is_no_wait() {
+        for (text, expected) in [
+            ("loop { let s = ld.acquire.gpu.u32 [x]; if s == 0 || s >= now { break; } }", false),
+            ("while ld.acquire.gpu [x] < 4 { nanosleep.u32 20; }", false),
+            ("loop { seen = ld.relaxed.gpu [x]; if seen != 0 { break; } }", true),
+            ("loop { n += 1; if ld.relaxed.gpu [x] == n { break; } }", true),
+            ("loop { look(x); if ld.relaxed.gpu [x] == 1 { break; } }", true),
+        ] {
+            assert_eq!(assigns(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn what_has_to_be_true_together_is_taken_apart() {

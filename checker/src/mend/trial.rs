@@ -1,7 +1,7 @@
 //! A text tried: is everything proved of it?
 
 use crate::check::{CheckError, Config, check, usual_properties};
-use crate::explain::repair::Texts;
+use crate::explain::repair::{self, Edit, Texts};
 use crate::explain::{Explanation, explain};
 use crate::models::Model;
 use crate::verdict::{Outcome, Verdict};
@@ -52,6 +52,8 @@ pub struct Trial<'a> {
     base: Vec<(Place, u64, u32)>,
     /// Launches that were not proved lately, the last one first: they are likely to fail again.
     suspects: Vec<Place>,
+    /// How many times the steps of a try it may take.
+    pub patience: u64,
     /// How many texts were tried.
     pub n_tried: usize,
 }
@@ -89,7 +91,28 @@ impl<'a> Trial<'a> {
     /// No try yet; the budget counts from now.
     pub fn new(setting: Setting<'a>) -> Self {
         let allowance = setting.config.allowance();
-        Self { setting, allowance, base: Vec::new(), suspects: Vec::new(), n_tried: 0 }
+        Self { setting, allowance, base: Vec::new(), suspects: Vec::new(), patience: 1, n_tried: 0 }
+    }
+
+    /// Changes that mend a launch, and were checked for all of its kernel's, as `fencepost check` offers them: those of each
+    /// finding, and what has to be in place beside them.
+    pub fn helps(&self, failure: &Failure) -> Result<Vec<Vec<Edit>>, CheckError> {
+        let kernel = &failure.program.kernels[failure.place.0];
+        let steps = failure.outcome.statistics.steps;
+        let config = self.setting.config;
+        let config = Config { budget: repair::worth(steps).min(self.allowance.left()), ..config.clone() };
+        let model = &self.setting.model.resolved;
+        let job =
+            repair::Job { texts: &failure.texts, program: &failure.program, kernel, model, config: &config };
+        let (repairs, _) = repair::find(&job, &failure.outcome, &failure.explanations)?;
+        let mut found: Vec<Vec<Edit>> = Vec::new();
+        for repair in repairs.into_iter().flatten().filter(repair::Repair::is_complete) {
+            let edits: Vec<Edit> = repair.edits.into_iter().chain(repair.others).collect();
+            if !found.contains(&edits) {
+                found.push(edits);
+            }
+        }
+        Ok(found)
     }
 
     /// Whether the budget, or the time, is used up.
@@ -183,6 +206,7 @@ impl<'a> Trial<'a> {
         let (times, least) = TRY_STEPS;
         let known = self.base.iter().find(|(known, ..)| *known == place);
         let most = known.map_or(u64::MAX, |(_, steps, _)| steps.saturating_mul(times).saturating_add(least));
+        let most = most.saturating_mul(self.patience);
         let base = self.setting.config;
         let mut limits = base.limits;
         limits.findings_max = findings_max;

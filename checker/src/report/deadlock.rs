@@ -6,6 +6,9 @@ use crate::explain::deadlock::{Contributor, LookFact, MissingWrite, Role, Standi
 use fencepost_dsl::index::Id;
 use indexmap::IndexSet;
 
+/// Characters of a condition that is told.
+const CONDITION_MAX: usize = 80;
+
 /// Threads named one by one; more are folded.
 const NAMED_MAX: usize = 3;
 
@@ -131,10 +134,20 @@ impl Words<'_> {
                 format!("the loop at {} reads nothing that could end it", self.line(role.span))
             }
             WaitFact::Memory(looks, writes) => {
+                let is_weak = looks.iter().any(|look| look.is_weak);
                 let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
-                let others = if absent { "of those that have started is left" } else { "is left" };
+                let condition = self.case.sources.text(role.span).strip_prefix("await ");
+                let condition = condition.map(|text| text.trim_end_matches(';').trim());
+                let condition = condition.filter(|text| !is_weak && text.len() <= CONDITION_MAX);
+                let is_false = condition.map_or_else(String::new, |text| format!(", so `{text}` is false"));
+                let others = match (is_weak, absent) {
+                    // What it reads may have been changed long ago.
+                    (true, _) => "",
+                    (false, true) => "; no thread of those that have started is left that could change it",
+                    (false, false) => "; no thread is left that could change it",
+                };
                 format!(
-                    "{who} would go round once more: {}; no thread {others} that could change it{}",
+                    "{who} would go round once more: {}{is_false}{others}{}",
                     looks.join(", "),
                     self.missing_writes(writes)
                 )
@@ -152,6 +165,10 @@ impl Words<'_> {
                     None => String::new(),
                 };
                 let (arrived, expected) = arrivals;
+                // Where bytes are all that is missing, arrivals are not worth a word.
+                let only_bytes = *bytes != 0 && *expected == Some(*arrived);
+                let contributors =
+                    if only_bytes { String::new() } else { format!("; {}", self.contributors(contributors)) };
                 let expected = match expected {
                     Some(expected) => format!("{arrived} of the {expected} arrivals it expects"),
                     None => format!("{arrived} arrivals"),
@@ -162,8 +179,7 @@ impl Words<'_> {
                     _ => format!(", and {} more bytes have come than were announced", -bytes),
                 };
                 format!(
-                    "`{text}` of {who} never returns true: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}; {}",
-                    self.contributors(contributors)
+                    "`{text}` of {who} never returns true: {asks}phase {completed} of {object} is not complete: it has {expected}{bytes}{contributors}"
                 )
             }
             WaitFact::Grids { names, missing, is_start } => {
@@ -267,6 +283,9 @@ impl Words<'_> {
         let open: Vec<&Contributor> = contributors.iter().filter(|one| !one.is_in_phase).collect();
         let (lead, shown) = match open.as_slice() {
             [] => ("all that arrive there have arrived in this phase: ", contributors.iter().collect()),
+            open if open.iter().all(|one| one.standing == Standing::Finished) => {
+                ("nobody arrives any more: ", open.to_vec())
+            }
             _ => ("still to arrive: ", open),
         };
         let parts: Vec<String> =

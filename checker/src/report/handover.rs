@@ -2,23 +2,46 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
+use crate::explain::crossing::Side;
 use crate::explain::{Explanation, Reason};
+use fencepost_dsl::vocabulary::FenceSem;
 
 impl Words<'_> {
     /// Why threads that do hand over are in no order all the same.
     pub(super) fn handed_over(&self, reason: &Reason, explanation: &Explanation) -> String {
         match reason {
-            Reason::NoWayBack { read, write, first } => format!(
-                "{} reads what {} wrote before ({}), which was handed over; but nothing tells {} that it has been read \
-                 before {}: {} signals nothing afterwards that {} waits for",
-                self.end(*read, explanation),
-                self.thread(*write),
-                self.numbered(*first),
-                self.thread(*write),
-                self.end(*write, explanation),
-                self.thread(*read),
-                self.thread(*write)
-            ),
+            Reason::NoWayBack { read, write, first, late } => {
+                let (reader, writer) = (self.thread(*read), self.thread(*write));
+                let back = match late {
+                    Some((signal, look)) => format!(
+                        "{reader} signals afterwards, at {}, but {writer} last looked before that, at {}",
+                        self.numbered(*signal),
+                        self.numbered(*look)
+                    ),
+                    None => format!("{reader} signals nothing afterwards that {writer} waits for"),
+                };
+                format!(
+                    "{} reads what {writer} wrote before ({}), which was handed over; but nothing tells {writer} that it has \
+                     been read before {}: {back}",
+                    self.end(*read, explanation),
+                    self.numbered(*first),
+                    self.end(*write, explanation),
+                )
+            }
+            Reason::NotSeen { access, other, signal, look, is_there } => {
+                let (from, to) = (self.thread(*access), self.thread(*other));
+                let looks = if *is_there {
+                    format!("last looks there before that, at {}", self.numbered(*look))
+                } else {
+                    format!("looks at another element only, at {}", self.numbered(*look))
+                };
+                format!(
+                    "nothing leads from one to the other: after {} {from} signals at {}, but before {} {to} {looks}",
+                    self.end(*access, explanation),
+                    self.numbered(*signal),
+                    self.end(*other, explanation),
+                )
+            }
             Reason::NotPassedOn { access, relay, is_signal: true } => format!(
                 "{} of {} comes before (2), but nothing leads from {} after (1) to it: a signal is for what its own thread \
                  did before it, and for what that thread has met before, at a barrier for instance",
@@ -72,8 +95,48 @@ impl Words<'_> {
                 self.numbered(*lost),
                 self.thread(*lost)
             ),
+            Reason::NeitherSees { sides } => self.neither_sees(sides),
             _ => String::new(),
         }
+    }
+
+    /// Store buffering, and what each side lacks.
+    fn neither_sees(&self, sides: &[Side; 2]) -> String {
+        let [first, second] = sides;
+        let at = |event: EventId| {
+            let round = Self::iterations(&self.graph().events[event].iterations);
+            format!("{}{round}", self.quoted(event))
+        };
+        let does = |side: &Side| {
+            format!(
+                "{} stores at {} and then loads at {}",
+                self.thread(side.store),
+                at(side.store),
+                at(side.load)
+            )
+        };
+        let lacks = |side: &Side, other: &Side| match side.fence {
+            _ if side.is_fenced(self.graph(), other) => None,
+            None => Some(format!("{} has no fence between the two", self.thread(side.store))),
+            Some(fence) => {
+                let is_total =
+                    matches!(self.graph().events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. });
+                let flaw = if is_total {
+                    format!("does not hold {} in its scope", self.thread(other.store))
+                } else {
+                    "is no `fence.sc`".to_owned()
+                };
+                Some(format!("{} of {} {flaw}", self.quoted(fence), self.thread(side.store)))
+            }
+        };
+        let lacks: Vec<String> = [lacks(first, second), lacks(second, first)].into_iter().flatten().collect();
+        format!(
+            "{}; {}; neither load sees the other thread's store. Releases and acquires allow that; only a `fence.sc` between \
+             store and load on both sides forbids it: {}",
+            does(first),
+            does(second),
+            lacks.join(", and ")
+        )
     }
 
     /// Where two threads meet, though not between what they do.

@@ -4,6 +4,7 @@ use super::json::{EditReport, Position, line, pieces, position};
 use super::summary::{undecided, vacuous};
 use super::wording::Words;
 use super::{Case, Style, wrap};
+use crate::explain::repair::Edit;
 use crate::mend::Failure;
 use crate::mend::diff;
 use crate::mend::fix::{Fix, Found, Unfixed};
@@ -27,6 +28,31 @@ pub struct Told {
 
 /// The first finding of a launch, or why nothing is proved of it; `None` if a limit stopped it.
 pub fn told(failure: &Failure) -> Option<Told> {
+    told_in(failure, None)
+}
+
+/// The same of a text with some changes, with lines of the text before them.
+pub fn told_before(failure: &Failure, before: &SourceMap, edits: &[Edit]) -> Option<Told> {
+    told_in(failure, Some((before, edits)))
+}
+
+/// The line of a text that has become one of the text with some changes.
+fn line_before(before: &SourceMap, edits: &[Edit], at: &Position) -> usize {
+    let mut pieces: Vec<_> = edits.iter().flat_map(|edit| &edit.pieces).collect();
+    pieces.retain(|piece| before.file(piece.span.file).name == at.file);
+    pieces.sort_by_key(|piece| piece.span.start);
+    let n_lines = |text: &str| text.matches('\n').count();
+    pieces.into_iter().fold(at.line, |line, piece| {
+        let first = before.line_column(piece.span).line;
+        if line > first {
+            line + n_lines(before.text(piece.span)) - n_lines(&piece.text).min(line)
+        } else {
+            line
+        }
+    })
+}
+
+fn told_in(failure: &Failure, changes: Option<(&SourceMap, &[Edit])>) -> Option<Told> {
     let (program, sources, outcome) = (&failure.program, failure.texts.sources(), &failure.outcome);
     let kernel = &program.kernels[failure.place.0];
     let case = Case {
@@ -43,7 +69,8 @@ pub fn told(failure: &Failure) -> Option<Told> {
         "default" => kernel.name.clone(),
         name => format!("{}, launch {name}", kernel.name),
     };
-    let shown = |at: &Position| format!("{}:{}", at.file, at.line);
+    let line = |at: &Position| changes.map_or(at.line, |(before, edits)| line_before(before, edits, at));
+    let shown = |at: &Position| format!("{}:{}", at.file, line(at));
     if let (Some(finding), Some(explanation)) = (outcome.findings.first(), failure.explanations.first()) {
         let words = Words { case: &case, witness: &finding.witness };
         let (primary, _) = super::json::places(&case, &words, explanation);
@@ -104,11 +131,16 @@ fn found_text(file: &str, found: &Found, style: Style) -> String {
         style.paint("1;32", &with),
         item(
             &format!(
-                "checked: everything is proved{} with {} for {}; {} tried",
+                "checked: everything is proved{} with {} for {}; {} tried{}",
                 bound(found.within_bound),
                 if found.n_changes == 1 { "it" } else { "them" },
                 launches(found.n_launches),
-                n_of(found.n_tried, "text")
+                n_of(found.n_tried, "text"),
+                if found.is_over {
+                    "; the budget is used up: fewer or cheaper changes may do as well (--budget)"
+                } else {
+                    ""
+                }
             ),
             style
         )
@@ -217,6 +249,7 @@ pub fn fix_json(file: &str, before: &SourceMap, fix: &Fix) -> String {
             report.edits = pieces(before, &found.pieces);
             report.diff = diff::unified(before, found.after.sources());
             (report.changes, report.cost, report.tried) = (found.n_changes, found.cost, found.n_tried);
+            report.stopped = found.is_over;
         }
         Fix::None(unfixed) => {
             let worst = unfixed.failures.iter().map(|failure| failure.outcome.verdict).max();

@@ -36,25 +36,52 @@ impl Words<'_> {
         let end = self.end(other, explanation);
         let gap = match known {
             Some(wait) => format!(
-                "{} of {} knows it, but nothing leads from there to {end}",
-                self.quoted(wait),
-                self.thread(wait)
+                "{} of {} knows it, but {}",
+                self.wait_as_written(wait),
+                self.thread(wait),
+                if self.is_before(other, wait) {
+                    format!("that comes after {end} in that thread")
+                } else {
+                    format!("nothing leads from there to {end}")
+                }
             ),
             None => match self.wait_that_leaves(event) {
                 Some(wait) => {
-                    let text =
-                        self.span(wait).map_or("", |span| self.case.sources.text(span)).trim_end_matches(';');
-                    let line = self.span(wait).map_or_else(String::new, |span| self.line(span));
-                    format!(
-                        "`{text}` ({line}) of {} comes after its start and leaves it pending: such a wait is for groups that \
-                         were committed before, but for as many of the last ones as it names",
-                        self.thread(wait)
-                    )
+                    let text = self.wait_as_written(wait);
+                    let is_read =
+                        self.span(wait).is_some_and(|span| self.case.sources.text(span).contains(".read"));
+                    let who = self.thread(wait);
+                    if is_read {
+                        format!(
+                            "{text} of {who} comes after its start, and waits only until copies have read their sources: that \
+                             they have written is what a wait without `.read` says"
+                        )
+                    } else {
+                        format!(
+                            "{text} of {who} comes after its start and leaves it pending: such a wait is for groups that were \
+                             committed before, but for as many of the last ones as it names"
+                        )
+                    }
                 }
                 None => "no wait of this execution says so".to_owned(),
             },
         };
         format!("{what}: {over}; {gap}; nor is {end} ordered before its start")
+    }
+
+    /// A wait with its operands, its line and its iteration.
+    fn wait_as_written(&self, wait: EventId) -> String {
+        let text = self.span(wait).map_or("", |span| self.case.sources.text(span)).trim_end_matches(';');
+        let line = self.span(wait).map_or_else(String::new, |span| format!(" ({})", self.line(span)));
+        format!("`{text}`{line}{}", Self::iterations(&self.graph().events[wait].iterations))
+    }
+
+    /// Whether what a thread does, or starts, comes before something else that it does.
+    fn is_before(&self, event: EventId, after: EventId) -> bool {
+        let graph = self.graph();
+        let start = graph.edges.of(BaseRelation::Issue).find(|edge| edge.to == event).map(|edge| edge.from);
+        let order = &self.witness.basis.relations[&BaseRelation::ProgramOrder];
+        order.contains(start.unwrap_or(event), after)
     }
 
     /// A wait for groups behind the start of an operation, in the thread that started it.

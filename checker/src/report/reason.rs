@@ -45,8 +45,17 @@ impl Words<'_> {
             all.map(|elsewhere| format!("`{}`", elsewhere.model)).collect::<Vec<_>>()
         };
         let mut sentences = Vec::new();
+        // It rests on no reading, then: that comes first.
+        let violated = named(Judgement::Forbidden, Some(Whole::Violated));
+        if !violated.is_empty() {
+            let s = if violated.len() == 1 { "" } else { "s" };
+            sentences.push(format!(
+                "violated under the published edition{s} {} as well, by another execution; this one is forbidden there \
+                 (see `--model`)",
+                violated.join(" and ")
+            ));
+        }
         for (whole, says) in [
-            (Whole::Violated, "another execution is as bad there"),
             (Whole::Holds, "no other execution is as bad there, so it rests on how `ptx` reads the text"),
             (
                 Whole::NotAsked,
@@ -221,7 +230,7 @@ impl Words<'_> {
                     ", nor do launches, events or `synchronize` put the one after the other"
                 };
                 format!(
-                    "no signal read and no barrier passed leads from {} after (1) to {} before (2){launches}{}",
+                    "no signal read and no barrier passed leads from {} after (1) to {} before (2), or back{launches}{}",
                     self.thread(*earlier),
                     self.thread(*later),
                     self.met(*met)
@@ -230,9 +239,11 @@ impl Words<'_> {
             Reason::NoWayBack { .. }
             | Reason::NotPassedOn { .. }
             | Reason::WaitsAlone { .. }
+            | Reason::NotSeen { .. }
             | Reason::PassedAtOnce { .. }
             | Reason::CompletedByOthers { .. }
             | Reason::SamePhaseAgain { .. }
+            | Reason::NeitherSees { .. }
             | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),
             Reason::WeakEnd { event, other } => format!(
                 "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",

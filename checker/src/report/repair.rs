@@ -6,6 +6,9 @@ use crate::explain::{Explanation, Repair, Subject};
 use crate::findings::Property;
 use fencepost_dsl::Span;
 
+/// Of fewer changes that were tried it is not said of which kinds they are.
+const KINDS_MIN: usize = 8;
+
 /// Characters of a statement that is named.
 const STATEMENT_MAX: usize = 80;
 
@@ -23,20 +26,34 @@ impl Words<'_> {
         }
         if !absent.is_empty() {
             return Some(
-                "no change of the kernel ends this wait: what it waits for comes from threads that need not run at the \
+                "no change was looked for: what it waits for comes from threads that need not run at the \
                  same time, which only the launch can change"
                     .to_owned(),
             );
         }
-        let tried = match explanation.n_tried {
+        let tried = match explanation.tries.n {
             // Nothing applies, or the check has left nothing of the budget.
             0 => "no change was found that could be tried and ends".to_owned(),
             1 => "the one change that was tried does not end".to_owned(),
             n => format!("none of {n} changes that were tried ends"),
         };
+        let undecided = match explanation.tries.n_undecided {
+            0 => String::new(),
+            1 => {
+                "; of one no answer came within the work that a help may take (`fencepost fix` may take more)"
+                    .to_owned()
+            }
+            n => format!(
+                "; of {n} no answer came within the work that a help may take (`fencepost fix` may take more)"
+            ),
+        };
+        let kinds = if explanation.tries.n < KINDS_MIN {
+            ""
+        } else {
+            " (other sems, counts, parities and places, more barriers, fences, arrivals and waits)"
+        };
         Some(format!(
-            "{tried} this wait with nothing else violated (other sems, counts, parities and places, more barriers, \
-             fences, arrivals and waits): look for a signal that is missing, given too often, or given to somebody else"
+            "{tried} this wait with nothing else violated{kinds}{undecided}: look for a signal that is missing, given too often, or given to somebody else"
         ))
     }
 
@@ -125,8 +142,16 @@ impl Words<'_> {
         let launches = match repair.n_launches {
             _ if n_all <= 1 || !repair.stays.is_empty() => String::new(),
             n if n >= n_all => format!(" in any of the {n} launches"),
-            1 => " in this launch; of the others, not all were proved with it".to_owned(),
-            n => format!(" in {n} of the {n_all} launches"),
+            n => {
+                let others = if repair.fails_elsewhere {
+                    "; in another one something still is"
+                } else {
+                    "; of the others no answer came within the work that a help may take"
+                };
+                let these =
+                    if n == 1 { "this launch".to_owned() } else { format!("{n} of the {n_all} launches") };
+                format!(" in {these}{others}")
+            }
         };
         let bound = if repair.within_bound { " within the loop bound" } else { "" };
         if repair.stays.is_empty() {

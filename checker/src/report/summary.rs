@@ -216,7 +216,7 @@ fn about_proxies(case: &Case<'_>) -> Vec<String> {
     )]
 }
 
-/// `k (launch big, grid of 4 CTAs of 2 threads)`.
+/// `k (launch big, grid of 4 CTAs of 2 threads, N in 0..=3)`: all that the verdict is about.
 fn head(case: &Case<'_>) -> String {
     let launch = match case.outcome.launch.name.as_str() {
         "default" => String::new(),
@@ -230,7 +230,9 @@ fn head(case: &Case<'_>) -> String {
     if !case.variants.is_empty() {
         model += &format!(", variant {}", case.variants.join(" + "));
     }
-    format!("{} ({launch}{}{model})", case.kernel.name, shape(case))
+    let ranges = case.kernel.parameters.iter();
+    let ranges: String = ranges.map(|own| format!(", {} in {}..={}", own.name, own.min, own.max)).collect();
+    format!("{} ({launch}{}{ranges}{model})", case.kernel.name, shape(case))
 }
 
 /// `grid of 2 CTAs of 1 thread`; of what is no grid, or one of a single CTA, the number of threads.
@@ -288,7 +290,13 @@ fn claim(case: &Case<'_>) -> String {
 fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String {
     let is_spa = case.outcome.launch.spa.is_some();
     let name = wording::property(property, is_spa);
+    let hangs = case.outcome.properties.contains(&(Property::Deadlock, Verdict::Violated));
     match verdict {
+        // Beside a hang it is no more than that.
+        Verdict::Proved if hangs && property == Property::Reachable => "some executions end".to_owned(),
+        Verdict::Vacuous if hangs && case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes] => {
+            "no execution ends".to_owned()
+        }
         Verdict::Proved => wording::proved(property, is_spa).to_owned(),
         Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property, is_spa)),
         Verdict::Vacuous => format!("{name}: vacuous"),

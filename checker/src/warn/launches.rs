@@ -227,7 +227,11 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
     }
     let Some(main) = sources.ids().next() else { return found };
     let (file, _) = parse(&sources.file(main).text, main);
-    let mut walk = Walk { seen, found, is_proved: false };
+    let constants = file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Constant { name, .. } => Some(name.text.clone()),
+        _ => None,
+    });
+    let mut walk = Walk { seen, found, is_proved: false, constants: constants.collect() };
     for item in &file.items {
         match &item.kind {
             ItemKind::Function(function) if walk.executes(function.body.place.0) => {
@@ -252,6 +256,8 @@ struct Walk<'a> {
     seen: &'a Seen,
     /// Whether what the statements are part of is proved; else an assertion may hold because nothing gets there.
     is_proved: bool,
+    /// The names of the file's constants.
+    constants: BTreeSet<String>,
     found: Vec<Warning>,
 }
 
@@ -269,9 +275,16 @@ impl Walk<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         match &statement.kind {
-            StatementKind::If { then, otherwise, .. } => {
-                self.arm(then, "the branch");
+            StatementKind::If { condition, then, otherwise } => {
+                // One that `-D` chooses is for another run.
+                let is_chosen = self.is_constant(condition);
+                if is_chosen {
+                    self.block(then);
+                } else {
+                    self.arm(then, "the branch");
+                }
                 match otherwise {
+                    Some(Else::Block(block)) if is_chosen => self.block(block),
                     Some(Else::Block(block)) => self.arm(block, "the branch behind `else`"),
                     Some(Else::If(inner)) => self.statement(inner),
                     None => {}
@@ -284,6 +297,25 @@ impl Walk<'_> {
             | StatementKind::Final(body) => self.block(body),
             StatementKind::Assert(condition) => self.assertion(statement, condition),
             _ => {}
+        }
+    }
+
+    /// Whether a condition is made of constants, with one that has a name among them.
+    fn is_constant(&self, condition: &Expr) -> bool {
+        self.constants_in(condition).is_some_and(|n_names| n_names > 0)
+    }
+
+    /// How many constants an expression names; nothing if it is made of anything else.
+    fn constants_in(&self, expr: &Expr) -> Option<usize> {
+        match &expr.kind {
+            ExprKind::Literal(_) | ExprKind::Bool(_) => Some(0),
+            ExprKind::Name(name) => self.constants.contains(name).then_some(1),
+            ExprKind::Unary(_, of) | ExprKind::Cast(of, _) => self.constants_in(of),
+            ExprKind::Binary(_, a, b) => Some(self.constants_in(a)? + self.constants_in(b)?),
+            ExprKind::Select(a, b, c) => {
+                Some(self.constants_in(a)? + self.constants_in(b)? + self.constants_in(c)?)
+            }
+            _ => None,
         }
     }
 

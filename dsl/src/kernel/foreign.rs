@@ -2,6 +2,7 @@
 //!
 //! Nothing is accepted because of it. Only lines with an error are looked at, so a kernel may use any of these as a name.
 
+mod libcu;
 mod shape;
 mod words;
 
@@ -115,12 +116,21 @@ fn by_word(line: &str, at: usize, width: usize, looks_back: bool) -> Option<Stri
     };
     let known = |word: &str| WORDS.iter().find(|(pattern, _)| is(pattern, word));
     // The parser stumbles behind what it does not understand.
-    let is_near =
-        |start: usize, word: &str| start < at + width.max(1) && (looks_back || at < start + word.len());
+    // … but at the first `::` of a qualified name, of which the last part says most, but where it is a word like any other.
+    let rest = line.get(at..).unwrap_or_default();
+    let is_qualified = looks_back && rest.starts_with("::");
+    let until = if is_qualified { at + rest.find('(').unwrap_or(rest.len()) } else { at + width.max(1) };
+    let is_near = |start: usize, word: &str| start < until && (looks_back || at < start + word.len());
     // What stands behind a dot is a part of an instruction.
     let is_free = |start: usize| !line[..start].ends_with('.');
     let mut near = words(line).filter(|&(start, word)| is_free(start) && is_near(start, word));
-    let found = near.find_map(|(_, word)| known(word));
+    let found = if is_qualified {
+        let mut parts: Vec<_> = near.filter_map(|(_, word)| known(word)).collect();
+        parts.sort_by_key(|(pattern, _)| !["sync", "wait"].contains(pattern));
+        parts.pop()
+    } else {
+        near.find_map(|(_, word)| known(word))
+    };
     found.map(|(_, help)| (*help).to_owned())
 }
 

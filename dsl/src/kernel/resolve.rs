@@ -114,6 +114,8 @@ pub(in crate::kernel) struct Checker {
     diagnostics: Vec<Diagnostic>,
     /// `None` where the constant's definition is wrong (and reported).
     constants: BTreeMap<String, Option<u64>>,
+    /// Values that `-D` gives parameters.
+    fixed: BTreeMap<String, u64>,
     functions: IndexMap<String, FunctionId>,
     signatures: IndexVec<FunctionId, Signature>,
     loops: IndexVec<LoopId, Loop>,
@@ -139,6 +141,7 @@ impl Checker {
             target,
             diagnostics: Vec::new(),
             constants: BTreeMap::new(),
+            fixed: BTreeMap::new(),
             functions: IndexMap::new(),
             signatures: IndexVec::new(),
             loops: IndexVec::new(),
@@ -157,6 +160,7 @@ impl Checker {
     fn declare(&mut self, files: &[ast::File], defines: &[(String, u64)], start: Span) {
         let mut declared: BTreeMap<&str, Span> = BTreeMap::new();
         let mut constants = BTreeMap::new();
+        let mut parameters: BTreeSet<&str> = BTreeSet::new();
         for item in files.iter().flat_map(|file| &file.items) {
             let name = match &item.kind {
                 ItemKind::Constant { name, .. } => name,
@@ -181,10 +185,17 @@ impl Checker {
                     constants.insert(name.text.as_str(), value);
                 }
                 ItemKind::Function(function) => self.declare_function(function),
+                ItemKind::Kernel(kernel) | ItemKind::Program(kernel) => {
+                    parameters.extend(kernel.parameters.iter().map(|own| own.name.text.as_str()));
+                }
                 _ => {}
             }
         }
-        self.evaluate_constants(&constants, defines, start);
+        let (of_parameters, defines): (Vec<_>, Vec<_>) = defines.iter().cloned().partition(|(name, _)| {
+            parameters.contains(name.as_str()) && !constants.contains_key(name.as_str())
+        });
+        self.fixed = of_parameters.into_iter().collect();
+        self.evaluate_constants(&constants, &defines, start);
     }
 
     fn declare_function(&mut self, function: &ast::Function) {

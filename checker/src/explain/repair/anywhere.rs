@@ -40,18 +40,15 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 fn fences(ground: &Ground<'_>, scope: Scope) -> Vec<Vec<Edit>> {
     let mut found: Vec<Vec<Edit>> = Vec::new();
     for (event, of) in ground.graph().events.iter_enumerated() {
-        let Some(instruction) = ground.instruction(event).filter(|own| ground.can_change(own.node)) else {
+        if !ground.instruction(event).is_some_and(|own| ground.can_change(own.node)) {
             continue;
-        };
+        }
         if !matches!(of.kind, EventKind::Fence { .. }) {
             continue;
         }
         let wider = sem_edits(ground, &[SemEdit { event, goal: Goal::Widen, scope }]);
-        let total = instruction.opcode.contains(".acq_rel").then(|| {
-            let opcode = instruction.opcode.replace(".acq_rel", ".sc");
-            vec![Edit::replace(ground.texts.sources(), instruction.opcode_span, opcode)]
-        });
-        for edits in [Some(wider), total].into_iter().flatten() {
+        let total = sem_edits(ground, &[SemEdit { event, goal: Goal::Total, scope: Scope::Cta }]);
+        for edits in [wider, total] {
             if !edits.is_empty() && !found.contains(&edits) && found.len() < EACH_MAX {
                 found.push(edits);
             }

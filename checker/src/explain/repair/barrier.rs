@@ -35,6 +35,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 Reason::NothingObserved { .. }
                     | Reason::NotPassedOn { .. }
                     | Reason::WaitsAlone { .. }
+                    | Reason::NotSeen { .. }
                     | Reason::NoWayBack { .. }
                     | Reason::CompletedByOthers { .. }
             )
@@ -53,7 +54,50 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
             on_both_sides(ground, (a, b), (&text, words), base + extra + 3, found);
         }
+        for (text, known) in own_barriers(ground) {
+            let open = gaps.iter().filter(|(_, gap)| runs_as(ground, gap.0, known));
+            for &(rank, gap) in open.take(GAPS_MAX) {
+                found.push(Proposal { rank: base + rank + 1, edits: vec![insert(ground, gap, &text)] });
+            }
+        }
     }
+}
+
+/// The barriers of some warps that the text has, each with a statement that is one.
+fn own_barriers(ground: &Ground<'_>) -> Vec<(String, usize)> {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let is_one = |own: &&Instruction| {
+        ["bar.", "barrier."].iter().any(|word| own.opcode.starts_with(word))
+            && own.opcode.contains("sync")
+            && !own.opcode.contains("warp")
+            && own.operands.len() == 2
+            && syntax.nodes[own.node].kind == NodeKind::Plain
+    };
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for own in syntax.instructions.iter().filter(is_one) {
+        let text = sources.text(syntax.nodes[own.node].span).to_owned();
+        let is_known = |(known, node): &(String, usize)| *known == text && runs_as(ground, *node, own.node);
+        if !found.iter().any(is_known) {
+            found.push((text, own.node));
+        }
+    }
+    found
+}
+
+/// Whether the same threads run two statements, as far as branches say that depend on who a thread is.
+fn runs_as(ground: &Ground<'_>, node: usize, other: usize) -> bool {
+    let parts = |node: usize| {
+        let around = ground.syntax.ancestors(node);
+        let pairs = around.windows(2).filter_map(|pair| {
+            let [inner, outer] = *pair else { return None };
+            let NodeKind::Branch { condition } = ground.syntax.nodes[outer].kind else { return None };
+            let condition = ground.texts.sources().text(condition);
+            let is_told = names(condition, &["tid", "laneid", "warpid", "ctaid", "cluster_ctarank"]);
+            is_told.then(|| ground.syntax.siblings(inner).0)
+        });
+        pairs.collect::<Vec<_>>()
+    };
+    parts(node) == parts(other)
 }
 
 /// Another number of threads for barriers that have one, wherever it stands: that of some of the warps, or of all.

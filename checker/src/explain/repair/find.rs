@@ -25,6 +25,19 @@ const SECONDS_MAX: usize = 8;
 /// Steps of a try, as a multiple of those of the check, and at least.
 const TRY_STEPS: (u64, u64) = (6, 1_000_000);
 
+/// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
+const ALL_STEPS: (u64, u64) = (10, 24_000_000);
+/// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
+/// decided, since a proof may take many times what it takes to find something violated.
+const FIRST_STEPS: (u64, u64) = (10, 4_000_000);
+/// Changes that were not decided and are tried again.
+const AGAIN_MAX: usize = 6;
+
+/// What looking for repairs may take, for a launch whose check took so many steps.
+pub fn worth(steps: u64) -> u64 {
+    steps.saturating_mul(ALL_STEPS.0).saturating_add(ALL_STEPS.1)
+}
+
 /// What a repair is for.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -46,7 +59,7 @@ pub type Key = (Property, BTreeSet<String>);
 /// A change, and the findings that are left with it and those before it.
 type Part = (Vec<Edit>, Vec<Key>);
 
-/// A repair for each finding, where one was found, and how many changes were tried.
+/// A repair for each finding, where one was found, and what was tried.
 ///
 /// # Errors
 /// Only if a check of a changed program contradicts itself; see [`CheckError`].
@@ -54,13 +67,13 @@ pub fn find(
     job: &Job<'_>,
     outcome: &Outcome,
     explanations: &[Explanation],
-) -> Result<(Vec<Option<Repair>>, usize), CheckError> {
-    let none = (vec![None; explanations.len()], 0);
+) -> Result<(Vec<Option<Repair>>, Tries), CheckError> {
+    let none = (vec![None; explanations.len()], Tries::default());
     if explanations.is_empty() || !job.texts.can_change() {
         return Ok(none);
     }
     if let Some(known) = job.texts.known(&job.kernel.name) {
-        return Ok((vec![Some(known); explanations.len()], 1));
+        return Ok((vec![Some(known); explanations.len()], Tries { n: 1, n_undecided: 0 }));
     }
     let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
     let syntax = Syntax::new(job.texts.sources(), only);
@@ -90,16 +103,26 @@ pub fn find(
             break;
         }
     }
-    let mut search = Search { job, outcome, keys, n_tries: 0, allowance: job.config.allowance() };
+    let mut search =
+        Search { job, outcome, keys, tries: Tries::default(), allowance: job.config.allowance() };
     let repairs = search.run(&all, &by_finding)?;
-    Ok((repairs, search.n_tries))
+    Ok((repairs, search.tries))
+}
+
+/// What was tried of changes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Tries {
+    /// How many checks.
+    pub n: usize,
+    /// Of how many changes no answer came within the steps that there were.
+    pub n_undecided: usize,
 }
 
 struct Search<'a> {
     job: &'a Job<'a>,
     outcome: &'a Outcome,
     keys: Vec<Key>,
-    n_tries: usize,
+    tries: Tries,
     allowance: crate::work::Allowance,
 }
 
@@ -119,8 +142,11 @@ impl Search<'_> {
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
         let mut here_only: Option<Repair> = None;
+        let mut undecided: Vec<&Proposal> = Vec::new();
+        let steps = self.outcome.statistics.steps;
+        let first = steps.saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
         for &(_, target, proposal) in all {
-            if self.allowance.used_up().is_some() {
+            if self.allowance.used_up().is_some() || self.allowance.used() >= first {
                 break;
             }
             // What has mended another launch may take all there is.
@@ -128,16 +154,17 @@ impl Search<'_> {
             let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
             let Some(done) = tried else { continue };
             if done.verdict.is_proof() {
-                if self.only_hides(&proposal.edits, &[])? {
-                    continue;
+                match self.mends(proposal, done.verdict)? {
+                    Some(repair) if repair.n_launches == self.n_launches() => {
+                        return Ok(self.for_all(&repair));
+                    }
+                    Some(repair) => _ = here_only.get_or_insert(repair),
+                    None => {}
                 }
-                let repair = self.for_all_launches(&proposal.edits, done.verdict)?;
-                if repair.n_launches == self.job.kernel.launches.len().max(1) {
-                    self.job.texts.learn(&self.job.kernel.name, &repair);
-                    return Ok(vec![Some(repair); self.keys.len()]);
-                }
-                here_only.get_or_insert(repair);
                 continue;
+            }
+            if done.verdict == Verdict::Inconclusive {
+                undecided.push(proposal);
             }
             let is_known = |key: &Key| self.keys.contains(key);
             let misses = |key: &Key| *key == self.keys[target];
@@ -149,11 +176,47 @@ impl Search<'_> {
                 promising.push((target, proposal));
             }
         }
+        if here_only.is_none() {
+            self.tries.n_undecided = undecided.len();
+            for proposal in undecided.into_iter().take(AGAIN_MAX) {
+                let most = self.allowance.left();
+                let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
+                let Some(done) = tried.filter(|done| done.verdict != Verdict::Inconclusive) else { continue };
+                self.tries.n_undecided -= 1;
+                if done.verdict.is_proof()
+                    && let Some(repair) = self.mends(proposal, done.verdict)?
+                {
+                    if repair.n_launches == self.n_launches() {
+                        return Ok(self.for_all(&repair));
+                    }
+                    here_only.get_or_insert(repair);
+                    break;
+                }
+            }
+        }
         if let Some(repair) = here_only {
             self.job.texts.suggest(&self.job.kernel.name, &repair.edits);
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         self.in_parts(&promising, by_finding)
+    }
+
+    fn n_launches(&self) -> usize {
+        self.job.kernel.launches.len().max(1)
+    }
+
+    /// A repair of the whole kernel, for every finding.
+    fn for_all(&self, repair: &Repair) -> Vec<Option<Repair>> {
+        self.job.texts.learn(&self.job.kernel.name, repair);
+        vec![Some(repair.clone()); self.keys.len()]
+    }
+
+    /// What a change is worth with which the launch has no violation, unless it only hides what was found.
+    fn mends(&mut self, proposal: &Proposal, verdict: Verdict) -> Result<Option<Repair>, CheckError> {
+        if self.only_hides(&proposal.edits, &[])? {
+            return Ok(None);
+        }
+        self.for_all_launches(&proposal.edits, verdict).map(Some)
     }
 
     /// Changes that mend a part each, and then what is left.
@@ -180,6 +243,10 @@ impl Search<'_> {
             if is_done {
                 break;
             }
+        }
+        // A hang that stays keeps from being seen what comes behind it.
+        if parts.last().is_some_and(|(_, left)| left.iter().any(|key| key.0 == Property::Deadlock)) {
+            return Ok(vec![None; self.keys.len()]);
         }
         Ok(self.assigned(&parts))
     }
@@ -275,6 +342,7 @@ impl Search<'_> {
                 stays: stays.clone(),
                 within_bound: !self.outcome.open_loops.is_empty(),
                 n_launches: 1,
+                fails_elsewhere: false,
             })
         };
         self.keys.iter().map(of).collect()
@@ -283,16 +351,24 @@ impl Search<'_> {
     /// The repair, if it holds for the other launches as well; else as one of this launch alone.
     fn for_all_launches(&mut self, edits: &[Edit], verdict: Verdict) -> Result<Repair, CheckError> {
         let mut within_bound = verdict == Verdict::ProvedUpToBound;
-        let mut n_launches = 1;
+        let (mut n_launches, mut fails_elsewhere) = (1, false);
         for launch in self.job.kernel.launches.iter().filter(|launch| launch.name != self.outcome.launch.name)
         {
-            let done = self.attempt_for(edits, launch, 1, self.most())?;
-            if let Some(done) = done.filter(|done| done.verdict.is_proof()) {
+            let Some(done) = self.attempt_for(edits, launch, 1, self.allowance.left())? else { continue };
+            if done.verdict.is_proof() {
                 within_bound |= done.verdict == Verdict::ProvedUpToBound;
                 n_launches += 1;
             }
+            fails_elsewhere |= done.verdict == Verdict::Violated;
         }
-        Ok(Repair { edits: edits.to_vec(), others: Vec::new(), stays: Vec::new(), within_bound, n_launches })
+        Ok(Repair {
+            edits: edits.to_vec(),
+            others: Vec::new(),
+            stays: Vec::new(),
+            within_bound,
+            n_launches,
+            fails_elsewhere,
+        })
     }
 
     fn attempt(&mut self, edits: &[Edit], findings_max: usize) -> Result<Option<Try>, CheckError> {
@@ -332,7 +408,7 @@ impl Search<'_> {
         };
         // The launch of the changed program, unless it was made up on the command line.
         let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
-        self.n_tries += 1;
+        self.tries.n += 1;
         let config = Config {
             properties: usual_properties(kernel),
             is_asked_by_name: false,

@@ -25,10 +25,15 @@ pub enum Goal {
     Release,
     /// A read that acquires.
     Acquire,
+    /// `fence.sc`.
+    Total,
 }
 
 /// What an instruction may say of the order that it gives.
 pub const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"];
+
+/// What an access says of caches.
+const CACHE_OPERATORS: &[&str] = &["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
 
 /// The opcode `source` after an edit, where `text` is that opcode with every default; `None` if it cannot be made.
 pub fn edited(graph: &EventGraph, source: &str, text: &str, edit: &SemEdit) -> Option<String> {
@@ -48,7 +53,7 @@ pub fn edited(graph: &EventGraph, source: &str, text: &str, edit: &SemEdit) -> O
                 Goal::Widen => operation.sem != Sem::Weak,
                 Goal::Release => operation.role == MbarrierRole::Arrive,
                 Goal::Acquire => operation.role == MbarrierRole::Wait,
-                Goal::Strong => false,
+                Goal::Strong | Goal::Total => false,
             };
             if !fits {
                 return None;
@@ -56,9 +61,10 @@ pub fn edited(graph: &EventGraph, source: &str, text: &str, edit: &SemEdit) -> O
             // There is nothing wider for an mbarrier (MB-10).
             scope = scope.min(Scope::Cluster);
         }
-        EventKind::Fence { .. } if edit.goal == Goal::Widen => {}
+        EventKind::Fence { .. } if matches!(edit.goal, Goal::Widen | Goal::Total) => {}
         EventKind::Read(access) | EventKind::Write(access) => {
             let never = access.proxy != Proxy::Generic
+                || edit.goal == Goal::Total
                 || edit.goal == Goal::Acquire && access.atomic == AtomicClass::Reduction
                 || edit.goal == Goal::Widen && access.sem == Sem::Weak;
             if never || access.sem == Sem::Mmio {
@@ -76,6 +82,7 @@ fn with_sem(source: &str, text: &str, goal: Goal, mut scope: Scope) -> Option<St
     let at = full.iter().position(|token| SEMS.contains(token))?;
     let sem = match (goal, full[at]) {
         (Goal::Strong, "weak") => "relaxed",
+        (Goal::Total, _) => "sc",
         (Goal::Release, "weak" | "relaxed") => "release",
         (Goal::Acquire, "weak" | "relaxed") => "acquire",
         (Goal::Release, "acquire") | (Goal::Acquire, "release") => "acq_rel",
@@ -99,6 +106,10 @@ fn with_sem(source: &str, text: &str, goal: Goal, mut scope: Scope) -> Option<St
         None => tokens.iter().zip(&full[..at]).take_while(|(own, full)| own == full).count(),
     };
     tokens.retain(|token| of(token).is_none());
+    // Only a weak access has a cache operator, which is a hint and orders nothing.
+    if full[at] == "weak" && sem != "weak" {
+        tokens.retain(|token| !CACHE_OPERATORS.contains(token));
+    }
     let place = place.min(tokens.len());
     let scope = scope.to_string();
     tokens.splice(place..place, [sem, scope.as_str()]);

@@ -2,7 +2,7 @@
 
 use super::super::{Reason, Subject};
 use super::propose::{Ground, Proposal};
-use super::syntax::NodeKind;
+use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
 use crate::event::{EventGraph, EventId, EventKind, GridId};
 use fencepost_dsl::kernel::program::AsyncSpace;
@@ -80,6 +80,9 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     });
                     first && inside.next().is_none() && syntax.nodes[sibling].kind == NodeKind::Plain
                 };
+                if frees_a_lock(ground, sibling) && other > at {
+                    continue;
+                }
                 if syntax.is_synchronization(sibling) || is_signal() {
                     let distance = u32::try_from(other.abs_diff(at)).unwrap_or(9);
                     push(20 + 2 * level + 3 * distance, sibling, around, other < at);
@@ -121,6 +124,19 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
     }
     found.extend(together);
+}
+
+/// Whether a statement releases what the same text takes with a compare-and-swap or an exchange: given back before a wait
+/// that stood under that lock, it would no longer be one.
+fn frees_a_lock(ground: &Ground<'_>, node: usize) -> bool {
+    let syntax = ground.syntax;
+    let takes = |own: &Instruction| {
+        own.opcode.starts_with("atom") && (own.opcode.contains(".cas") || own.opcode.contains(".exch"))
+    };
+    let objects = syntax.inside(node).filter(|own| own.signals()).flat_map(|own| &own.objects);
+    let objects: Vec<&String> = objects.collect();
+    let mut taking = syntax.instructions.iter().filter(|own| takes(own));
+    taking.any(|own| own.objects.iter().any(|object| objects.contains(&object)))
 }
 
 /// A fence between two proxies, after the first access or before the second.

@@ -5,8 +5,8 @@ use super::opcode::{self, Goal, SemEdit, usual};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, Texts};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, group, halves, handshake, mbarrier, missing,
-    misuse, numbers, order, relay, scope, spa, streams,
+    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, group, halves, handshake, mbarrier,
+    missing, misuse, numbers, order, relay, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Outcome;
@@ -142,6 +142,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         scope::propose(ground, &mut found);
         relay::propose(ground, &mut found);
         halves::propose(ground, &mut found);
+        crossing::propose(ground, &mut found);
         order::propose(ground, &mut found);
         barrier::propose(ground, &mut found);
         group::propose(ground, &mut found);

@@ -1,6 +1,6 @@
 //! Proposals for an SPA machine: a higher level, an invalidation, a load past the L1, a `MEMBAR`.
 
-use super::super::{Reason, SpaReason};
+use super::super::{Reason, SpaReason, Subject};
 use super::propose::{Ground, Proposal};
 use super::text::Edit;
 use crate::event::{EventId, EventKind, SpaEvent};
@@ -50,6 +50,18 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 });
                 fresh.extend(alone.map(|edit| (Some(edit), None)));
                 fresh.extend(membar.map(|membar| (None, Some((membar, invalidation)))));
+            }
+        }
+    }
+    // A loop that looks through the L1, where nothing invalidates.
+    if let Subject::Deadlock { roles, .. } = &ground.explanation.subject {
+        for instruction in &ground.syntax.instructions {
+            let is_looked = roles.iter().any(|role| role.span.holds(instruction.span));
+            let is_cached = instruction.opcode.starts_with("LD") && !instruction.opcode.contains(".CV");
+            if is_looked && is_cached {
+                let text = instruction.opcode.replacen("LD", "LD.CV", 1);
+                let edit = Edit::replace(ground.texts.sources(), instruction.opcode_span, text);
+                found.push(Proposal { rank: 10, edits: vec![edit] });
             }
         }
     }

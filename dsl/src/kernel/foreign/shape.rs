@@ -1,5 +1,6 @@
 //! What a line with an error looks like, whatever its words are: a declaration of C, a label, a bracket that is missing.
 
+use super::libcu;
 use super::words::{CALLS, FORMS};
 
 /// Where the parser, or what comes behind it, stumbles.
@@ -55,6 +56,7 @@ impl<'a> Place<'a> {
             Self::comparison,
             Self::result,
             Self::cast,
+            Self::element,
             Self::brackets,
             Self::value_of_memory,
             Self::operands,
@@ -131,8 +133,8 @@ impl<'a> Place<'a> {
             let object = self.text[..at].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next()?;
             (!["bar", "barrier", "warp"].contains(&object)).then_some(())
         };
-        let (_, help) = CALLS.iter().find(|(name, _)| is_called(name).is_some())?;
-        Some((*help).to_owned())
+        let of_class = || CALLS.iter().find(|(name, _)| is_called(name).is_some());
+        libcu::translated(self.text).or_else(|| of_class().map(|(_, help)| (*help).to_owned()))
     }
 
     fn directive(&self) -> Option<String> {
@@ -255,6 +257,18 @@ impl<'a> Place<'a> {
         let of =
             ["u8", "u16", "u32", "u64"].into_iter().find(|of| self.before.ends_with(&format!("({of})")))?;
         Some(format!("a conversion stands behind: `v as {of}`"))
+    }
+
+    /// `pool[1] = 2;`
+    fn element(&self) -> Option<String> {
+        let (element, value) = self.text.split_once('=')?;
+        let (element, value) = (element.trim(), value.trim().trim_end_matches(';'));
+        let (name, index) = element.split_once('[')?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let is_one =
+            !name.is_empty() && self.before == name && name.chars().all(is_name) && index.ends_with(']');
+        let is_told = is_one && !value.starts_with('=') && self.here.starts_with('[');
+        is_told.then(|| format!("memory is written by an instruction: `st [{element}], {value};`"))
     }
 
     fn brackets(&self) -> Option<String> {

@@ -73,6 +73,28 @@ pub const WORDS: &[(&str, &str)] = &[
         "shfl",
         "lanes exchange no values here: write the value to shared memory, with `bar.warp.sync` in between, or leave it out",
     ),
+    ("fence_barrier_init", "`fence.mbarrier_init.release.cluster;`"),
+    ("fence_view_async_shared", "`fence.proxy.async.shared::cta;`"),
+    ("tma_store_fence", "`fence.proxy.async.shared::cta;`"),
+    ("tma_store_arrive", "`cp.async.bulk.commit_group;`"),
+    ("tma_store_wait", "`cp.async.bulk.wait_group.read 0;`"),
+    ("cp_async_fence", "`cp.async.commit_group;`"),
+    ("cp_async_wait", "`cp.async.wait_group 0;`"),
+    ("cluster_arrive_relaxed", "`barrier.cluster.arrive.relaxed;`"),
+    ("cluster_arrive", "`barrier.cluster.arrive;`"),
+    ("cluster_wait", "`barrier.cluster.wait;`"),
+    ("cluster_sync", "`barrier.cluster.arrive;` and `barrier.cluster.wait;`"),
+    ("NamedBarrier*", "`bar.sync 1, 64;`, or `bar.arrive 1, 64;`, with the number and the count of threads"),
+    (
+        "SM90_TMA_LOAD_MULTICAST*",
+        "`cp.async.bulk.….multicast::cluster`: the cheat sheet of the book has the whole line",
+    ),
+    (
+        "SM90_TMA_LOAD*",
+        "`cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile[0]], [src[0]], 16, [bar];`",
+    ),
+    ("SM90_TMA_STORE*", "`cp.async.bulk.global.shared::cta.bulk_group [dst[0]], [tile[0]], 16;`"),
+    ("constexpr", "a constant has no type and stands before the kernel: `const N = 4;`"),
     ("__ballot*", "lanes exchange no values here: say in the launch and in conditions what each lane does"),
     ("vote", "lanes exchange no values here: say in the launch and in conditions what each lane does"),
     (
@@ -208,17 +230,8 @@ const BITS_32: &str = "write `u32`: values are bits, without sign";
 /// What words of 64 bits are here.
 const BITS_64: &str = "write `u64`: values are bits, without sign";
 
-/// Members of classes of libcu++, cooperative groups and CUTLASS, as they are called.
+/// Members of classes of libcu++, cooperative groups and CUTLASS, as they are called, but atomics (`libcu.rs`).
 pub const CALLS: &[(&str, &str)] = &[
-    (".load(", "`let v = ld.acquire.gpu.u32 [x];`, or `.relaxed`, with the scope of the `atomic_ref`"),
-    (".store(", "`st.release.gpu.u32 [x], 1;`, or `.relaxed`, with the scope of the `atomic_ref`"),
-    (
-        ".fetch_add(",
-        "`let old = atom.add.acq_rel.gpu.u32 [x], 1;`, or another sem, with the scope of the `atomic_ref`",
-    ),
-    (".fetch_sub(", "add the negative: `let old = atom.add.acq_rel.gpu.u32 [x], -1;`"),
-    (".exchange(", "`let old = atom.exch.acq_rel.gpu.b32 [x], 1;`, or another sem"),
-    (".compare_exchange", "`let old = atom.cas.acquire.gpu.b32 [x], expected, desired;`, or another sem"),
     (".arrive_and_wait(", "`let t = mbarrier.arrive [bar];` and `await mbarrier.try_wait [bar], t;`"),
     (".arrive_and_expect_tx(", "`mbarrier.arrive.expect_tx _, [bar], 16;`"),
     (".arrive_and_drop(", "`mbarrier.arrive_drop _, [bar];`"),

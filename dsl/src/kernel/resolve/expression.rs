@@ -350,6 +350,12 @@ impl Body<'_> {
                     ))
                 } else if left.width.min(right.width) == 1 {
                     error.with_help("a condition is not a number; use `c ? 1 : 0`")
+                } else if is_shift {
+                    let (wide, narrow) = (right.width, left.width);
+                    error.with_help(format!(
+                        "shift {wide} bits, and convert the result: `(… {} …) as u{narrow}`",
+                        op.symbol()
+                    ))
                 } else {
                     error.with_help(format!(
                         "convert the narrower side: `… as u{}`",

@@ -141,6 +141,15 @@ impl Body<'_> {
         let name = parameter.name.text.clone();
         let max = if parameter.range.inclusive { Some(end) } else { end.checked_sub(1) };
         let range = parameter.range.start.place.0.to(parameter.range.end.place.0);
+        let fixed = self.checker.fixed.get(&name).copied();
+        if let (Some(value), Some(max)) = (fixed, max.filter(|&max| max <= u64::from(u32::MAX))) {
+            if (min..=max).contains(&value) {
+                return Ok(Parameter { register, name, min: value, max: value, span });
+            }
+            let message = format!("`-D {name}={value}` is not in the range of `{name}`, {min}..={max}");
+            let error = Diagnostic::new("validate::parameter-range", message, range, "its range");
+            return Err(self.report(error.with_help("take a value of the range, or widen that")));
+        }
         match max.filter(|&max| max >= min) {
             Some(max) if max <= u64::from(u32::MAX) => Ok(Parameter { register, name, min, max, span }),
             Some(_) => {

@@ -15,6 +15,9 @@ use crate::index::Id as _;
 use crate::span::Span;
 use crate::vocabulary::Space;
 
+/// Functions that are listed where one is not known.
+const FUNCTIONS_MAX: usize = 24;
+
 impl Body<'_> {
     /// A memory operand, and the width of the element it names.
     pub(in crate::kernel) fn resolve_address(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
@@ -234,7 +237,12 @@ impl Body<'_> {
         let mut error =
             Diagnostic::new("resolve::unknown-function", message, function.place.0, "unknown function");
         let near = super::super::suggest::suggest(name, self.checker.functions.keys().map(String::as_str));
-        error.help = near.map(|near| format!("did you mean `{near}`?"));
+        error.help = near.map(|near| format!("did you mean `{near}`?")).or_else(|| {
+            let known: Vec<String> =
+                self.checker.functions.keys().take(FUNCTIONS_MAX).map(|name| format!("`{name}`")).collect();
+            let more = if self.checker.functions.len() > FUNCTIONS_MAX { " and more" } else { "" };
+            (!known.is_empty()).then(|| format!("the functions here are {}{more}", known.join(", ")))
+        });
         self.report(error)
     }
 

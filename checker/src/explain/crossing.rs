@@ -1,0 +1,168 @@
+//! Two threads that each store and then look at what the other stores, and neither sees the other: store buffering. Releases
+//! and acquires do not forbid it, only `fence.sc` on both sides does.
+
+use super::reason::Reason;
+use super::support;
+use crate::event::{AgentId, EventGraph, EventId, EventKind, Role, TermRef, UnknownKind};
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::vocabulary::{FenceSem, Sem};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Loads that are looked at, of each thread, the last first.
+const LOADS_MAX: usize = 32;
+
+/// What one of the two threads does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// It stores,
+    pub store: EventId,
+    /// and then loads what the other has stored by then, and does not see that.
+    pub load: EventId,
+    /// What is between the two: the fence that is nearest to one that would do.
+    pub fence: Option<EventId>,
+}
+
+impl Side {
+    /// Whether it has the fence that its side needs.
+    pub fn is_fenced(&self, graph: &EventGraph, other: &Self) -> bool {
+        let is_total = |fence| matches!(graph.events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. });
+        self.fence.is_some_and(|fence| is_total(fence) && reaches(graph, fence, other.store))
+    }
+}
+
+/// Of a racing pair: neither thread would have come to its access, had it seen the other.
+pub(super) fn of_race(
+    graph: &EventGraph,
+    witness: &Witness,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let of = |event: EventId| Some((graph.events[event].agent?, deciding(graph, witness, event)));
+    let ((first, first_loads), (second, second_loads)) = (of(earlier)?, of(later)?);
+    between(graph, witness, (first, &first_loads), (second, &second_loads))
+}
+
+/// Of a condition that depends on some reads, or on last writes of what some reads have returned: a thread that read them,
+/// and any other one, did not see each other.
+pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) -> Option<Reason> {
+    let executed = &witness.execution.executed;
+    let mut by_agent: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
+    for &event in reads {
+        let loads = match &graph.events[event].kind {
+            EventKind::Write(access) => loads_of(graph, [access.value, graph.events[event].guard]),
+            _ => vec![event],
+        };
+        for load in loads.into_iter().filter(|&load| strong_read(graph, load)) {
+            if let Some(agent) = graph.events[load].agent {
+                by_agent.entry(agent).or_default().push(load);
+            }
+        }
+    }
+    let agents: BTreeSet<AgentId> = executed.iter().filter_map(|event| graph.events[event].agent).collect();
+    by_agent.iter().find_map(|(&agent, own)| {
+        agents.iter().filter(|&&other| other != agent).find_map(|&other| {
+            let loads = executed.iter().filter(|&event| graph.events[event].agent == Some(other));
+            let loads: Vec<EventId> = loads.filter(|&event| strong_read(graph, event)).collect();
+            between(graph, witness, (agent, own), (other, &loads))
+        })
+    })
+}
+
+/// The reads that some terms depend on.
+fn loads_of(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> Vec<EventId> {
+    let support = terms.into_iter().flat_map(|term| support(graph, term));
+    support.filter_map(|kind| if let UnknownKind::Read(read) = kind { Some(read) } else { None }).collect()
+}
+
+/// The loads that decide whether, and where, an access is made: all that its guard and its address depend on, and those
+/// with which a wait before it ended.
+fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
+    let of = &graph.events[access];
+    let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
+    let mut loads: BTreeSet<EventId> = loads_of(graph, terms.into_iter().flatten()).into_iter().collect();
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = witness.execution.executed.iter();
+    loads.extend(
+        executed.filter(|&event| graph.events[event].role == Role::Await && order.contains(event, access)),
+    );
+    let is_own = |&event: &EventId| graph.events[event].agent == of.agent && strong_read(graph, event);
+    loads.into_iter().filter(is_own).collect()
+}
+
+/// Two loads, of one thread and of the other, that each miss what the other thread stored before its load.
+fn between(
+    graph: &EventGraph,
+    witness: &Witness,
+    (first, first_loads): (AgentId, &[EventId]),
+    (second, second_loads): (AgentId, &[EventId]),
+) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let (order, missed) = (&relations[&BaseRelation::ProgramOrder], &relations[&BaseRelation::FromReads]);
+    let executed = &witness.execution.executed;
+    let last = |loads: &[EventId]| {
+        let mut loads: Vec<EventId> = loads.iter().copied().filter(|&load| executed.contains(load)).collect();
+        loads.sort_by_key(|&load| std::cmp::Reverse((graph.events[load].position, load)));
+        loads.truncate(LOADS_MAX);
+        loads
+    };
+    // What a load misses of the other thread, the first of it, is what that thread must have stored before its own load.
+    let missed_of = |load: EventId, agent: AgentId| {
+        let own = missed.successors(load).filter(move |&write| graph.events[write].agent == Some(agent));
+        own.filter(|&write| strong_write(graph, write)).min_by_key(|&write| graph.events[write].position)
+    };
+    for load in last(first_loads) {
+        let Some(theirs) = missed_of(load, second) else { continue };
+        for other in last(second_loads) {
+            let Some(ours) = missed_of(other, first) else { continue };
+            if order.contains(ours, load) && order.contains(theirs, other) {
+                let side = |store, load, reached| Side {
+                    store,
+                    load,
+                    fence: fence_between(graph, witness, (store, load), reached),
+                };
+                let sides = [side(ours, load, theirs), side(theirs, other, ours)];
+                let is_forbidden =
+                    sides[0].is_fenced(graph, &sides[1]) && sides[1].is_fenced(graph, &sides[0]);
+                if !is_forbidden {
+                    return Some(Reason::NeitherSees { sides });
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The best fence of a thread between two of its events: `fence.sc` rather than another, that reaches the other thread.
+fn fence_between(
+    graph: &EventGraph,
+    witness: &Witness,
+    (store, load): (EventId, EventId),
+    other: EventId,
+) -> Option<EventId> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let sem = |event: EventId| match graph.events[event].kind {
+        EventKind::Fence { sem, .. } => Some(sem == FenceSem::Sc),
+        _ => None,
+    };
+    let between = witness.execution.executed.iter();
+    let between = between.filter(|&event| order.contains(store, event) && order.contains(event, load));
+    let fences = between.filter_map(|event| Some((sem(event)?, reaches(graph, event, other), event)));
+    fences.max().map(|(.., fence)| fence)
+}
+
+fn reaches(graph: &EventGraph, fence: EventId, other: EventId) -> bool {
+    let (EventKind::Fence { scope, .. }, Some(own), Some(agent)) =
+        (&graph.events[fence].kind, graph.events[fence].agent, graph.events[other].agent)
+    else {
+        return false;
+    };
+    graph.hierarchy.in_scope(own, agent, *scope)
+}
+
+fn strong_read(graph: &EventGraph, event: EventId) -> bool {
+    matches!(&graph.events[event].kind, EventKind::Read(access) if access.sem != Sem::Weak)
+}
+
+fn strong_write(graph: &EventGraph, event: EventId) -> bool {
+    matches!(&graph.events[event].kind, EventKind::Write(access) if access.sem != Sem::Weak)
+}

@@ -1,0 +1,175 @@
+//! Atomic operations of libcu++, as they are called: in PTX, with the order and the scope that the line names. To write
+//! a stronger order than the code has would prove too much.
+//!
+//! Source: CCCL libcudacxx/include/cuda/std/__atomic/functions/cuda_ptx_generated.h.
+
+/// Members of `cuda::atomic_ref` and `cuda::atomic`.
+const MEMBERS: &[(&str, Operation)] = &[
+    (".load(", Operation::Load),
+    (".store(", Operation::Store),
+    (".fetch_add(", Operation::Update { name: "add", of: "u32", negated: false }),
+    (".fetch_sub(", Operation::Update { name: "add", of: "u32", negated: true }),
+    (".fetch_min(", Operation::Update { name: "min", of: "u32", negated: false }),
+    (".fetch_max(", Operation::Update { name: "max", of: "u32", negated: false }),
+    (".fetch_and(", Operation::Update { name: "and", of: "b32", negated: false }),
+    (".fetch_or(", Operation::Update { name: "or", of: "b32", negated: false }),
+    (".fetch_xor(", Operation::Update { name: "xor", of: "b32", negated: false }),
+    (".exchange(", Operation::Update { name: "exch", of: "b32", negated: false }),
+    (".compare_exchange_weak(", Operation::CompareExchange),
+    (".compare_exchange_strong(", Operation::CompareExchange),
+    ("atomic_thread_fence(", Operation::Fence),
+];
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Load,
+    Store,
+    Update {
+        name: &'static str,
+        of: &'static str,
+        /// It is given with the other sign.
+        negated: bool,
+    },
+    CompareExchange,
+    Fence,
+}
+
+/// What a line that calls one of them is here.
+pub fn translated(line: &str) -> Option<String> {
+    let (at, operation) = MEMBERS.iter().find_map(|&(name, operation)| {
+        let at = line.find(name)?;
+        Some((at + name.len(), operation))
+    })?;
+    let named = named(line, "memory_order");
+    let order = named.unwrap_or("seq_cst");
+    let scope = match named_scope(line) {
+        Some("thread") => {
+            return Some("nothing: the scope `thread` orders nothing between threads".to_owned());
+        }
+        Some("block") => "cta",
+        Some("cluster") => "cluster",
+        Some("system") => "sys",
+        _ => "gpu",
+    };
+    let operands = operands(&line[at..]);
+    let operand = |number: usize, other: &str| {
+        let own = operands.get(number).filter(|own| is_plain(own));
+        own.map_or_else(|| other.to_owned(), |own| (*own).to_owned())
+    };
+    // What stands before an operation of one total order, and the order that is left for itself.
+    let (fence, sem) = match (order, operation) {
+        ("seq_cst", Operation::Store) => (true, "relaxed"),
+        ("seq_cst", _) => (true, "acquire"),
+        ("consume", _) => (false, "acquire"),
+        (order @ ("relaxed" | "acquire" | "release" | "acq_rel"), _) => (false, order),
+        _ => return None,
+    };
+    let itself = match operation {
+        Operation::Load => format!("let v = ld.{sem}.{scope}.u32 [x];"),
+        Operation::Store => format!("st.{sem}.{scope}.u32 [x], {};", operand(0, "1")),
+        Operation::Update { name, of, negated } => {
+            let sign = if negated { "-" } else { "" };
+            format!("let old = atom.{name}.{sem}.{scope}.{of} [x], {sign}{};", operand(0, "1"))
+        }
+        Operation::CompareExchange => format!(
+            "let old = atom.cas.{sem}.{scope}.b32 [x], {}, {};",
+            operand(0, "expected"),
+            operand(1, "desired")
+        ),
+        Operation::Fence => match order {
+            "relaxed" => return Some("nothing: a relaxed fence orders nothing".to_owned()),
+            "seq_cst" => format!("fence.sc.{scope};"),
+            _ => format!("fence.acq_rel.{scope};"),
+        },
+    };
+    let is_fence = matches!(operation, Operation::Fence);
+    let fence = if fence && !is_fence { format!("fence.sc.{scope}; ") } else { String::new() };
+    let by_default = match (named, named_scope(line).is_some() || is_fence) {
+        (None, _) if !is_fence => {
+            ", since an order that is not named is `seq_cst`; with the scope of the `atomic_ref`"
+        }
+        (_, false) => ", with the scope of the `atomic_ref`",
+        _ => "",
+    };
+    Some(format!("`{fence}{itself}`{by_default}"))
+}
+
+/// The rest of the last name that begins so: `relaxed` of `cuda::memory_order_relaxed` and of `memory_order::relaxed`. Of
+/// the two orders of a compare-and-swap the first is the one of success.
+fn named<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(prefix)?;
+    let rest = rest.strip_prefix("::").or_else(|| rest.strip_prefix('_'))?;
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+fn named_scope(line: &str) -> Option<&str> {
+    named(line, "thread_scope")
+}
+
+/// What stands between the parentheses that were just opened, at its commas.
+fn operands(rest: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let end = rest.find(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return true,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    rest[..end.unwrap_or(rest.len())].split(',').map(str::trim).collect()
+}
+
+/// Whether it is a number or a name, which is the same here.
+fn is_plain(operand: &str) -> bool {
+    let is_name = !operand.is_empty() && operand.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name && !operand.starts_with("memory_order")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::translated;
+
+    #[test]
+    fn orders_and_scopes_are_those_of_the_line() {
+        let cases = [
+            (
+                "let now = 1 + ref(epoch).fetch_add(1, cuda::memory_order_relaxed);",
+                "`let old = atom.add.relaxed.gpu.u32 [x], 1;`, with the scope of the `atomic_ref`",
+            ),
+            (
+                "cuda::atomic_ref<int, cuda::thread_scope_block>(x).load(cuda::std::memory_order::acquire);",
+                "`let v = ld.acquire.cta.u32 [x];`",
+            ),
+            (
+                "cuda::atomic_ref<int, cuda::thread_scope_system>{*x}.store(v, cuda::std::memory_order_release);",
+                "`st.release.sys.u32 [x], v;`",
+            ),
+            (
+                "x.store(1);",
+                "`fence.sc.gpu; st.relaxed.gpu.u32 [x], 1;`, since an order that is not named is `seq_cst`; with the scope \
+                 of the `atomic_ref`",
+            ),
+            (
+                "if (x.compare_exchange_strong(e, 1, memory_order_acquire, memory_order_relaxed)) {",
+                "`let old = atom.cas.acquire.gpu.b32 [x], e, 1;`, with the scope of the `atomic_ref`",
+            ),
+            (
+                "x.fetch_sub(n, memory_order_acq_rel);",
+                "`let old = atom.add.acq_rel.gpu.u32 [x], -n;`, with the scope of the `atomic_ref`",
+            ),
+            ("cuda::atomic_thread_fence(memory_order_seq_cst, thread_scope_device);", "`fence.sc.gpu;`"),
+            (
+                "cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);",
+                "`fence.acq_rel.sys;`",
+            ),
+            ("cuda::atomic_thread_fence(memory_order_relaxed);", "nothing: a relaxed fence orders nothing"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(translated(line).as_deref(), Some(expected), "{line}");
+        }
+        assert_eq!(translated("bar.arrive();"), None);
+    }
+}
