@@ -292,15 +292,18 @@ pub fn read_fact(graph: &EventGraph, witness: &Witness, read: EventId) -> Option
     Some(ReadFact { read, value: witness.values[access.value], source, missed })
 }
 
+/// The reads whose values a term depends on.
+fn reads_in(graph: &EventGraph, term: TermRef) -> impl Iterator<Item = EventId> {
+    support(graph, term).into_iter().filter_map(|kind| match kind {
+        UnknownKind::Read(read) => Some(read),
+        _ => None,
+    })
+}
+
 /// The executed reads whose values a term depends on.
 fn reads_of(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
     let executed = |event: &EventId| witness.execution.executed.contains(*event);
-    let mut reads: BTreeSet<EventId> = BTreeSet::new();
-    for kind in support(graph, term) {
-        if let UnknownKind::Read(event) = kind {
-            reads.insert(event);
-        }
-    }
+    let reads: BTreeSet<EventId> = reads_in(graph, term).collect();
     reads.into_iter().filter(executed).filter_map(|read| read_fact(graph, witness, read)).collect()
 }
 

@@ -56,8 +56,8 @@ pub fn list() -> String {
 /// `None` if `path` is not one of the library's.
 pub fn read(path: &str) -> Option<Result<String, String>> {
     let wanted = path.strip_prefix(LIBRARY_ROOT)?.strip_prefix("lib/")?;
-    let found = FILES.iter().find(|(name, _)| wanted.strip_suffix(".fence") == Some(*name));
-    Some(found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+    let found = wanted.strip_suffix(".fence").and_then(text);
+    Some(found.map(str::to_owned).ok_or_else(|| {
         let names: Vec<String> = names().map(|name| format!("`lib/{name}.fence`")).collect();
         format!("it is not beside the file that uses it, and the library has {}", names.join(", "))
     }))

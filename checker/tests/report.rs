@@ -193,6 +193,24 @@ fn help_for_grids_of_one_launch_speaks_of_no_stream() {
 }
 
 #[test]
+fn a_wait_for_groups_says_why_it_is_none() {
+    let why = |wait: &str, behind: &str| {
+        let text = format!(
+            "kernel k {{ shared t[4]: u32; global out[4]: u32 = 0; st.weak [t[0]], 1; fence.proxy.async.shared::cta; \
+             cp.async.bulk.global.shared::cta.bulk_group [out[0]], [t[0]], 16; cp.async.bulk.commit_group; {wait} {behind} }}"
+        );
+        reports(&text).flat()
+    };
+    let (count, read) = ("but for as many of the last ones as it names", "what a wait without `.read` says");
+    // The source is overwritten: `.read` would do, and the number is wrong.
+    let of_source = why("cp.async.bulk.wait_group.read 1;", "st.weak [t[0]], 2;");
+    assert!(of_source.contains(count) && !of_source.contains(read), "{of_source}");
+    // What was written is read: the number is right, and `.read` is wrong.
+    let of_destination = why("cp.async.bulk.wait_group.read 0;", "let v = ld.weak [out[0]];");
+    assert!(of_destination.contains(read) && !of_destination.contains(count), "{of_destination}");
+}
+
+#[test]
 fn store_without_release() {
     let reports = reports(&message("st.relaxed.gpu [flag], 1;", ACQUIRE));
     insta::assert_snapshot!(reports.pretty + "\n" + &reports.traces);

@@ -292,6 +292,13 @@ pub struct Access {
     pub atomic: AtomicClass,
 }
 
+impl Access {
+    /// Whether it is anything but weak (MM-18).
+    pub fn is_strong(&self) -> bool {
+        self.sem != Sem::Weak
+    }
+}
+
 /// Whether and how an access is part of an atomic operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomicClass {

@@ -1,12 +1,12 @@
 //! Two threads that each store and then look at what the other stores, and neither sees the other: store buffering. Releases
 //! and acquires do not forbid it, only `fence.sc` on both sides does.
 
+use super::reads_in;
 use super::reason::Reason;
-use super::support;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, Role, TermRef, UnknownKind};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use fencepost_dsl::vocabulary::{FenceSem, Sem};
+use fencepost_dsl::vocabulary::FenceSem;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads that are looked at, of each thread, the last first.
@@ -26,9 +26,13 @@ pub struct Side {
 impl Side {
     /// Whether it has the fence that its side needs.
     pub fn is_fenced(&self, graph: &EventGraph, other: &Self) -> bool {
-        let is_total = |fence| matches!(graph.events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. });
-        self.fence.is_some_and(|fence| is_total(fence) && reaches(graph, fence, other.store))
+        self.fence.is_some_and(|fence| is_total(graph, fence) && reaches(graph, fence, other.store))
     }
+}
+
+/// Whether it is a `fence.sc`.
+pub fn is_total(graph: &EventGraph, fence: EventId) -> bool {
+    matches!(graph.events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. })
 }
 
 /// Of a racing pair: neither thread would have come to its access, had it seen the other.
@@ -49,7 +53,9 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
     let mut by_agent: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
     for &event in reads {
         let loads = match &graph.events[event].kind {
-            EventKind::Write(access) => loads_of(graph, [access.value, graph.events[event].guard]),
+            EventKind::Write(access) => {
+                reads_in(graph, access.value).chain(reads_in(graph, graph.events[event].guard)).collect()
+            }
             _ => vec![event],
         };
         for load in loads.into_iter().filter(|&load| strong_read(graph, load)) {
@@ -68,18 +74,13 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
     })
 }
 
-/// The reads that some terms depend on.
-fn loads_of(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> Vec<EventId> {
-    let support = terms.into_iter().flat_map(|term| support(graph, term));
-    support.filter_map(|kind| if let UnknownKind::Read(read) = kind { Some(read) } else { None }).collect()
-}
-
 /// The loads that decide whether, and where, an access is made: all that its guard and its address depend on, and those
 /// with which a wait before it ended.
 fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
     let of = &graph.events[access];
     let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
-    let mut loads: BTreeSet<EventId> = loads_of(graph, terms.into_iter().flatten()).into_iter().collect();
+    let mut loads: BTreeSet<EventId> =
+        terms.into_iter().flatten().flat_map(|term| reads_in(graph, term)).collect();
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
     let executed = witness.execution.executed.iter();
     loads.extend(
@@ -110,9 +111,10 @@ fn between(
         let own = missed.successors(load).filter(move |&write| graph.events[write].agent == Some(agent));
         own.filter(|&write| strong_write(graph, write)).min_by_key(|&write| graph.events[write].position)
     };
+    let second_loads = last(second_loads);
     for load in last(first_loads) {
         let Some(theirs) = missed_of(load, second) else { continue };
-        for other in last(second_loads) {
+        for &other in &second_loads {
             let Some(ours) = missed_of(other, first) else { continue };
             if order.contains(ours, load) && order.contains(theirs, other) {
                 let side = |store, load, reached| Side {
@@ -140,14 +142,13 @@ fn fence_between(
     other: EventId,
 ) -> Option<EventId> {
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let sem = |event: EventId| match graph.events[event].kind {
-        EventKind::Fence { sem, .. } => Some(sem == FenceSem::Sc),
-        _ => None,
+    let is_between = |&event: &EventId| {
+        matches!(graph.events[event].kind, EventKind::Fence { .. })
+            && order.contains(store, event)
+            && order.contains(event, load)
     };
-    let between = witness.execution.executed.iter();
-    let between = between.filter(|&event| order.contains(store, event) && order.contains(event, load));
-    let fences = between.filter_map(|event| Some((sem(event)?, reaches(graph, event, other), event)));
-    fences.max().map(|(.., fence)| fence)
+    let fences = witness.execution.executed.iter().filter(is_between);
+    fences.max_by_key(|&fence| (is_total(graph, fence), reaches(graph, fence, other), fence))
 }
 
 fn reaches(graph: &EventGraph, fence: EventId, other: EventId) -> bool {
@@ -160,9 +161,9 @@ fn reaches(graph: &EventGraph, fence: EventId, other: EventId) -> bool {
 }
 
 fn strong_read(graph: &EventGraph, event: EventId) -> bool {
-    matches!(&graph.events[event].kind, EventKind::Read(access) if access.sem != Sem::Weak)
+    matches!(&graph.events[event].kind, EventKind::Read(access) if access.is_strong())
 }
 
 fn strong_write(graph: &EventGraph, event: EventId) -> bool {
-    matches!(&graph.events[event].kind, EventKind::Write(access) if access.sem != Sem::Weak)
+    matches!(&graph.events[event].kind, EventKind::Write(access) if access.is_strong())
 }

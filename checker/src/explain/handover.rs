@@ -3,10 +3,9 @@
 
 use super::chain::{Links, StepKind};
 use super::reason::Reason;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
+use crate::event::{Access, AgentId, EventGraph, EventId, EventKind, LocationId, MbarrierId, MbarrierRole};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use fencepost_dsl::vocabulary::Sem;
 
 /// A better reason than that nothing was observed, if there is one.
 pub(super) fn explain(
@@ -201,22 +200,18 @@ fn signal_after(
     let looks: Vec<EventId> = looks.filter(|&event| is_read(event) && is_strong(graph, event)).collect();
     let signals = executed.iter().filter(|&event| order.contains(access, event));
     let signals = signals.filter(|&event| !is_read(event) && is_strong(graph, event));
+    let last = |is_it: &dyn Fn(&(LocationId, u128)) -> bool| {
+        let there = looks.iter().copied().filter(|&look| place(look).as_ref().is_some_and(is_it));
+        there.max_by_key(|&look| graph.events[look].position)
+    };
     let found = signals.filter_map(|signal| {
-        let (object, element) = place(signal)?;
-        let at_it = looks.iter().copied().filter(|&look| place(look).is_some_and(|(own, _)| own == object));
-        let at_it: Vec<EventId> = at_it.collect();
-        let last =
-            |looks: &mut dyn Iterator<Item = EventId>| looks.max_by_key(|&look| graph.events[look].position);
-        let is_there = |look: EventId| place(look).is_some_and(|(_, own)| own == element);
-        let there = last(&mut at_it.iter().copied().filter(|&look| is_there(look)));
-        match there {
+        let of = place(signal)?;
+        match last(&|own| *own == of) {
             Some(look) => missed.contains(look, signal).then_some(Unseen { signal, look, is_there: true }),
-            None => last(&mut at_it.iter().copied()).map(|look| Unseen { signal, look, is_there: false }),
+            None => last(&|own| own.0 == of.0).map(|look| Unseen { signal, look, is_there: false }),
         }
     });
-    let mut found: Vec<Unseen> = found.collect();
-    found.sort_by_key(|found| (!found.is_there, graph.events[found.signal].position));
-    found.into_iter().next()
+    found.min_by_key(|found| (!found.is_there, graph.events[found.signal].position))
 }
 
 /// That a thread signals what it has done with an access, and the other one does not see it.
@@ -238,5 +233,5 @@ pub(super) fn unseen(
 }
 
 fn is_strong(graph: &EventGraph, event: EventId) -> bool {
-    graph.events[event].kind.access().is_some_and(|access| access.sem != Sem::Weak)
+    graph.events[event].kind.access().is_some_and(Access::is_strong)
 }

@@ -4,7 +4,7 @@ use super::chain::{Chain, Links, StepKind, scope_gap};
 use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::reason::Reason;
 use super::{Explanation, Subject, bare, proxy};
-use crate::event::{Access, EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
+use crate::event::{EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
 use crate::findings::{FlagKind, Story, race as kinds};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
@@ -286,7 +286,6 @@ fn reasons(
     else {
         return reasons;
     };
-    let strong = |access: &Access| access.sem != Sem::Weak;
     if first.width_bytes != second.width_bytes {
         reasons.push(Reason::MixedSize { earlier, later });
     }
@@ -295,14 +294,14 @@ fn reasons(
         reasons.push(Reason::AliasWithoutFence { earlier, later });
         return reasons;
     }
-    if strong(first) && strong(second) {
+    if first.is_strong() && second.is_strong() {
         reasons.extend(scope_gap(graph, earlier, later));
         if are_aliases && broken.is_none() {
             reasons.push(Reason::StrongAliases { earlier, later });
             return reasons;
         }
     }
-    let one_weak = match (strong(first), strong(second)) {
+    let one_weak = match (first.is_strong(), second.is_strong()) {
         (false, true) => Some(Reason::WeakEnd { event: earlier, other: later }),
         (true, false) => Some(Reason::WeakEnd { event: later, other: earlier }),
         _ => None,

@@ -157,7 +157,7 @@ impl Search<'_> {
         let mut edits: Vec<Edit> = Vec::new();
         let mut kernels: BTreeSet<usize> = BTreeSet::new();
         for failure in failures.iter().filter(|failure| kernels.insert(failure.place.0)) {
-            let Some(own) = self.trial.helps(failure)?.into_iter().next() else { return Ok(None) };
+            let Some(own) = self.trial.help(failure)? else { return Ok(None) };
             for edit in own {
                 if !edits.contains(&edit) {
                     edits.push(edit);
@@ -173,7 +173,7 @@ impl Search<'_> {
     }
 
     /// Looks for changes that mend everything, and are fewer or cheaper than what is known to.
-    fn run(&mut self, mut known: Option<Holds>) -> Result<Option<Holds>, CheckError> {
+    fn run(&mut self, known: Option<Holds>) -> Result<Option<Holds>, CheckError> {
         let price =
             |steps: &[Vec<Edit>]| (steps.iter().map(Vec::len).sum::<usize>(), cost(steps.iter().flatten()));
         let best = known.as_ref().map(|(_, steps, _)| price(steps));
@@ -217,7 +217,7 @@ impl Search<'_> {
                 Answer::NoProgram => {}
             }
         }
-        Ok(known.take())
+        Ok(known)
     }
 
     /// Whether a text with which everything is proved only keeps from being seen what was found in the first one.

@@ -94,9 +94,8 @@ impl<'a> Trial<'a> {
         Self { setting, allowance, base: Vec::new(), suspects: Vec::new(), patience: 1, n_tried: 0 }
     }
 
-    /// Changes that mend a launch, and were checked for all of its kernel's, as `fencepost check` offers them: those of each
-    /// finding, and what has to be in place beside them.
-    pub fn helps(&self, failure: &Failure) -> Result<Vec<Vec<Edit>>, CheckError> {
+    /// What `fencepost check` offers for a launch, if nothing is violated in it with that.
+    pub fn help(&self, failure: &Failure) -> Result<Option<Vec<Edit>>, CheckError> {
         let kernel = &failure.program.kernels[failure.place.0];
         let steps = failure.outcome.statistics.steps;
         let config = self.setting.config;
@@ -105,14 +104,8 @@ impl<'a> Trial<'a> {
         let job =
             repair::Job { texts: &failure.texts, program: &failure.program, kernel, model, config: &config };
         let (repairs, _) = repair::find(&job, &failure.outcome, &failure.explanations)?;
-        let mut found: Vec<Vec<Edit>> = Vec::new();
-        for repair in repairs.into_iter().flatten().filter(repair::Repair::is_complete) {
-            let edits: Vec<Edit> = repair.edits.into_iter().chain(repair.others).collect();
-            if !found.contains(&edits) {
-                found.push(edits);
-            }
-        }
-        Ok(found)
+        let repair = repairs.into_iter().flatten().find(repair::Repair::is_complete);
+        Ok(repair.map(|repair| repair.edits.into_iter().chain(repair.others).collect()))
     }
 
     /// Whether the budget, or the time, is used up.

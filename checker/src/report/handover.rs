@@ -2,9 +2,8 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
-use crate::explain::crossing::Side;
+use crate::explain::crossing::{Side, is_total};
 use crate::explain::{Explanation, Reason};
-use fencepost_dsl::vocabulary::FenceSem;
 
 impl Words<'_> {
     /// Why threads that do hand over are in no order all the same.
@@ -103,25 +102,19 @@ impl Words<'_> {
     /// Store buffering, and what each side lacks.
     fn neither_sees(&self, sides: &[Side; 2]) -> String {
         let [first, second] = sides;
-        let at = |event: EventId| {
-            let round = Self::iterations(&self.graph().events[event].iterations);
-            format!("{}{round}", self.quoted(event))
-        };
         let does = |side: &Side| {
             format!(
                 "{} stores at {} and then loads at {}",
                 self.thread(side.store),
-                at(side.store),
-                at(side.load)
+                self.in_round(side.store),
+                self.in_round(side.load)
             )
         };
         let lacks = |side: &Side, other: &Side| match side.fence {
             _ if side.is_fenced(self.graph(), other) => None,
             None => Some(format!("{} has no fence between the two", self.thread(side.store))),
             Some(fence) => {
-                let is_total =
-                    matches!(self.graph().events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. });
-                let flaw = if is_total {
+                let flaw = if is_total(self.graph(), fence) {
                     format!("does not hold {} in its scope", self.thread(other.store))
                 } else {
                     "is no `fence.sc`".to_owned()
@@ -157,16 +150,19 @@ impl Words<'_> {
         }
     }
 
-    /// An instruction with its line and the iteration it is of; of a write, with its value.
+    /// An instruction with its line and the iteration it is of.
+    fn in_round(&self, event: EventId) -> String {
+        format!("{}{}", self.quoted(event), Self::iterations(&self.graph().events[event].iterations))
+    }
+
+    /// The same; of a write, with its value.
     fn numbered(&self, event: EventId) -> String {
-        let of = &self.graph().events[event];
-        let round = Self::iterations(&of.iterations);
-        let value = match &of.kind {
+        let value = match &self.graph().events[event].kind {
             EventKind::Write(access) => {
                 format!(", storing {}", number(self.witness.values[access.value]))
             }
             _ => String::new(),
         };
-        format!("{}{round}{value}", self.quoted(event))
+        format!("{}{value}", self.in_round(event))
     }
 }

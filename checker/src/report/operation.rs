@@ -48,8 +48,9 @@ impl Words<'_> {
             None => match self.wait_that_leaves(event) {
                 Some(wait) => {
                     let text = self.wait_as_written(wait);
-                    let is_read =
-                        self.span(wait).is_some_and(|span| self.case.sources.text(span).contains(".read"));
+                    // That it has read its source such a wait says; it is what it has written that is not known.
+                    let is_of_writes = matches!(graph.events[event].kind, EventKind::Write(_));
+                    let is_read = is_of_writes && text.contains("wait_group.read");
                     let who = self.thread(wait);
                     if is_read {
                         format!(

@@ -37,15 +37,11 @@ impl Words<'_> {
             1 => "the one change that was tried does not end".to_owned(),
             n => format!("none of {n} changes that were tried ends"),
         };
+        let within = "no answer came within the work that a help may take (`fencepost fix` may take more)";
         let undecided = match explanation.tries.n_undecided {
             0 => String::new(),
-            1 => {
-                "; of one no answer came within the work that a help may take (`fencepost fix` may take more)"
-                    .to_owned()
-            }
-            n => format!(
-                "; of {n} no answer came within the work that a help may take (`fencepost fix` may take more)"
-            ),
+            1 => format!("; of one {within}"),
+            n => format!("; of {n} {within}"),
         };
         let kinds = if explanation.tries.n < KINDS_MIN {
             ""
@@ -53,7 +49,8 @@ impl Words<'_> {
             " (other sems, counts, parities and places, more barriers, fences, arrivals and waits)"
         };
         Some(format!(
-            "{tried} this wait with nothing else violated{kinds}{undecided}: look for a signal that is missing, given too often, or given to somebody else"
+            "{tried} this wait with nothing else violated{kinds}{undecided}: look for a signal that is missing, given too \
+             often, or given to somebody else"
         ))
     }
 

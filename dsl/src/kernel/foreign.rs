@@ -115,8 +115,8 @@ fn by_word(line: &str, at: usize, width: usize, looks_back: bool) -> Option<Stri
         None => word == pattern,
     };
     let known = |word: &str| WORDS.iter().find(|(pattern, _)| is(pattern, word));
-    // The parser stumbles behind what it does not understand.
-    // … but at the first `::` of a qualified name, of which the last part says most, but where it is a word like any other.
+    // The parser stumbles behind what it does not understand; at a qualified name it does at the first `::`, and the last
+    // part of that says most, unless it is a word like any other.
     let rest = line.get(at..).unwrap_or_default();
     let is_qualified = looks_back && rest.starts_with("::");
     let until = if is_qualified { at + rest.find('(').unwrap_or(rest.len()) } else { at + width.max(1) };

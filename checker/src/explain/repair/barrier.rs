@@ -67,7 +67,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 fn own_barriers(ground: &Ground<'_>) -> Vec<(String, usize)> {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let is_one = |own: &&Instruction| {
-        ["bar.", "barrier."].iter().any(|word| own.opcode.starts_with(word))
+        count_of(own).is_some()
             && own.opcode.contains("sync")
             && !own.opcode.contains("warp")
             && own.operands.len() == 2
@@ -107,12 +107,7 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         return;
     }
     let sources = ground.texts.sources();
-    let count = |instruction: &Instruction| {
-        let is_barrier = ["bar.", "barrier."].iter().any(|word| instruction.opcode.starts_with(word));
-        let is_named = is_barrier && !instruction.opcode.contains("cluster");
-        instruction.operands.get(1).copied().filter(|_| is_named)
-    };
-    let places: Vec<Span> = ground.syntax.instructions.iter().filter_map(count).collect();
+    let places: Vec<Span> = ground.syntax.instructions.iter().filter_map(count_of).collect();
     let mut known: Vec<&str> = Vec::new();
     for text in places.iter().map(|&place| sources.text(place)) {
         if known.contains(&text) {
@@ -129,6 +124,13 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
+}
+
+/// The number of threads of a barrier that has one.
+fn count_of(instruction: &Instruction) -> Option<Span> {
+    let is_barrier = ["bar.", "barrier."].iter().any(|word| instruction.opcode.starts_with(word));
+    let is_named = is_barrier && !instruction.opcode.contains("cluster");
+    instruction.operands.get(1).copied().filter(|_| is_named)
 }
 
 /// A barrier before a write and one behind it, for a slot that is read by others and written again in a loop.

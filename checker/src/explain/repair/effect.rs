@@ -153,7 +153,7 @@ impl Side<'_> {
             let repeats =
                 text.starts_with("await ") || of.kind == NodeKind::Loop && text.starts_with("while ");
             let mut inside = self.syntax.inside(*node).peekable();
-            !is_library && repeats && inside.peek().is_some() && inside.all(only_looks)
+            !is_library && repeats && inside.peek().is_some() && inside.all(Instruction::only_looks)
         };
         let waits = (0..self.syntax.nodes.len()).filter(is_wait).filter(|&node| is_touched(node));
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
@@ -221,10 +221,4 @@ impl Side<'_> {
         let edits = heads.into_iter().map(|&head| Edit::insert(self.sources(), head, false, text));
         self.texts.changed(&edits.collect::<Vec<_>>())
     }
-}
-
-/// Whether an instruction tells what others did, and does nothing itself that they could see.
-fn only_looks(instruction: &Instruction) -> bool {
-    let opcode = instruction.opcode.as_str();
-    opcode.starts_with("ld.") || opcode.starts_with("mbarrier.") && opcode.contains("_wait")
 }

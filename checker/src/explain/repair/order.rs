@@ -4,9 +4,9 @@ use super::super::{Reason, Subject};
 use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
-use crate::event::{EventGraph, EventId, EventKind, GridId};
+use crate::event::{Access, EventGraph, EventId, EventKind, GridId};
 use fencepost_dsl::kernel::program::AsyncSpace;
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
+use fencepost_dsl::vocabulary::{Proxy, Scope};
 
 /// How far a statement may be moved.
 const DISTANCE_MAX: usize = 3;
@@ -262,7 +262,7 @@ fn before_sources(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let (Some(a), Some(b)) = (graph.events[source].agent, graph.events[fact.read].agent) else {
             continue;
         };
-        let is_strong = graph.events[source].kind.access().is_some_and(|access| access.sem != Sem::Weak);
+        let is_strong = graph.events[source].kind.access().is_some_and(Access::is_strong);
         let Some(node) = ground.place(source).filter(|_| a != b && is_strong) else { continue };
         let scope = super::opcode::usual(graph, graph.hierarchy.common_scope(a, b)).max(Scope::Cta);
         let text = format!("fence.acq_rel.{scope};");

@@ -8,7 +8,7 @@ use super::{
     anywhere, arrivals, atomics, barrier, branch, cluster, crossing, group, halves, handshake, mbarrier,
     missing, misuse, numbers, order, relay, scope, spa, streams,
 };
-use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
+use crate::event::{Access, AgentId, EventGraph, EventId, EventKind, Role};
 use crate::verdict::Outcome;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
@@ -261,7 +261,7 @@ fn is_signal(ground: &Ground<'_>, earlier: EventId, later: EventId) -> bool {
     let graph = ground.graph();
     [earlier, later].iter().any(|&event| {
         let of = &graph.events[event];
-        let is_strong = of.kind.access().is_some_and(|access| access.sem != Sem::Weak);
+        let is_strong = of.kind.access().is_some_and(Access::is_strong);
         is_strong || matches!(of.role, Role::Spin(_) | Role::Await)
     })
 }

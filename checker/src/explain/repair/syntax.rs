@@ -97,6 +97,8 @@ pub struct Node {
     block: (usize, usize),
     /// What matters of it.
     pub kind: NodeKind,
+    /// Whether it gives a variable another value, claims something, ends its thread, or is a call.
+    leaves: bool,
 }
 
 impl Node {
@@ -177,6 +179,13 @@ impl Instruction {
     pub fn gives_signal(&self) -> bool {
         let arrives = ["bar.arrive", "barrier.arrive", "barrier.cta.arrive", "mbarrier.arrive"];
         arrives.iter().any(|word| self.opcode.starts_with(word)) || self.signals()
+    }
+
+    /// Whether it tells what others did, and does nothing itself that they could see.
+    pub fn only_looks(&self) -> bool {
+        ["ld.", "nanosleep", "mbarrier.test_wait", "mbarrier.try_wait"]
+            .iter()
+            .any(|word| self.opcode.starts_with(word))
     }
 
     /// Whether it accesses memory as a part of no data: with a sem that is not weak.
@@ -267,6 +276,12 @@ impl Syntax {
         found
     }
 
+    /// Whether a statement, or one inside, does more than instructions do: what is so when it is left out is another thing.
+    pub fn leaves_something(&self, node: usize) -> bool {
+        let outer = self.nodes[node].span;
+        self.nodes.iter().any(|inner| inner.leaves && outer.holds(inner.span))
+    }
+
     /// Whether there is a call of a function in a statement without parts of its own.
     pub fn is_call(&self, span: Span) -> bool {
         self.calls
@@ -320,7 +335,17 @@ impl Syntax {
             | StatementKind::Error => NodeKind::Declaration,
             _ => NodeKind::Plain,
         };
-        self.nodes.push(Node { span: statement.place.0, parent, block, kind });
+        let leaves = match &statement.kind {
+            StatementKind::Assign { .. }
+            | StatementKind::Assert(_)
+            | StatementKind::Assume(_)
+            | StatementKind::Reachable(_)
+            | StatementKind::Exit
+            | StatementKind::Return(_) => true,
+            StatementKind::Expr(expr) => matches!(expr.kind, ExprKind::Call { .. }),
+            _ => false,
+        };
+        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves });
         self.named(statement, node);
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }

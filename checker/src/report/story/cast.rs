@@ -10,7 +10,6 @@ use crate::event::{
 use crate::explain::{Explanation, Reason, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use fencepost_dsl::vocabulary::Sem;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who and what belongs to a story.
@@ -190,7 +189,7 @@ impl Search<'_> {
         let mut users: BTreeMap<LocationId, BTreeSet<AgentId>> = BTreeMap::new();
         let mut strong: Vec<(EventId, LocationId)> = Vec::new();
         for event in self.executed() {
-            let access = graph.events[event].kind.access().filter(|access| access.sem != Sem::Weak);
+            let access = graph.events[event].kind.access().filter(|access| access.is_strong());
             let user = issuer(event).filter(|user| writers.contains(user));
             if let (Some(access), Some(user)) = (access, user) {
                 users.entry(access.location).or_default().insert(user);
@@ -257,9 +256,8 @@ impl Search<'_> {
             (self.core.contains(&agent) && self.before.contains(event))
                 .then(|| self.graph.hierarchy.issuer(agent))
         };
-        let is_strong = |event: EventId| {
-            self.graph.events[event].kind.access().is_some_and(|access| access.sem != Sem::Weak)
-        };
+        let is_strong =
+            |event: EventId| self.graph.events[event].kind.access().is_some_and(Access::is_strong);
         let mut found = Vec::new();
         for from in self.executed().filter(|&event| agent(event).is_some()) {
             let signalled = relations[&BaseRelation::Signals].successors(from);
