@@ -54,6 +54,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "decoupled-look-back",
             "look-back-two-words",
             "work-stealing",
+            "mpmc-ring",
             "epoch-reclamation",
         ],
     ),

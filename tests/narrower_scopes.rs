@@ -42,6 +42,12 @@ const SURVIVORS: &[(&str, &str, &str)] = &[
         "the same",
     ),
     (
+        "mpmc-ring/one-try.fence",
+        "let before = atom.relaxed.gpu.global.add.u32 [ran[task - 1]], 1;",
+        "one thread takes a task, so that no other one counts it",
+    ),
+    ("mpmc-ring/queue.fence", "let before = atom.relaxed.gpu.global.add.u32 [ran[task - 1]], 1;", "the same"),
+    (
         "work-stealing/deque.fence",
         "let b = ld.relaxed.gpu.u32 [bottom];",
         "only the owner writes `bottom`: it pushes",

@@ -4,6 +4,7 @@
 //! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
 //! nothing: does some execution complete, and reach what should be reachable?
 
+mod decision;
 mod prepare;
 mod residency;
 mod settle;
@@ -17,14 +18,11 @@ use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::findings;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
-use crate::verdict::{
-    ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict,
-    ignored_proxies, unknown_to_model,
-};
-use crate::witness::Witness;
+use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, unknown_to_model};
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use crate::work::{Allowance, UsedUp};
+use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
@@ -46,7 +44,7 @@ pub struct Config {
     pub unroll: u32,
     /// Loop bound to raise it to, by doubling, while some loop can run longer.
     pub unroll_max: u32,
-    /// Limits, each of which ends in [`Verdict::Inconclusive`].
+    /// Limits, each of which ends in [`Inconclusive`](crate::verdict::Verdict::Inconclusive).
     pub limits: Limits,
     /// Which optimisations are on.
     pub treatment: Treatment,
@@ -138,7 +136,7 @@ pub struct Limits {
 
 impl Limits {
     /// Those of a run that says nothing else.
-    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 4_000_000, findings_max: 8 };
+    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8 };
 }
 
 impl Default for Limits {
@@ -191,6 +189,8 @@ fn check_within(
     let mut n_iterations = config.unroll.max(1);
     // What a smaller bound gave, for the case that a larger one hits a limit.
     let mut earlier: Option<(Decision, u32)> = None;
+    // What stopped the bound to start with: a smaller one may do, as where loops that only wait are nested.
+    let mut lowered: Option<Limit> = None;
     loop {
         let mut statistics = Statistics::default();
         // After unrolling: no loops, no control flow, only guards.
@@ -226,6 +226,11 @@ fn check_within(
                     let decision = Decision { raise_limit: Some(limit), ..decision };
                     return Ok(decision.into_outcome(launch, model, config, n_iterations));
                 }
+                if n_iterations > 1 && allowance.used_up().is_none() {
+                    n_iterations /= 2;
+                    lowered = Some(limit);
+                    continue;
+                }
                 return Ok(stopped(kernel, launch, limit, model, config, n_iterations));
             }
         };
@@ -233,11 +238,25 @@ fn check_within(
         if let Some(diagnostic) = unknown_to_model(&graph, model) {
             return Err(CheckError::Unsupported(Box::new(diagnostic)));
         }
-        let decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
+        let mut decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
+        if earlier.is_none()
+            && n_iterations > 1
+            && !decision.has_found()
+            && allowance.used_up().is_none()
+            && let Some(limit) = decision.limit
+        {
+            n_iterations /= 2;
+            lowered = Some(limit);
+            continue;
+        }
+        if lowered.is_some() && !decision.open_loops.is_empty() && decision.limit.is_none() {
+            decision.raise_limit.clone_from(&lowered);
+        }
         let raise = decision.findings.is_empty()
             && !decision.is_settled(config)
             && decision.limit.is_none()
             && !decision.open_loops.is_empty()
+            && lowered.is_none()
             && n_iterations < config.unroll_max;
         if !raise {
             let (decision, n_iterations) = match earlier {
@@ -268,145 +287,6 @@ pub fn stopped(
         ..Decision::new(EventGraph::empty(launch), Statistics::default())
     };
     decision.into_outcome(launch, model, config, n_iterations)
-}
-
-/// What is known of one graph.
-struct Decision {
-    graph: EventGraph,
-    findings: Vec<Finding>,
-    more_findings: bool,
-    open_loops: Vec<OpenLoop>,
-    vacuity: Vec<Vacuity>,
-    limit: Option<Limit>,
-    /// What stopped a larger bound, of which nothing else is kept.
-    raise_limit: Option<Limit>,
-    /// What the litmus condition claims.
-    quantifier: Option<Quantifier>,
-    /// The execution that the litmus condition asks for.
-    condition_witness: Option<Box<Witness>>,
-    statistics: Statistics,
-}
-
-impl Decision {
-    fn new(graph: EventGraph, statistics: Statistics) -> Self {
-        Self {
-            quantifier: graph.condition.as_ref().map(|condition| condition.quantifier),
-            graph,
-            findings: Vec::new(),
-            more_findings: false,
-            open_loops: Vec::new(),
-            vacuity: Vec::new(),
-            limit: None,
-            raise_limit: None,
-            condition_witness: None,
-            statistics,
-        }
-    }
-
-    /// Whether there is an execution to show, which no limit takes back.
-    fn has_found(&self) -> bool {
-        !self.findings.is_empty() || self.condition_witness.is_some()
-    }
-
-    /// Whether an execution has decided the litmus condition, and nothing else was asked that a larger bound could
-    /// answer.
-    fn is_settled(&self, config: &Config) -> bool {
-        self.condition_witness.is_some() && config.properties == [Property::Condition]
-    }
-
-    fn condition(&mut self) -> Option<ConditionResult> {
-        let quantifier = self.quantifier?;
-        let witness = self.condition_witness.take();
-        let is_cut_short = !self.open_loops.is_empty();
-        let holds = match (quantifier, witness.is_some()) {
-            (Quantifier::Exists, true) => Some(true),
-            (Quantifier::NotExists | Quantifier::Forall, true) => Some(false),
-            (_, false) if self.limit.is_some() || self.is_filtered_out() => None,
-            (Quantifier::Exists, false) => (!is_cut_short).then_some(false),
-            (Quantifier::NotExists | Quantifier::Forall, false) => Some(true),
-        };
-        Some(ConditionResult { quantifier, holds, witness })
-    }
-
-    /// Whether the filter of the litmus condition leaves nothing that it could be about.
-    fn is_filtered_out(&self) -> bool {
-        self.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::FilteredOut(_)))
-    }
-
-    /// The verdict of a property that the model states.
-    fn verdict(&self, property: Property, condition: Option<&ConditionResult>) -> Verdict {
-        if let (Property::Condition, Some(condition)) = (property, condition) {
-            return match (condition.holds, &condition.witness) {
-                (Some(false), _) => Verdict::Violated,
-                (Some(true), None) if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
-                (Some(true), _) => Verdict::Proved,
-                (None, _) if self.limit.is_none() && self.is_filtered_out() => Verdict::Vacuous,
-                (None, _) => Verdict::Inconclusive,
-            };
-        }
-        if self.findings.iter().any(|finding| finding.property == property) {
-            return Verdict::Violated;
-        }
-        let is_reached = |vacuity: &Vacuity| matches!(vacuity, Vacuity::FilteredOut(_));
-        if property == Property::Reachable && !self.vacuity.iter().all(is_reached) {
-            return Verdict::Vacuous;
-        }
-        if self.limit.is_some() {
-            return Verdict::Inconclusive;
-        }
-        if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
-    }
-
-    /// Whether the model states the property, so that something can be claimed of it.
-    fn is_stated(&self, property: Property, model: &MemoryModel) -> bool {
-        let has_flag = || model.flags.iter().any(|flag| findings::flag(&flag.name).property() == property);
-        match property {
-            Property::Race | Property::Lifetime => has_flag(),
-            Property::Barrier => self.graph.mbarriers.is_empty() || has_flag(),
-            Property::Condition => self.quantifier.is_some(),
-            Property::Assert | Property::Deadlock | Property::Bounds | Property::Reachable => true,
-        }
-    }
-
-    fn into_outcome(mut self, launch: &Launch, model: &MemoryModel, config: &Config, unroll: u32) -> Outcome {
-        let is_asked = config.properties.contains(&Property::Condition);
-        let condition = if is_asked { self.condition() } else { None };
-        let (stated, mut unstated): (Vec<Property>, Vec<Property>) =
-            config.properties.iter().partition(|&&property| self.is_stated(property, model));
-        if !config.is_asked_by_name {
-            // Nobody misses them: a kernel has no condition, and an SPA machine no memory that ends with a CTA.
-            unstated.retain(|&property| {
-                property != Property::Condition && (launch.spa.is_none() || property != Property::Lifetime)
-            });
-        }
-        let mut properties: Vec<(Property, Verdict)> = stated
-            .into_iter()
-            .map(|property| (property, self.verdict(property, condition.as_ref())))
-            .collect();
-        if config.is_asked_by_name {
-            properties.extend(unstated.iter().map(|&property| (property, Verdict::Inconclusive)));
-            properties.sort_unstable();
-        }
-        Outcome {
-            launch: launch.clone(),
-            // Where nothing is decided, nothing is proved.
-            verdict: properties.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Inconclusive),
-            properties,
-            unstated,
-            ignored_proxies: ignored_proxies(&self.graph, model),
-            graph: self.graph,
-            findings: self.findings,
-            more_findings: self.more_findings,
-            unroll,
-            open_loops: self.open_loops,
-            vacuity: self.vacuity,
-            limit: self.limit,
-            raise_limit: self.raise_limit,
-            condition,
-            assumptions: Vec::new(),
-            statistics: self.statistics,
-        }
-    }
 }
 
 /// Decides one graph.

@@ -10,6 +10,7 @@ pub(crate) mod deadlock;
 pub mod elsewhere;
 pub(crate) mod handover;
 pub(crate) mod lifetime;
+pub(crate) mod pair;
 pub(crate) mod proxy;
 pub(crate) mod race;
 pub(crate) mod reading;
@@ -19,6 +20,7 @@ pub mod repair;
 pub(crate) mod spa;
 pub(crate) mod tensor_memory;
 pub(crate) mod uncomputed;
+pub(crate) mod update;
 pub(crate) mod value;
 
 use crate::bits::EventSet;
@@ -182,7 +184,11 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             match kind.story {
                 Story::Lifetime => lifetime::explain(graph, witness, *pair).unwrap_or_else(bare_pair),
                 Story::OutOfOrder => spa::explain(graph, witness, bare_pair(), *pair),
-                Story::Pair => bare_pair(),
+                Story::Pair => {
+                    let mut explanation = bare_pair();
+                    pair::explain(graph, model, witness, *pair, &mut explanation);
+                    explanation
+                }
                 Story::Chain | Story::TensorMemory | Story::Tensormap | Story::Grids | Story::Proxies => {
                     race::explain(graph, model, witness, *pair)
                 }
@@ -294,7 +300,7 @@ pub fn read_fact(graph: &EventGraph, witness: &Witness, read: EventId) -> Option
 
 /// The reads whose values a term depends on.
 fn reads_in(graph: &EventGraph, term: TermRef) -> impl Iterator<Item = EventId> {
-    support(graph, term).into_iter().filter_map(|kind| match kind {
+    support(graph, [term]).into_iter().filter_map(|kind| match kind {
         UnknownKind::Read(read) => Some(read),
         _ => None,
     })
@@ -310,7 +316,7 @@ fn reads_of(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFac
 /// The last writes (in coherence order) of the bytes that a final condition reads, as if they were read.
 fn final_reads(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
     let mut facts = Vec::new();
-    for kind in support(graph, term) {
+    for kind in support(graph, [term]) {
         let UnknownKind::FinalValue { location, offset_bytes, .. } = kind else { continue };
         let writes: Vec<EventId> = witness
             .execution
@@ -343,11 +349,11 @@ fn final_reads(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<Read
     facts
 }
 
-/// What the unknowns under a term stand for, in order of the unknowns.
-fn support(graph: &EventGraph, term: TermRef) -> Vec<UnknownKind> {
+/// What the unknowns under some terms stand for, in order of the unknowns.
+fn support(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> Vec<UnknownKind> {
     let mut seen: BTreeSet<TermRef> = BTreeSet::new();
     let mut unknowns = BTreeSet::new();
-    let mut stack = vec![term];
+    let mut stack: Vec<TermRef> = terms.into_iter().collect();
     while let Some(top) = stack.pop() {
         if !seen.insert(top) {
             continue;

@@ -444,8 +444,14 @@ fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
     let line = &json_lines(&output)[0];
     assert_eq!(line["bounds"]["raise_limit"]["name"], "max-events");
     assert_eq!((&line["verdict"], &line["limit"]), (&"proved_up_to_bound".into(), &serde_json::Value::Null));
-    // What the first bound does not fit into is not decided at all.
-    let output = check(&path, &["--max-events", "4"]);
+    // What the first bound does not fit into is asked of a smaller one.
+    let output = check(&path, &["--max-events", "5"]);
+    let text = all_text(&output).replace("\n  ", " ");
+    for part in ["proved up to bound 1", "the answer is that of bound 1; a larger one stopped"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    // What no bound fits into is not decided at all.
+    let output = check(&path, &["--max-events", "3"]);
     assert!(all_text(&output).contains("inconclusive"), "{}", all_text(&output));
     // What is found on the way stays found, whatever stops the rest.
     let racy = folder.write("racy.fence", ENDLESS.replace("st.relaxed.gpu [y], 1;", "st [x], 1; st [y], 1;"));

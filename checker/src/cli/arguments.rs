@@ -103,7 +103,7 @@ pub struct ProgramOptions {
     /// Architecture, in place of the one the file names: `sm_90`, or `spa_50` for machine code with `MEMBAR`.
     #[arg(long, value_name = "sm_NN|spa_50")]
     pub target: Option<String>,
-    /// Loop bound to start with.
+    /// Loop bound to start with; where it makes too much, smaller ones are tried.
     #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
     /// Most events of a launch; 16 times as many where many threads are looked at a few at a time.

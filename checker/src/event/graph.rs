@@ -1,8 +1,8 @@
 //! The graph that holds the events of a launch, and what hangs on them; what events can be is in [`kind`](super::kind).
 
 use super::{
-    AgentId, CtaId, Edges, EventId, EventKind, Hierarchy, LocationId, MbarrierId, SiteId, TermPool, TermRef,
-    UnknownId,
+    Access, AgentId, CtaId, Edges, EventId, EventKind, Hierarchy, LocationId, MbarrierId, SiteId, TermPool,
+    TermRef, UnknownId,
 };
 use crate::findings::MisuseKind;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
@@ -445,6 +445,8 @@ pub enum Because {
     Meets(Span),
     /// A round writes what was not there, and may go round again.
     Writes(Span),
+    /// A round reads weakly, there, what it or the one before it may have written.
+    ReadsOwnWrites(Span),
     /// A round reads a register that an earlier one has set.
     Carries {
         /// Its name, if it has one in the text.
@@ -526,10 +528,12 @@ pub enum Wait {
 }
 
 /// A read of a try that fails for ever (LT-8: it sees what memory holds in the end).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FinalLook {
     /// The reading instruction.
     pub site: SiteId,
+    /// Where it reads; its value is none.
+    pub access: Access,
     /// Of which location, if its instruction reads several.
     pub instance: Option<LocationId>,
     /// When the try gets there.

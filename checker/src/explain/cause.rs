@@ -54,6 +54,7 @@ fn link(graph: &EventGraph, explanation: &Explanation) -> Option<(u8, SiteId)> {
         Reason::OutOfScope { event, .. } => at(1, event),
         Reason::NoRelease { write, .. } => at(2, write),
         Reason::NoAcquire { read, .. } => at(3, read),
+        Reason::BothTook { loads, .. } => at(5, loads.into_iter().min()?),
         Reason::NeitherSees { sides } => at(4, sides.iter().map(|side| side.store).min()?),
         _ => None,
     })
@@ -76,6 +77,8 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
                 | Reason::CompletedByOthers { .. }
                 | Reason::SamePhaseAgain { .. }
                 | Reason::NeitherSees { .. }
+                | Reason::TooSoon { .. }
+                | Reason::BothTook { .. }
                 | Reason::LostUpdate { .. }
         )
     };

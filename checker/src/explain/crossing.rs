@@ -41,7 +41,10 @@ pub(super) fn of_race(
     witness: &Witness,
     (earlier, later): (EventId, EventId),
 ) -> Option<Reason> {
-    let of = |event: EventId| Some((graph.events[event].agent?, deciding(graph, witness, event)));
+    let of = |event: EventId| {
+        let loads = deciding(graph, witness, event).into_iter().filter(|&load| strong_read(graph, load));
+        Some((graph.events[event].agent?, loads.collect::<Vec<EventId>>()))
+    };
     let ((first, first_loads), (second, second_loads)) = (of(earlier)?, of(later)?);
     between(graph, witness, (first, &first_loads), (second, &second_loads))
 }
@@ -76,7 +79,7 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
 
 /// The loads that decide whether, and where, an access is made: all that its guard and its address depend on, and those
 /// with which a wait before it ended.
-fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
+pub(super) fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
     let of = &graph.events[access];
     let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
     let mut loads: BTreeSet<EventId> =
@@ -86,7 +89,9 @@ fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<Event
     loads.extend(
         executed.filter(|&event| graph.events[event].role == Role::Await && order.contains(event, access)),
     );
-    let is_own = |&event: &EventId| graph.events[event].agent == of.agent && strong_read(graph, event);
+    let is_own = |&event: &EventId| {
+        graph.events[event].agent == of.agent && matches!(graph.events[event].kind, EventKind::Read(_))
+    };
     loads.into_iter().filter(is_own).collect()
 }
 

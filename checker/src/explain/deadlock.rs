@@ -4,11 +4,11 @@
 //! who could still change it, which is whoever has an instruction for it in the text. Cannot: say which of the waits in a
 //! circle the author meant to come first, or how often a thread would have arrived on another path.
 
-use super::{Explanation, Subject, bare, final_reads, support};
+use super::{Explanation, Subject, bare, final_reads, support, update};
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole, PhasedOperation,
-    SiteId, TermRef, UnknownKind, Wait,
+    Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole,
+    PhasedOperation, SiteId, TermRef, UnknownKind, Wait,
 };
 use crate::findings::deadlock as kinds;
 use crate::findings::lifetime::NOT_CO_RESIDENT;
@@ -116,8 +116,12 @@ pub struct MissingWrite {
 pub struct LookFact {
     /// Where it is.
     pub span: Span,
-    /// Opcode and operand.
-    pub text: String,
+    /// Opcode.
+    pub opcode: String,
+    /// Operand, with the instance of its object.
+    pub operand: String,
+    /// Where it reads, and from which byte on, if the operand does not say.
+    pub access: Option<(Access, u128)>,
     /// What it reads.
     pub value: u128,
     /// Whether the read is weak.
@@ -143,7 +147,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         graph.blocked.iter().filter(|blocked| witness.values[blocked.stuck] == 1).collect();
     let mut roles: Vec<Role> = Vec::new();
     for blocked in &standing {
-        let wait = wait_fact(graph, witness, &standing, &blocked.wait);
+        let wait = wait_fact(graph, witness, &standing, blocked);
         let same = roles.iter_mut().find(|role| {
             role.span == blocked.span && role.iterations == blocked.iterations && role.wait == wait
         });
@@ -219,24 +223,38 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     if runs_ahead {
         explanation.rules = vec!["UB-M11"];
     }
+    let lost =
+        reads.iter().filter_map(|fact| fact.source).find_map(|write| update::lost(graph, witness, write));
+    if let Some(lost) = lost {
+        explanation.add_rules(lost.rules());
+        explanation.reasons.push(lost);
+    }
     explanation.reads = reads;
     explanation
 }
 
-fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], wait: &Wait) -> WaitFact {
-    match wait {
+fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], blocked: &Blocked) -> WaitFact {
+    match &blocked.wait {
         Wait::Memory(looks) => {
             let mut facts: Vec<LookFact> = Vec::new();
-            for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
+            let made = || looks.iter().filter(|look| witness.values[look.guard] == 1);
+            // What only some of them find decides whether it goes round again.
+            let decides = support(graph, [blocked.stuck]);
+            let matters =
+                |look: &FinalLook| support(graph, [look.value]).iter().any(|kind| decides.contains(kind));
+            let none_matters = !made().any(matters);
+            for look in made().filter(|look| none_matters || matters(look)) {
                 let site = &graph.sites[look.site];
                 let instance = look.instance.map(|location| graph.locations[location].name.instance());
-                let text = match (site.operand.strip_suffix(']'), instance) {
-                    (None, _) => site.text.clone(),
-                    (Some(_), None) => format!("{} {}", site.text, site.operand),
-                    (Some(operand), Some(instance)) => format!("{} {operand}{instance}]", site.text),
+                let operand = match (site.operand.strip_suffix(']'), instance) {
+                    (Some(operand), Some(instance)) => format!("{operand}{instance}]"),
+                    _ => site.operand.clone(),
                 };
+                let access =
+                    operand.contains('…').then(|| (look.access.clone(), witness.values[look.access.offset]));
                 let value = witness.values[look.value];
-                facts.push(LookFact { span: site.span, text, value, is_weak: look.is_weak });
+                let (opcode, span, is_weak) = (site.text.clone(), site.span, look.is_weak);
+                facts.push(LookFact { span, opcode, operand, access, value, is_weak });
             }
             WaitFact::Memory(facts, missing_writes(graph, witness, standing, looks))
         }
@@ -346,7 +364,7 @@ fn missing_writes(
 ) -> Vec<MissingWrite> {
     let mut bytes = Vec::new();
     for look in looks.iter().filter(|look| witness.values[look.guard] == 1) {
-        for kind in support(graph, look.value) {
+        for kind in support(graph, [look.value]) {
             if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = kind {
                 bytes.push((location, u128::from(offset_bytes), u128::from(offset_bytes + width_bytes)));
             }

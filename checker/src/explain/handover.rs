@@ -129,13 +129,23 @@ fn repeated(
 }
 
 /// The phase that a wait passed, as the arrivals say that it knows of.
-fn signals_phase(graph: &EventGraph, witness: &Witness, object: MbarrierId, wait: EventId) -> Option<u128> {
+pub(super) fn signals_phase(
+    graph: &EventGraph,
+    witness: &Witness,
+    object: MbarrierId,
+    wait: EventId,
+) -> Option<u128> {
     let signals = &witness.basis.relations[&BaseRelation::Signals];
     let known = witness.execution.executed.iter().filter(|&event| signals.contains(event, wait));
     known.filter_map(|event| phase_of(graph, witness, object, event)).max()
 }
 
-fn phase_of(graph: &EventGraph, witness: &Witness, object: MbarrierId, event: EventId) -> Option<u128> {
+pub(super) fn phase_of(
+    graph: &EventGraph,
+    witness: &Witness,
+    object: MbarrierId,
+    event: EventId,
+) -> Option<u128> {
     let operations = &graph.mbarriers[object].operations;
     let own = operations.iter().find(|operation| operation.event == event && operation.arrivals > 0)?;
     Some(witness.values[own.phase])
@@ -230,6 +240,30 @@ pub(super) fn unseen(
         let Unseen { signal, look, is_there } = signal_after(graph, witness, (access, other))?;
         Some(Reason::NotSeen { access, other, signal, look, is_there })
     })
+}
+
+/// That the thread of an access signals before it, where the thread of the other one sees that before the other one.
+pub(super) fn too_soon(
+    graph: &EventGraph,
+    witness: &Witness,
+    (access, other): (EventId, EventId),
+) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let seen = &relations[&BaseRelation::ReadsFrom];
+    let signals = |&signal: &EventId| order.contains(signal, access) && is_strong(graph, signal);
+    let signals = witness.execution.executed.iter().filter(signals);
+    let pairs = signals.flat_map(|signal| {
+        let looks = seen.successors(signal);
+        looks
+            .filter(|&look| order.contains(look, other) && is_strong(graph, look))
+            .map(move |look| (signal, look))
+    });
+    let (signal, look) = pairs.max_by_key(|&(signal, look)| {
+        let position = |event: EventId| graph.events[event].position;
+        (position(signal), position(look))
+    })?;
+    Some(Reason::TooSoon { access, other, signal, look })
 }
 
 fn is_strong(graph: &EventGraph, event: EventId) -> bool {

@@ -74,7 +74,9 @@ pub fn explain(
         let (Reason::NothingObserved { met, .. }, Some(links)) = (&mut *reason, &links) else { continue };
         *met = super::relay::met(graph, witness, (earlier, later));
         let relay = |pair| super::relay::explain(graph, witness, links, pair);
-        if let Some(better) = super::crossing::of_race(graph, witness, (earlier, later))
+        let too_soon = |pair| super::handover::too_soon(graph, witness, pair);
+        if let Some(better) = super::update::both_took(graph, witness, (earlier, later))
+            .or_else(|| super::crossing::of_race(graph, witness, (earlier, later)))
             .or_else(|| super::handover::explain(graph, witness, links, (earlier, later)))
             .or_else(|| relay((earlier, later)))
         {
@@ -85,8 +87,12 @@ pub fn explain(
             (earlier, later) = (later, earlier);
         } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later))
             .or_else(|| super::handover::unseen(graph, witness, (earlier, later)))
+            .or_else(|| too_soon((earlier, later)))
         {
             *reason = better;
+        } else if let Some(better) = too_soon((later, earlier)) {
+            *reason = better;
+            (earlier, later) = (later, earlier);
         }
     }
     if reasons.iter().any(|reason| matches!(reason, Reason::NotCompleted { .. })) {
@@ -313,13 +319,14 @@ fn reasons(
             }
         }
         (None, weak) => {
-            reasons.extend(weak);
             let is_polled = [earlier, later].iter().any(|&e| matches!(graph.events[e].role, Role::Spin(_)));
             let is_settled =
                 is_polled || reasons.iter().any(|reason| matches!(reason, Reason::OutOfScope { .. }));
             if knows_chains && chain.is_none() && !is_settled {
                 reasons.push(Reason::NothingObserved { earlier, later, met: (None, None) });
             }
+            // What is missing is an order, mostly, and not strength.
+            reasons.extend(weak);
         }
     }
     reasons

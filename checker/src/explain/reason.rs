@@ -173,6 +173,19 @@ pub enum Reason {
         /// The wait.
         wait: EventId,
     },
+    /// An arrival in a phase that nobody is known to have waited for the phase before.
+    NobodyHasWaited {
+        /// The mbarrier.
+        object: MbarrierId,
+        /// The phase before.
+        phase: u128,
+        /// The arrival.
+        arrival: EventId,
+        /// A wait for the object: one that passes that phase, if there is one.
+        wait: Option<EventId>,
+        /// Whether it passes that phase.
+        is_done: bool,
+    },
     /// A thread beside that of an access waits before it, and that of the access does not.
     WaitsAlone {
         /// The access.
@@ -188,6 +201,24 @@ pub enum Reason {
         read: EventId,
         /// The write that is lost.
         lost: EventId,
+    },
+    /// Two threads each load the same value and store another one there, so that both have what one of them should have.
+    BothTook {
+        /// What each loads,
+        loads: [EventId; 2],
+        /// and what it stores there.
+        stores: [EventId; 2],
+    },
+    /// The other thread has seen a signal, but that was given before the access.
+    TooSoon {
+        /// The access.
+        access: EventId,
+        /// The other one.
+        other: EventId,
+        /// The signal, which the thread of the access gives before it.
+        signal: EventId,
+        /// Where the other thread sees it.
+        look: EventId,
     },
     /// Two threads each store and then look at what the other stores, and neither sees the other.
     NeitherSees {
@@ -345,12 +376,14 @@ impl Reason {
             Self::NothingObserved { .. }
             | Self::NotPassedOn { .. }
             | Self::NotSeen { .. }
+            | Self::TooSoon { .. }
             | Self::WaitsAlone { .. }
             | Self::NoWayBack { .. } => &["MM-40"],
+            Self::NobodyHasWaited { .. } => &["A-44"],
             Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
-            Self::LostUpdate { .. } => &["MM-43"],
+            Self::LostUpdate { .. } | Self::BothTook { .. } => &["MM-43"],
             Self::NeitherSees { .. } => &["AX-2", "MM-32"],
             Self::WeakEnd { .. } => &["MM-18"],
             Self::UnorderedElements { .. } => &["MM-8", "A-3"],
@@ -393,6 +426,8 @@ impl Reason {
             Self::CompletedByOthers { wait, arrival, .. } => vec![wait, arrival],
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
             Self::LostUpdate { write, read, lost } => vec![write, read, lost],
+            Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),
+            Self::TooSoon { access, other, signal, look } => vec![access, other, signal, look],
             Self::NeitherSees { sides } => {
                 let of = |side: &Side| [Some(side.store), side.fence, Some(side.load)];
                 sides.iter().flat_map(of).flatten().collect()
@@ -420,6 +455,9 @@ impl Reason {
             Self::NotPassedOn { access, relay, .. } => vec![access, relay],
             Self::WaitsAlone { access, .. } => vec![access],
             Self::PassedAtOnce { wait, .. } => vec![wait],
+            Self::NobodyHasWaited { arrival, wait, is_done, .. } => {
+                std::iter::once(arrival).chain(wait.filter(|_| is_done)).collect()
+            }
             Self::MixedSize { earlier, later }
             | Self::ProxyFencesOutOfOrder { earlier, later }
             | Self::DifferentProxies { earlier, later }

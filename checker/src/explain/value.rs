@@ -3,9 +3,9 @@
 
 use super::chain::Links;
 use super::{Explanation, ReadFact, Reason};
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
+use crate::event::{EventGraph, EventId, EventKind};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// Adds the first story that fits.
 pub(super) fn explain(
@@ -15,7 +15,7 @@ pub(super) fn explain(
     explanation: &mut Explanation,
 ) {
     let reads = explanation.reads.clone();
-    let lost = reads.iter().find_map(|fact| lost_update(graph, witness, fact.source?));
+    let lost = reads.iter().find_map(|fact| super::update::lost(graph, witness, fact.source?));
     let mut pairs: Vec<(EventId, EventId)> = Vec::new();
     if let Some(reason) = lost {
         if let Reason::LostUpdate { read, lost, .. } = reason {
@@ -32,6 +32,13 @@ pub(super) fn explain(
     }
     let missed = || reads.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
     if let Some(reason) = missed().find_map(|(write, read)| unordered_elements(graph, witness, write, read)) {
+        explanation.add_rules(reason.rules());
+        explanation.reasons.push(reason);
+        return;
+    }
+    if explanation.reasons.is_empty()
+        && let Some(reason) = missed().find_map(|pair| super::handover::too_soon(graph, witness, pair))
+    {
         explanation.add_rules(reason.rules());
         explanation.reasons.push(reason);
         return;
@@ -55,37 +62,6 @@ fn too_early(graph: &EventGraph, fact: &ReadFact) -> Option<(EventId, EventId)> 
     let source = fact.source.filter(|&source| source != fact.read)?;
     let (writer, reader) = (graph.events[source].agent?, graph.events[fact.read].agent?);
     (writer != reader).then_some((fact.read, source))
-}
-
-/// Whether a write stores what its thread made of a value that another thread had overwritten by then.
-fn lost_update(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Reason> {
-    let relations = &witness.basis.relations;
-    let access = graph.events[write].kind.access()?;
-    if access.atomic != AtomicClass::None || graph.events[write].agent.is_none() {
-        return None;
-    }
-    let order = &relations[&BaseRelation::ProgramOrder];
-    let is_there = |event: EventId| {
-        graph.events[event].kind.access().is_some_and(|other| {
-            other.location == access.location && witness.values[other.offset] == witness.values[access.offset]
-        })
-    };
-    let own_read = |event: &EventId| {
-        matches!(graph.events[*event].kind, EventKind::Read(_))
-            && is_there(*event)
-            && order.contains(*event, write)
-    };
-    let reads = witness.execution.executed.iter().filter(own_read);
-    let read = reads.max_by_key(|&event| graph.events[event].position)?;
-    let agent = graph.events[write].agent;
-    let coherence = &witness.execution.coherence;
-    let is_lost = |other: &EventId| {
-        graph.events[*other].agent != agent
-            && graph.events[*other].agent.is_some()
-            && !coherence.contains(write, *other)
-    };
-    let lost = relations[&BaseRelation::FromReads].successors(read).find(is_lost)?;
-    Some(Reason::LostUpdate { write, read, lost })
 }
 
 /// Whether a read misses an element of a vector access of which its thread has seen another element.

@@ -11,7 +11,7 @@ use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::{CheckError, FINDINGS_MAX};
 use crate::explain::repair::{
-    Edit, EditKind, Ground, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
+    Edit, EditKind, Ground, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
@@ -78,6 +78,8 @@ struct State {
     steps: Vec<Vec<Edit>>,
     place: Place,
     keys: BTreeSet<Key>,
+    /// What racing reads should be able to see.
+    handed: Vec<Handed>,
 }
 
 /// What is to be tried: fewest changes first, then by cost, by how likely it is meant, and in order of proposal.
@@ -222,9 +224,9 @@ impl Search<'_> {
 
     /// Whether a text with which everything is proved only keeps from being seen what was found in the first one.
     fn only_hides(&mut self, after: &Texts) -> Result<bool, CheckError> {
-        let State { texts, place, keys: found, .. } = &self.states[0];
+        let State { texts, place, keys: found, handed, .. } = &self.states[0];
         let (place, trial) = (*place, &mut self.trial);
-        only_hides(((texts, found), (after, &BTreeSet::new())), None, &mut |texts, _| {
+        only_hides(((texts, found), (after, &BTreeSet::new())), handed, None, &mut |texts, _| {
             Ok(match trial.answer(&texts.again(), FINDINGS_MAX, Some(place))? {
                 Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: BTreeSet::new() }),
                 Answer::Fails(failure) | Answer::Open(failure) => {
@@ -286,9 +288,11 @@ impl Search<'_> {
         let only = (!kernel.is_program).then_some(kernel.name.as_str());
         let syntax = Syntax::new(failure.texts.sources(), only);
         let mut found: Vec<(usize, u32, u32, Vec<Edit>)> = Vec::new();
+        let mut handed: Vec<Handed> = Vec::new();
         for explanation in &failure.explanations {
             let ground =
                 Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
+            handed.extend(Handed::of(&ground));
             for proposal in proposals(&ground) {
                 if found.iter().all(|(.., known)| *known != proposal.edits) {
                     let n = proposal.edits.len();
@@ -303,7 +307,7 @@ impl Search<'_> {
             self.queue.insert((n_changes + n, so_far + price, rank, self.n_proposed), (id, edits));
         }
         let (texts, place) = (failure.texts.again(), failure.place);
-        self.states.push(State { texts, steps, place, keys: keys(failure) });
+        self.states.push(State { texts, steps, place, keys: keys(failure), handed });
     }
 
     /// The same changes without those that are not needed, and as weak as they can be; as changes of the first text.

@@ -19,8 +19,8 @@ impl Words<'_> {
     pub fn deadlock(&self, roles: &[Role], absent: &[u32]) -> String {
         let Some(first) = roles.first() else { return "deadlock".to_owned() };
         let what = match &first.wait {
-            WaitFact::Memory(looks, _) => match looks.first() {
-                Some(look) => format!("for `{}` to see another value", look.text),
+            WaitFact::Memory(looks, _) => match headline(looks) {
+                Some(look) => format!("for `{}` to see another value", self.looks_at(first, look)),
                 None => "in a loop that nothing ends".to_owned(),
             },
             WaitFact::Phase { object, .. } => format!("for the next phase of {object}"),
@@ -84,7 +84,7 @@ impl Words<'_> {
     /// What a role waits for, as its last step.
     pub(super) fn stays(&self, role: &Role) -> String {
         match &role.wait {
-            WaitFact::Memory(looks, _) => match looks.first() {
+            WaitFact::Memory(looks, _) => match headline(looks) {
                 Some(look) => format!("waits for ever: it reads {}", number(look.value)),
                 None => "goes round for ever".to_owned(),
             },
@@ -135,11 +135,18 @@ impl Words<'_> {
             }
             WaitFact::Memory(looks, writes) => {
                 let is_weak = looks.iter().any(|look| look.is_weak);
-                let looks: Vec<String> = looks.iter().map(|look| self.look(look)).collect();
-                let condition = self.case.sources.text(role.span).strip_prefix("await ");
-                let condition = condition.map(|text| text.trim_end_matches(';').trim());
-                let condition = condition.filter(|text| !is_weak && text.len() <= CONDITION_MAX);
-                let is_false = condition.map_or_else(String::new, |text| format!(", so `{text}` is false"));
+                let looks: Vec<String> = looks.iter().map(|look| self.look(role, look)).collect();
+                let statement = self.case.sources.text(role.span);
+                let awaited =
+                    statement.strip_prefix("await ").map(|text| (text.trim_end_matches(';'), "false"));
+                let repeated = || {
+                    let (condition, _) = statement.strip_prefix("while ")?.split_once('{')?;
+                    Some((condition, "true"))
+                };
+                let condition = awaited.or_else(repeated).map(|(text, is)| (text.trim(), is));
+                let condition = condition.filter(|(text, _)| !is_weak && text.len() <= CONDITION_MAX);
+                let is_false =
+                    condition.map_or_else(String::new, |(text, is)| format!(", so `{text}` is {is}"));
                 let others = match (is_weak, absent) {
                     // What it reads may have been changed long ago.
                     (true, _) => "",
@@ -310,18 +317,37 @@ impl Words<'_> {
 
     /// Who would write what is waited for, and why they do not.
     fn missing_writes(&self, writes: &[MissingWrite]) -> String {
-        fold(writes.iter().map(|one| ((one.span, one.standing), one.agent)))
-            .into_iter()
-            .map(|((span, standing), agents)| {
-                let is_one = agents.len() == 1;
-                format!(
-                    "; the write on {} is not reached by {}, which {}",
-                    self.line(span),
-                    self.agents(&agents),
-                    self.standing(standing, is_one)
-                )
-            })
-            .collect()
+        let by_write = fold(writes.iter().map(|one| ((one.span, one.standing), one.agent)));
+        let mut groups: Vec<(Standing, Vec<AgentId>, Vec<String>)> = Vec::new();
+        for ((span, standing), agents) in by_write {
+            let line = self.line(span);
+            match groups.iter_mut().find(|(of, who, _)| *of == standing && *who == agents) {
+                Some((_, _, lines)) => lines.push(line),
+                None => groups.push((standing, agents, vec![line])),
+            }
+        }
+        let sentence = |(standing, agents, lines): (Standing, Vec<AgentId>, Vec<String>)| {
+            let (s, is) = if lines.len() == 1 { ("", "is") } else { ("s", "are") };
+            format!(
+                "; the write{s} on {} {is} not reached by {}, which {}",
+                list(&lines),
+                self.agents(&agents),
+                self.standing(standing, agents.len() == 1)
+            )
+        };
+        groups.into_iter().map(sentence).collect()
+    }
+
+    /// Why each role waits, a sentence for all that wait for the same at one place.
+    pub(super) fn all_blocked(&self, roles: &[Role], absent: bool) -> Vec<String> {
+        let mut whole: Vec<Role> = Vec::new();
+        for role in roles {
+            match whole.iter_mut().find(|known| known.span == role.span && known.wait == role.wait) {
+                Some(known) => known.agents.extend(&role.agents),
+                None => whole.push(role.clone()),
+            }
+        }
+        whole.iter().map(|role| self.blocked(role, absent)).collect()
     }
 
     /// `waits at line 7`, to follow `which`.
@@ -337,23 +363,39 @@ impl Words<'_> {
         }
     }
 
-    fn look(&self, look: &LookFact) -> String {
+    /// An instruction of the last try, with the element that it reads.
+    fn looks_at(&self, role: &Role, look: &LookFact) -> String {
+        let hierarchy = &self.graph().hierarchy;
+        let grid = role.agents.first().map(|&agent| hierarchy.grid_of(hierarchy.issuer(agent)));
+        let part = grid.and_then(|grid| hierarchy.grids()[grid].part);
+        let element = look
+            .access
+            .as_ref()
+            .and_then(|(access, offset)| Some(self.element(access, u64::try_from(*offset).ok()?, part)));
+        match element {
+            Some(element) => format!("{} [{element}]", look.opcode),
+            None => format!("{} {}", look.opcode, look.operand).trim_end().to_owned(),
+        }
+    }
+
+    fn look(&self, role: &Role, look: &LookFact) -> String {
         let value = number(look.value);
+        let text = self.looks_at(role, look);
         if look.is_weak && self.graph().hierarchy.launch().spa.is_some() {
             format!(
                 "`{}` ({}) goes through an L1 that nothing invalidates: it may find {value} there for ever, whatever others \
                  write; write `LD.CV`, or invalidate the line in the loop (`CCTL.IV`)",
-                look.text,
+                text,
                 self.line(look.span)
             )
         } else if look.is_weak {
             format!(
                 "`{}` ({}) is weak: it may return {value} for ever, whatever others write",
-                look.text,
+                text,
                 self.line(look.span)
             )
         } else {
-            format!("`{}` ({}) returns {value} in the end", look.text, self.line(look.span))
+            format!("`{text}` ({}) returns {value} in the end", self.line(look.span))
         }
     }
 
@@ -382,6 +424,12 @@ impl Words<'_> {
             [init @ .., last] => format!("{} and {last}", init.join(", ")),
         }
     }
+}
+
+/// What a wait is about most likely: a weak read, which may never see anything new, or else what is read last, since what is
+/// read before mostly says where.
+fn headline(looks: &[LookFact]) -> Option<&LookFact> {
+    looks.iter().find(|look| look.is_weak).or_else(|| looks.last())
 }
 
 /// `produce`, `produce and clear`.

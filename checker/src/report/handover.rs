@@ -3,7 +3,8 @@
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
 use crate::explain::crossing::{Side, is_total};
-use crate::explain::{Explanation, Reason};
+use crate::explain::{Explanation, Reason, Subject};
+use fencepost_dsl::vocabulary::Sem;
 
 impl Words<'_> {
     /// Why threads that do hand over are in no order all the same.
@@ -41,6 +42,17 @@ impl Words<'_> {
                     self.end(*other, explanation),
                 )
             }
+            Reason::TooSoon { access, other, signal, look } => format!(
+                "{to} sees a signal of {from} before {}, at {}, but that was given before {}, at {}: a signal hands over what \
+                 comes before it, and nothing that comes after it",
+                self.end(*other, explanation),
+                self.in_round(*look),
+                self.end(*access, explanation),
+                self.in_round(*signal),
+                from = self.thread(*access),
+                to = self.thread(*other),
+            ),
+            Reason::BothTook { loads, stores } => self.both_took(*loads, *stores),
             Reason::NotPassedOn { access, relay, is_signal: true } => format!(
                 "{} of {} comes before (2), but nothing leads from {} after (1) to it: a signal is for what its own thread \
                  did before it, and for what that thread has met before, at a barrier for instance",
@@ -79,6 +91,25 @@ impl Words<'_> {
                 self.thread(*wait),
                 self.graph().mbarriers[*object].name
             ),
+            Reason::NobodyHasWaited { object, phase, arrival, wait, is_done } => {
+                let (name, from) = (&self.graph().mbarriers[*object].name, self.thread(*arrival));
+                let next = phase + 1;
+                match wait {
+                    Some(wait) if *is_done => format!(
+                        "{} waits for phase {phase} of {name}, counted from 0, at {}, but nothing tells {from} so before it \
+                         arrives for phase {next}: who waits must signal back, at an `empty` mbarrier for instance",
+                        self.thread(*wait),
+                        self.in_round(*wait)
+                    ),
+                    Some(wait) => format!(
+                        "when {from} arrives for phase {next} of {name}, counted from 0, nobody has come to a wait for phase \
+                         {phase} yet, as there is one at {}; a wait by parity takes a phase that went by unseen for another \
+                         one",
+                        self.quoted(*wait)
+                    ),
+                    None => format!("no thread waits for {name} at all"),
+                }
+            }
             Reason::WaitsAlone { access, wait } => format!(
                 "{} waits at {}, but {} does not, and passes no barrier after that wait before {}",
                 self.thread(*wait),
@@ -87,16 +118,58 @@ impl Words<'_> {
                 self.end(*access, explanation)
             ),
             Reason::LostUpdate { write, read, lost } => format!(
-                "{} of {} is made from what {} read before, and overwrites {} by {}: that update is lost",
-                self.numbered(*write),
+                "what {} stores at {} is made from what it loaded before, at {}, and overwrites what {} stored in between at \
+                 {}: that update is lost",
                 self.thread(*write),
-                self.numbered(*read),
-                self.numbered(*lost),
-                self.thread(*lost)
+                self.numbered(*write),
+                self.in_round(*read),
+                self.thread(*lost),
+                self.numbered(*lost)
             ),
             Reason::NeitherSees { sides } => self.neither_sees(sides),
             _ => String::new(),
         }
+    }
+
+    /// Two threads that took the same, in two steps each.
+    fn both_took(&self, loads: [EventId; 2], stores: [EventId; 2]) -> String {
+        let graph = self.graph();
+        let loaded =
+            graph.events[loads[0]].kind.access().map(|access| number(self.witness.values[access.value]));
+        let loaded = loaded.unwrap_or_default();
+        let is_same = |[a, b]: [EventId; 2]| self.quoted(a) == self.quoted(b);
+        let who = loads.map(|load| self.thread(load));
+        let what = if is_same(loads) && is_same(stores) {
+            format!(
+                "{} and {} both load {loaded} at {} and then store there at {}",
+                who[0],
+                who[1],
+                self.quoted(loads[0]),
+                self.quoted(stores[0])
+            )
+        } else {
+            let each = |i: usize| {
+                format!("{} at {} and then at {}", who[i], self.in_round(loads[i]), self.numbered(stores[i]))
+            };
+            format!("both threads load {loaded} and then store there, {}, {}", each(0), each(1))
+        };
+        format!(
+            "{what}: a load and a store are two steps, and between them another thread can load the same value; with one \
+             `atom` for both only one of them gets it"
+        )
+    }
+
+    /// What it means that the scope of one operation does not hold the thread of another one.
+    pub(super) fn apart(&self, event: EventId, other: EventId, explanation: &Explanation) -> String {
+        let is_race = matches!(explanation.subject, Subject::Race { earlier, later }
+            if [(earlier, later), (later, earlier)].contains(&(event, other)));
+        let is_relaxed = |event: EventId| {
+            self.graph().events[event].kind.access().is_some_and(|access| access.sem == Sem::Relaxed)
+        };
+        if is_race && is_relaxed(event) && is_relaxed(other) {
+            return "the two are not morally strong, and race as weak accesses would".to_owned();
+        }
+        format!("it does not synchronize with {}", self.named(other, explanation))
     }
 
     /// Store buffering, and what each side lacks.

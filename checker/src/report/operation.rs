@@ -15,11 +15,19 @@ impl Words<'_> {
     ) -> String {
         let graph = self.graph();
         let agent = graph.events[event].agent;
-        let signal = graph.mbarriers.iter().find_map(|mbarrier| {
-            let own = mbarrier.operations.iter().any(|operation| {
-                graph.events[operation.event].agent == agent && agent.is_some() && operation.event != event
-            });
-            own.then(|| mbarrier.name.to_string())
+        let own = match graph.events[event].kind {
+            EventKind::Mbarrier(operation) => Some(graph.mbarriers[operation.object].name.to_string()),
+            _ => None,
+        };
+        let signal = own.or_else(|| {
+            graph.mbarriers.iter().find_map(|mbarrier| {
+                let own = mbarrier.operations.iter().any(|operation| {
+                    graph.events[operation.event].agent == agent
+                        && agent.is_some()
+                        && operation.event != event
+                });
+                own.then(|| mbarrier.name.to_string())
+            })
         });
         let what = format!("{} is part of {}", self.end(event, explanation), self.thread(event));
         let operation = agent.and_then(|agent| graph.hierarchy.operation(agent));

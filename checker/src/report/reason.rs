@@ -5,14 +5,14 @@ use crate::event::{EventId, GridId, SiteId, UnknownKind};
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
+use indexmap::IndexSet;
 
 impl Words<'_> {
     /// Why, one sentence per reason.
     pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
         let mut sentences = match &explanation.subject {
             Subject::Deadlock { roles, absent } => {
-                let mut sentences: Vec<String> =
-                    roles.iter().map(|role| self.blocked(role, !absent.is_empty())).collect();
+                let mut sentences = self.all_blocked(roles, !absent.is_empty());
                 sentences.extend(self.absence(absent));
                 sentences
             }
@@ -34,6 +34,8 @@ impl Words<'_> {
             sentences.push(self.unordered(explanation).to_owned());
         }
         sentences.extend(of_uncomputed);
+        let mut known = IndexSet::new();
+        sentences.retain(|sentence| known.insert(sentence.clone()));
         sentences
     }
 
@@ -162,6 +164,12 @@ impl Words<'_> {
         match explanation.subject {
             Subject::Race { earlier, .. } if event == earlier => "(1)".to_owned(),
             Subject::Race { later, .. } if event == later => "(2)".to_owned(),
+            Subject::Flag { pair: (first, second), .. } if first != second && event == first => {
+                "(1)".to_owned()
+            }
+            Subject::Flag { pair: (first, second), .. } if first != second && event == second => {
+                "(2)".to_owned()
+            }
             _ => self.quoted(event),
         }
     }
@@ -178,10 +186,10 @@ impl Words<'_> {
                 let scope = self.graph().events[*event].kind.scope()
                     .map_or_else(String::new, |scope| format!(" `.{scope}`"));
                 format!(
-                    "{}: {} is not in its scope{scope}, so it does not synchronize with {}; `.{needed}` or wider holds both",
+                    "{}: {} is not in its scope{scope}, so {}; `.{needed}` or wider holds both",
                     self.named(*event, explanation),
                     self.agent(*thread),
-                    self.named(*other, explanation),
+                    self.apart(*event, *other, explanation),
                 )
             }
             Reason::PartialLink { write, read } => {
@@ -240,7 +248,10 @@ impl Words<'_> {
             | Reason::NotPassedOn { .. }
             | Reason::WaitsAlone { .. }
             | Reason::NotSeen { .. }
+            | Reason::TooSoon { .. }
+            | Reason::BothTook { .. }
             | Reason::PassedAtOnce { .. }
+            | Reason::NobodyHasWaited { .. }
             | Reason::CompletedByOthers { .. }
             | Reason::SamePhaseAgain { .. }
             | Reason::NeitherSees { .. }
@@ -397,7 +408,7 @@ impl Words<'_> {
         }
     }
 
-    fn named(&self, event: EventId, explanation: &Explanation) -> String {
+    pub(super) fn named(&self, event: EventId, explanation: &Explanation) -> String {
         match explanation.subject {
             Subject::Race { earlier, later } if event == earlier || event == later => {
                 format!("{} `{}`", self.end(event, explanation), self.instruction(event))

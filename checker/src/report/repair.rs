@@ -18,12 +18,14 @@ impl Words<'_> {
         format!("{} ({})", self.edits(&repair.edits), self.checked(repair))
     }
 
-    /// Why a hang has no repair, as far as that is known.
+    /// That a finding has no repair, and why a hang has none, as far as that is known.
     pub fn no_repair(&self, explanation: &Explanation) -> Option<String> {
-        let Subject::Deadlock { absent, .. } = &explanation.subject else { return None };
         if explanation.repair.is_some() {
             return None;
         }
+        let Subject::Deadlock { absent, .. } = &explanation.subject else {
+            return self.nothing_mends(explanation);
+        };
         if !absent.is_empty() {
             return Some(
                 "no change was looked for: what it waits for comes from threads that need not run at the \
@@ -37,21 +39,29 @@ impl Words<'_> {
             1 => "the one change that was tried does not end".to_owned(),
             n => format!("none of {n} changes that were tried ends"),
         };
-        let within = "no answer came within the work that a help may take (`fencepost fix` may take more)";
-        let undecided = match explanation.tries.n_undecided {
-            0 => String::new(),
-            1 => format!("; of one {within}"),
-            n => format!("; of {n} {within}"),
-        };
         let kinds = if explanation.tries.n < KINDS_MIN {
             ""
         } else {
             " (other sems, counts, parities and places, more barriers, fences, arrivals and waits)"
         };
         Some(format!(
-            "{tried} this wait with nothing else violated{kinds}{undecided}: look for a signal that is missing, given too \
-             often, or given to somebody else"
+            "{tried} this wait with nothing else violated{kinds}{}: look for a signal that is missing, given too often, or \
+             given to somebody else",
+            undecided(explanation)
         ))
+    }
+
+    /// How many changes were tried for what is no hang, if enough to be worth a word.
+    fn nothing_mends(&self, explanation: &Explanation) -> Option<String> {
+        let n = explanation.tries.n;
+        let is_told = n >= KINDS_MIN && explanation.cause.is_none();
+        is_told.then(|| {
+            format!(
+                "none of {n} changes that were tried mends this with nothing else violated{}: it may take several \
+                 changes, or another protocol",
+                undecided(explanation)
+            )
+        })
     }
 
     /// All changes, as one sentence without its end.
@@ -72,6 +82,9 @@ impl Words<'_> {
 
     fn edit(&self, edit: &Edit) -> String {
         match &edit.kind {
+            EditKind::Replace { span, after, .. } if after.is_empty() => {
+                format!("leave out {}", self.statement(*span))
+            }
             EditKind::Replace { span, before, after } => {
                 let is_opcode = before.contains('.') && !before.contains(' ');
                 if is_opcode {
@@ -169,6 +182,16 @@ impl Words<'_> {
             }
         }
         lines.join(" and ")
+    }
+}
+
+/// Of how many changes no answer came.
+fn undecided(explanation: &Explanation) -> String {
+    let within = "no answer came within the work that a help may take (`fencepost fix` may take more)";
+    match explanation.tries.n_undecided {
+        0 => String::new(),
+        1 => format!("; of one {within}"),
+        n => format!("; of {n} {within}"),
     }
 }
 

@@ -22,7 +22,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         text += &format!("  more: fencepost explain {}\n", remark::LOOP_CUT.code);
     }
     // A deadlock that was found says more than that nothing completes.
-    let is_told = outcome.findings.iter().any(|finding| finding.property == Property::Deadlock);
+    let is_told = outcome.findings.iter().any(|finding| finding.property == Property::Deadlock)
+        || is_cut_short(outcome);
     for vacuity in &outcome.vacuity {
         if is_told && *vacuity == Vacuity::NothingCompletes {
             continue;
@@ -77,6 +78,11 @@ fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
         Because::Writes(span) => {
             format!("a round that does not leave can write at {}", place(sources, *span))
         }
+        Because::ReadsOwnWrites(span) => format!(
+            "whether it goes round for ever is not settled, since it reads weakly at {} what it writes itself: a strong \
+             load there says",
+            place(sources, *span)
+        ),
         Because::Carries { register: Some(name) } => {
             format!("`{name}` goes from one round into the next")
         }
@@ -287,6 +293,11 @@ fn claim(case: &Case<'_>) -> String {
     if parts.is_empty() { String::new() } else { format!("   {}", parts.join(", ")) }
 }
 
+/// Whether the bound was not raised, since something was found: then it says nothing that no execution ends within it.
+fn is_cut_short(outcome: &Outcome) -> bool {
+    !outcome.findings.is_empty() && !outcome.open_loops.is_empty()
+}
+
 fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String {
     let is_spa = case.outcome.launch.spa.is_some();
     let name = wording::property(property, is_spa);
@@ -296,6 +307,12 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
         Verdict::Proved if hangs && property == Property::Reachable => "some executions end".to_owned(),
         Verdict::Vacuous if hangs && case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes] => {
             "no execution ends".to_owned()
+        }
+        Verdict::Vacuous
+            if is_cut_short(case.outcome)
+                && case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes] =>
+        {
+            "no execution ends within the bound".to_owned()
         }
         Verdict::Proved => wording::proved(property, is_spa).to_owned(),
         Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property, is_spa)),

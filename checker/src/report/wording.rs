@@ -2,13 +2,14 @@
 
 use super::Case;
 use crate::event::{
-    AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent, TensorEvent,
+    Access, AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent,
+    TensorEvent,
 };
 use crate::explain::{Explanation, Subject};
 use crate::findings::{FlagKind, Property, When};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::Object;
+use fencepost_dsl::kernel::program::{Object, PartId};
 use fencepost_dsl::vocabulary::Proxy;
 
 /// Says things about one finding.
@@ -84,6 +85,12 @@ impl Words<'_> {
     pub fn object(&self, event: EventId) -> Option<String> {
         let access = self.graph().events[event].kind.access()?;
         let offset = u64::try_from(self.witness.values[access.offset]).ok()?;
+        let part = self.grid(event).and_then(|grid| self.graph().hierarchy.grids()[grid].part);
+        Some(self.element(access, offset, part))
+    }
+
+    /// The same, of an access that is no event's, in the kernel or a part of the program.
+    pub(super) fn element(&self, access: &Access, offset: u64, part: Option<PartId>) -> String {
         let location = &self.graph().locations[access.location];
         let covers = |object: &&Object| {
             let first = u64::from(object.offset_bytes);
@@ -94,13 +101,12 @@ impl Words<'_> {
                         && object.proxy == Proxy::Generic)
                 && (first..first + object.n_elements() * u64::from(object.width) / 8).contains(&offset)
         };
-        let part = self.grid(event).and_then(|grid| self.graph().hierarchy.grids()[grid].part);
         let kernel = part.map_or(self.case.kernel, |part| &self.case.program.parts[part]);
         let objects = || kernel.objects.iter().filter(covers);
         let exact = objects().find(|object| u32::from(object.width) == access.width_bytes * 8);
         match exact.or_else(|| objects().next()) {
-            Some(object) => Some(element(object, offset - u64::from(object.offset_bytes))),
-            None => Some(location.name.to_string()),
+            Some(object) => element(object, offset - u64::from(object.offset_bytes)),
+            None => location.name.to_string(),
         }
     }
 

@@ -196,9 +196,11 @@ impl Unroller<'_> {
             self.take_back(&checkpoint);
             (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, false)?;
             if self.reads_own_writes(&last) {
+                let weak =
+                    last.looks.iter().find(|look| look.is_weak).map(|look| self.graph.sites[look.site].span);
+                let because = Because::ReadsOwnWrites(weak.unwrap_or(self.program.loops[shape.id].span));
                 self.take_back(&checkpoint);
                 (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, true)?;
-                let because = Because::Writes(self.program.loops[shape.id].span);
                 self.cut(shape.id, state.live, &because);
             }
         }
@@ -387,12 +389,14 @@ impl Unroller<'_> {
         if is_weak {
             self.note_touched(guard, element, part, strength, false);
         }
+        let nothing = self.graph.terms.constant(0, part.width);
+        let access = self.scalar_access(element, part, nothing, strength);
         if let Some(last) = &mut self.last_try {
             if let (Some(event), Freshness::Cached(load)) = (event, freshness) {
                 last.cached.push((event, load));
             }
             last.met_weak |= is_weak;
-            last.looks.push(FinalLook { site, instance, guard, value, is_weak });
+            last.looks.push(FinalLook { site, access, instance, guard, value, is_weak });
         }
         Ok((event, value))
     }

@@ -1,14 +1,18 @@
 //! Proposals for another atomic in place of one: a read of all copies through the multimem address that they were written
-//! through, and a counter that goes back to zero by itself.
+//! through, and a counter that goes back to zero by itself; and for one atomic in place of a load and a store.
 
 use super::super::{Reason, Subject};
 use super::propose::{Ground, Proposal};
+use super::signal::{is_in, own_reads};
 use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
+use crate::event::{EventGraph, EventId, EventKind};
 use fencepost_dsl::Span;
+use fencepost_dsl::vocabulary::Sem;
 
-/// Reads through the multimem address, and counters that wrap.
+/// Reads through the multimem address, counters that wrap, and updates in one step.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    in_one_step(ground, found);
     through_multimem(ground, found);
     wrapping(ground, found);
 }
@@ -75,10 +79,113 @@ fn wrapping(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             _ => None,
         });
         let Some(last) = lasts.find(|text| !text.contains(['=', '&', '|', '<', '>'])) else { continue };
-        if !add.opcode.contains(".add.u32") {
+        let has = |wanted: &str| add.opcode.split('.').any(|token| token == wanted);
+        if !has("add") || !has("u32") {
             continue;
         }
-        let opcode = Edit::replace(sources, add.opcode_span, add.opcode.replace(".add.", ".inc."));
-        found.push(Proposal { rank: 36, edits: vec![opcode, Edit::replace(sources, step, last)] });
+        let mut edits = vec![Edit::replace(sources, add.opcode_span, add.opcode.replace(".add.", ".inc."))];
+        if last != sources.text(step) {
+            edits.push(Edit::replace(sources, step, last));
+        }
+        found.push(Proposal { rank: 36, edits });
     }
+}
+
+/// What is loaded and then stored by another statement, by one atomic: a sum, or what a wait for a number takes.
+fn in_one_step(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let mut pairs: Vec<(EventId, EventId)> = ground
+        .explanation
+        .reasons
+        .iter()
+        .flat_map(|reason| match *reason {
+            Reason::BothTook { loads: [a, b], stores: [c, d] } => vec![(a, c), (b, d)],
+            Reason::LostUpdate { write, read, .. } => vec![(read, write)],
+            _ => Vec::new(),
+        })
+        .collect();
+    if let (true, Subject::Race { earlier, later }) = (pairs.is_empty(), &ground.explanation.subject) {
+        pairs.extend([*earlier, *later].into_iter().filter_map(|event| update_of(ground.graph(), event)));
+    }
+    if pairs.is_empty() {
+        return;
+    }
+    let mut edits: Vec<Edit> = Vec::new();
+    for (load, store) in pairs {
+        let Some(both) = one_atomic(ground, load, store) else { return };
+        edits.extend(both.into_iter().filter(|edit| !edits.contains(edit)).collect::<Vec<_>>());
+    }
+    // Data that a lock or a barrier should keep apart is updated in two steps as well, and rightly.
+    let is_taken = |reason: &Reason| matches!(reason, Reason::BothTook { .. });
+    found.push(Proposal { rank: if ground.has(is_taken) { 8 } else { 22 }, edits });
+}
+
+/// The load and the store with which a thread updates what an event accesses, in two steps.
+fn update_of(graph: &EventGraph, event: EventId) -> Option<(EventId, EventId)> {
+    let of = &graph.events[event];
+    let location = of.kind.access()?.location;
+    let stores = graph.events.iter_enumerated().filter(|(id, other)| {
+        let is_there = other.kind.access().is_some_and(|access| access.location == location);
+        let is_it = *id == event || matches!(of.kind, EventKind::Read(_)) && other.position > of.position;
+        is_there && is_it && other.agent == of.agent && matches!(other.kind, EventKind::Write(_))
+    });
+    let mut stores = stores.map(|(id, _)| id);
+    stores.find_map(|store| {
+        let mut loads = own_reads(graph, store).filter(|&load| is_in(graph, load, store));
+        loads.next_back().filter(|&load| event == load || event == store).map(|load| (load, store))
+    })
+}
+
+/// An atomic in place of a load, and its store left out.
+fn one_atomic(ground: &Ground<'_>, load: EventId, store: EventId) -> Option<[Edit; 2]> {
+    let (graph, syntax, sources) = (ground.graph(), ground.syntax, ground.texts.sources());
+    let (ld, st) = (ground.instruction(load)?, ground.instruction(store)?);
+    let ([from], [to], &[.., value]) = (ld.memory.as_slice(), st.memory.as_slice(), st.operands.as_slice())
+    else {
+        return None;
+    };
+    let node = &syntax.nodes[st.node];
+    let is_alone = node.kind == NodeKind::Plain && syntax.inside(st.node).nth(1).is_none();
+    let is_simple = ld.opcode.starts_with("ld.") && st.opcode.starts_with("st.") && is_alone;
+    if !is_simple || sources.text(from.span) != sources.text(to.span) {
+        return None;
+    }
+    if ![ld.node, st.node].into_iter().all(|node| ground.can_change(node)) {
+        return None;
+    }
+    let (place, value) = (sources.text(from.span), sources.text(value).trim());
+    let (first, second) = (graph.events[load].kind.access()?, graph.events[store].kind.access()?);
+    let sem = match (first.sem, second.sem) {
+        (Sem::Acquire, Sem::Release) => "acq_rel",
+        (Sem::Acquire, _) => "acquire",
+        (_, Sem::Release) => "release",
+        _ => "relaxed",
+    };
+    let others = ground.pairs().into_iter().flat_map(|(a, b)| [a, b]);
+    let agents: Vec<_> = others.chain([load, store]).filter_map(|event| graph.events[event].agent).collect();
+    let needed = agents.iter().flat_map(|&a| agents.iter().map(move |&b| (a, b)));
+    let needed = needed.map(|(a, b)| graph.hierarchy.common_scope(a, b)).max()?;
+    let own = [first, second].into_iter().filter(|access| access.is_strong()).map(|access| access.scope);
+    let scope = own.max().unwrap_or(needed).max(super::opcode::usual(graph, needed));
+    let statement = sources.text(syntax.nodes[ld.node].span);
+    let (_, behind) = statement.split_once(sources.text(ld.span))?;
+    let behind = behind.trim_end_matches(';').trim();
+    let bits = 8 * first.width_bytes;
+    let binding = syntax.bindings.iter().find(|binding| binding.value == ld.span);
+    let atomic = if let Some(binding) = binding {
+        // A ticket, or a count: `let n = ld …; st …, n + 1;`.
+        let (name, summand) = value.split_once('+')?;
+        (name.trim() == binding.name)
+            .then(|| format!("atom.add.{sem}.{scope}.u{bits} {place}, {}", summand.trim()))?
+    } else {
+        // A lock, or a slot: it is as it should be, and then taken.
+        let word = ["await ", "while ", "if "].into_iter().find(|word| statement.starts_with(word))?;
+        let behind = behind.trim_start_matches([')', ' ']);
+        let expected = behind.strip_prefix(if word == "while " { "!=" } else { "==" })?;
+        let expected = expected.split(['{', '&', '|', '?']).next()?.trim();
+        if expected.is_empty() {
+            return None;
+        }
+        format!("(atom.cas.{sem}.{scope}.b{bits} {place}, {expected}, {value})")
+    };
+    Some([Edit::replace(sources, ld.span, atomic), Edit::removed(sources, node.span)])
 }

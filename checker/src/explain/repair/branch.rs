@@ -65,6 +65,14 @@ fn signals_outside(ground: &Ground<'_>, branch: usize, base: u32, found: &mut Ve
     let inner: Vec<usize> =
         (0..syntax.nodes.len()).filter(|&inner| syntax.nodes[inner].parent == Some(branch)).collect();
     let [signal] = inner.as_slice() else { return };
+    // Not what is only counted, for the end.
+    let is_looked_at = |own: &Instruction| {
+        let looked_at = super::order::looked_at(ground);
+        own.synchronizes() || own.objects.iter().any(|object| looked_at.contains(&object.as_str()))
+    };
+    if !syntax.inside(*signal).any(is_looked_at) {
+        return;
+    }
     let (span, anchor) = (syntax.nodes[*signal].span, syntax.nodes[branch].span);
     let edits = vec![Edit::moved(sources, span, anchor, true)];
     found.push(Proposal { rank: base + 1, edits });

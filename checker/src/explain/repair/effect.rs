@@ -7,6 +7,7 @@
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
 use super::find::Key;
+use super::handed::Handed;
 use super::opcode::SEMS;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
@@ -18,6 +19,9 @@ use std::collections::BTreeSet;
 
 /// Waits that a change touches, and branches and accesses, of which that is asked.
 const ASKED_MAX: usize = 8;
+
+/// Pairs of a write and a read of which it is asked whether the one still sees the other.
+const HANDED_MAX: usize = 2;
 
 /// What a branch holds that should never be run.
 const NEVER: &str = "assert false;";
@@ -45,13 +49,14 @@ pub type Check<'a> = &'a mut dyn FnMut(&Texts, Where) -> Result<Option<Wrong>, C
 /// A text, and what was found in it.
 pub type Found<'a> = (&'a Texts, &'a BTreeSet<Key>);
 
-/// Whether a change of `before` to `after`, with which less is wrong, only hides what was found. `check` says what is wrong
-/// with a text, or nothing if it is none or not all is told.
+/// Whether a change of `before` to `after`, with which less is wrong, only hides what was found, or takes away what should be
+/// handed over. `check` says what is wrong with a text, or nothing if it is none or not all is told.
 ///
 /// # Errors
 /// Those of `check`.
 pub fn only_hides(
     ((before, found), (after, left)): (Found<'_>, Found<'_>),
+    handed: &[Handed],
     kernel: Option<&str>,
     check: Check<'_>,
 ) -> Result<bool, CheckError> {
@@ -62,10 +67,28 @@ pub fn only_hides(
     let is_settled = |verdict: Verdict| verdict.is_proof() || verdict == Verdict::Violated;
     let old = Side { texts: before, syntax: Syntax::new(before.sources(), kernel) };
     let new = Side { texts: after, syntax: Syntax::new(after.sources(), kernel) };
+    let (waited, waits) = (old.waited_for(), new.waited_for());
+    // What is waited for by a name may be any element.
+    let is_named = |object: &str| waits.iter().any(|(name, number)| *name == object && number.is_none());
+    if waited.iter().any(|element| !waits.contains(element) && !is_named(element.0)) {
+        return Ok(true);
+    }
     for span in new.touched_waits(&old) {
         let without = after.changed(&[Edit::removed(after.sources(), span)]);
         let without = wrong(without, Where::Everywhere)?;
         if without.is_some_and(|without| is_settled(without.verdict) && without.keys.is_subset(left)) {
+            return Ok(true);
+        }
+    }
+    for handed in handed.iter().take(HANDED_MAX) {
+        let is_read = |wrong: Option<Wrong>, known: &BTreeSet<Key>| {
+            let wrong = wrong.filter(|wrong| is_settled(wrong.verdict))?;
+            Some(wrong.keys.difference(known).any(|key| key.0 == Property::Assert))
+        };
+        let now = is_read(wrong(handed.asked(after, &new.syntax), Where::Here)?, left);
+        if now == Some(false)
+            && is_read(wrong(handed.asked(before, &old.syntax), Where::Here)?, found) == Some(true)
+        {
             return Ok(true);
         }
     }
@@ -157,6 +180,18 @@ impl Side<'_> {
         };
         let waits = (0..self.syntax.nodes.len()).filter(is_wait).filter(|&node| is_touched(node));
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
+    }
+
+    /// The elements of mbarriers and groups that are waited for, by their numbers if they are named by such.
+    fn waited_for(&self) -> BTreeSet<(&str, Option<u32>)> {
+        let is_wait =
+            |own: &&Instruction| own.opcode.contains("_wait") && !self.texts.is_library(own.span.file);
+        let waits = self.syntax.instructions.iter().filter(is_wait);
+        let elements = waits.flat_map(|own| &own.memory).filter_map(|memory| {
+            let index = self.sources().text(*memory.indices.last()?).trim();
+            Some((memory.name.as_str(), index.parse::<u32>().ok()))
+        });
+        elements.collect()
     }
 
     /// Whether something that is no synchronization has other operands, or does another operation.

@@ -5,6 +5,7 @@
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
 use super::effect::{Where, Wrong, only_hides};
+use super::handed::Handed;
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
@@ -12,6 +13,7 @@ use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::dump::dump;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
@@ -103,8 +105,15 @@ pub fn find(
             break;
         }
     }
+    let grounds = explanations.iter().map(|explanation| Ground {
+        texts: job.texts,
+        syntax: &syntax,
+        outcome,
+        explanation,
+    });
+    let handed = grounds.filter_map(|ground| Handed::of(&ground)).collect();
     let mut search =
-        Search { job, outcome, keys, tries: Tries::default(), allowance: job.config.allowance() };
+        Search { job, outcome, keys, handed, tries: Tries::default(), allowance: job.config.allowance() };
     let repairs = search.run(&all, &by_finding)?;
     Ok((repairs, search.tries))
 }
@@ -122,6 +131,8 @@ struct Search<'a> {
     job: &'a Job<'a>,
     outcome: &'a Outcome,
     keys: Vec<Key>,
+    /// What racing reads should be able to see.
+    handed: Vec<Handed>,
     tries: Tries,
     allowance: crate::work::Allowance,
 }
@@ -216,7 +227,38 @@ impl Search<'_> {
         if self.only_hides(&proposal.edits, &[])? {
             return Ok(None);
         }
-        self.for_all_launches(&proposal.edits, verdict).map(Some)
+        let repair = self.for_all_launches(&proposal.edits, verdict)?;
+        Ok((!self.breaks_others(&proposal.edits)?).then_some(repair))
+    }
+
+    /// Whether other kernels of the files that share what a change is made in, and were proved, are no more.
+    fn breaks_others(&mut self, edits: &[Edit]) -> Result<bool, CheckError> {
+        let job = self.job;
+        let others = || job.program.kernels.iter().filter(|other| other.name != job.kernel.name);
+        if others().next().is_none() {
+            return Ok(false);
+        }
+        let Some(changed) = job.texts.changed(edits).and_then(|texts| texts.program()) else {
+            return Ok(false);
+        };
+        for kernel in others() {
+            let Some(after) = changed.kernels.iter().find(|other| other.name == kernel.name) else {
+                continue;
+            };
+            if alone(job.program, kernel) == alone(&changed, after) {
+                continue;
+            }
+            for (launch, own) in after.launches.iter().zip(&kernel.launches) {
+                // What is not decided with the change may be broken by it.
+                let is_broken =
+                    self.verdict_of(&changed, after, launch)?.is_some_and(|verdict| !verdict.is_proof())
+                        && self.verdict_of(job.program, kernel, own)?.is_some_and(Verdict::is_proof);
+                if is_broken {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Changes that mend a part each, and then what is left.
@@ -296,7 +338,8 @@ impl Search<'_> {
         let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
         let found: BTreeSet<Key> = self.keys.iter().cloned().collect();
         let left: BTreeSet<Key> = left.iter().cloned().collect();
-        only_hides(((job.texts, &found), (&changed, &left)), only, &mut |texts, place| {
+        let handed = self.handed.clone();
+        only_hides(((job.texts, &found), (&changed, &left)), &handed, only, &mut |texts, place| {
             // What is left is left of one launch.
             let launches = match place {
                 Where::Everywhere if left.is_empty() => job.kernel.launches.iter().collect(),
@@ -393,6 +436,33 @@ impl Search<'_> {
         self.attempt_on(&changed, launch, findings_max, most)
     }
 
+    fn config(&self, kernel: &Kernel, findings_max: usize, most: u64) -> Config {
+        Config {
+            properties: usual_properties(kernel),
+            is_asked_by_name: false,
+            unroll: self.outcome.unroll,
+            unroll_max: self.outcome.unroll,
+            budget: most.min(self.allowance.left()),
+            limits: Limits { findings_max, ..self.job.config.limits },
+            ..self.job.config.clone()
+        }
+    }
+
+    /// The verdict of another kernel.
+    fn verdict_of(
+        &self,
+        program: &Program,
+        kernel: &Kernel,
+        launch: &Launch,
+    ) -> Result<Option<Verdict>, CheckError> {
+        let config = self.config(kernel, 1, self.allowance.left());
+        match check(program, kernel, launch, self.job.model, &config) {
+            Ok(outcome) => Ok(Some(outcome.verdict)),
+            Err(CheckError::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A check of other texts; `None` if they are no program.
     fn attempt_on(
         &mut self,
@@ -409,15 +479,7 @@ impl Search<'_> {
         // The launch of the changed program, unless it was made up on the command line.
         let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
         self.tries.n += 1;
-        let config = Config {
-            properties: usual_properties(kernel),
-            is_asked_by_name: false,
-            unroll: self.outcome.unroll,
-            unroll_max: self.outcome.unroll,
-            budget: most.min(self.allowance.left()),
-            limits: Limits { findings_max, ..self.job.config.limits },
-            ..self.job.config.clone()
-        };
+        let config = self.config(kernel, findings_max, most);
         let outcome = match check(&program, kernel, launch, self.job.model, &config) {
             Ok(outcome) => outcome,
             Err(CheckError::Unsupported(_)) => return Ok(None),
@@ -434,6 +496,13 @@ impl Search<'_> {
             more: outcome.more_findings || outcome.limit.is_some(),
         }))
     }
+}
+
+/// A kernel and all functions, without their places: the same for the same text.
+fn alone(program: &Program, kernel: &Kernel) -> String {
+    let mut alone = program.clone();
+    alone.kernels = vec![kernel.clone()];
+    dump(&alone)
 }
 
 /// What makes a finding in these texts the same one in others.

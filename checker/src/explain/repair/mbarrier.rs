@@ -8,6 +8,9 @@ use crate::explain::{Reason, Subject, deadlock::WaitFact};
 use fencepost_dsl::Span;
 use std::collections::BTreeSet;
 
+/// How much later it is tried to expect fewer arrivals.
+const FEWER: u32 = 37;
+
 /// Changes of counts and parities, then copies of waits and arrivals, then fences of initialisations.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let inits: Vec<&Instruction> = of(ground, "mbarrier.init").collect();
@@ -102,6 +105,9 @@ fn arrivers(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposa
         }
         for (rank, n) in [(10, most.0), (11, most.1)] {
             if n > 0 && now != n.to_string() {
+                // Rather the arrival that is missing than to expect fewer.
+                let is_fewer = now.parse::<usize>().is_ok_and(|now| n < now);
+                let rank = if is_fewer { rank + FEWER } else { rank };
                 found.push(Proposal { rank, edits: vec![Edit::replace(sources, count, n.to_string())] });
             }
         }

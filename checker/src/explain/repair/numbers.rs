@@ -1,5 +1,5 @@
 //! Proposals for numbers that are the same where they should differ: for each round, for each thread, or for the slots of
-//! an object; and for registers that a pool does not have.
+//! an object; for what a signal stores, where nobody waits for that; and for registers that a pool does not have.
 
 use super::super::{Subject, deadlock::WaitFact};
 use super::barrier::names;
@@ -12,6 +12,8 @@ use fencepost_dsl::Span;
 const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
 /// The least number of registers that a thread can have (AS-41), and what they come in.
 const REGISTERS: (u32, u32) = (24, 8);
+/// Other numbers that are tried for what signals store.
+const SIGNALS_MAX: usize = 16;
 /// Steps of registers that are tried.
 const REGISTER_STEPS: u32 = 2;
 
@@ -24,6 +26,9 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if ground.can_change(binding.node) && is_about_signals(ground, binding) {
             bindings(ground, binding, base, found);
         }
+    }
+    if is_hang {
+        signalled(ground, found);
     }
     first_turn(ground, base, found);
     next_slot(ground, base, found);
@@ -173,6 +178,59 @@ fn slot_per_round(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
             found.push(Proposal { rank: base, edits });
         }
     }
+}
+
+/// Another number in what a signal stores, for one that waits for ever: one more or less, or a constant of the file.
+fn signalled(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    if !roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..))) {
+        return;
+    }
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let looks = syntax.instructions.iter().filter(|look| look.opcode.starts_with("ld.") && look.is_strong());
+    let looked_at: Vec<&String> = looks.flat_map(|look| &look.objects).collect();
+    let mut proposals: Vec<Proposal> = Vec::new();
+    let signals = syntax.instructions.iter().filter(|signal| {
+        let is_looked_at = signal.objects.iter().any(|object| looked_at.contains(&object));
+        signal.opcode.starts_with("st.") && signal.signals() && is_looked_at && ground.can_change(signal.node)
+    });
+    for value in signals.filter_map(|signal| signal.operands.last()) {
+        for (span, number) in literals(sources.text(*value), *value) {
+            let near = [number.checked_add(1), number.checked_sub(1)].into_iter().flatten();
+            let near = near.map(|other| (27, other.to_string()));
+            let constants = syntax.constants.iter().map(|name| (26, name.clone()));
+            proposals.extend(
+                constants
+                    .chain(near)
+                    .map(|(rank, after)| Proposal { rank, edits: vec![Edit::replace(sources, span, after)] }),
+            );
+        }
+    }
+    proposals.sort_by_key(|proposal| proposal.rank);
+    proposals.truncate(SIGNALS_MAX);
+    found.extend(proposals);
+}
+
+/// The whole decimal numbers of an expression, and where they are, but for those in indices.
+fn literals(text: &str, at: Span) -> Vec<(Span, u32)> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let (bytes, mut found, mut start, mut depth) = (text.as_bytes(), Vec::new(), 0, 0_u32);
+    while start < bytes.len() {
+        let length = bytes[start..].iter().take_while(|&&byte| is_word(byte)).count();
+        match bytes[start] {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if let Ok(number) = text[start..start + length].parse::<u32>()
+            && depth == 0
+        {
+            let first = at.start as usize + start;
+            found.push((Span::new(at.file, first, first + length), number));
+        }
+        start += length.max(1);
+    }
+    found
 }
 
 /// Fewer registers, asked for or kept, where a warp waits for more than there are.

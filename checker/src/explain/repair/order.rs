@@ -49,7 +49,14 @@ fn link_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
 }
 
-/// The objects that threads wait for in loops: a write of one is a signal.
+/// Whether threads do signal, but too early or where nobody looks then.
+pub fn is_early(ground: &Ground<'_>) -> bool {
+    ground.has(|reason| {
+        matches!(reason, Reason::TooSoon { .. } | Reason::NotSeen { .. } | Reason::NoWayBack { .. })
+    })
+}
+
+/// The objects that threads wait for in any way: a write of one is a signal.
 fn awaited<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let waits = syntax.instructions.iter().filter(|instruction| {
@@ -59,10 +66,20 @@ fn awaited<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
     waits.flat_map(|instruction| &instruction.objects).map(String::as_str).collect()
 }
 
+/// The same, and those that they look at with strong reads.
+pub fn looked_at<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
+    let looks = ground.syntax.instructions.iter();
+    let looks = looks.filter(|look| look.opcode.starts_with("ld.") && look.is_strong());
+    let mut found = awaited(ground);
+    found.extend(looks.flat_map(|instruction| &instruction.objects).map(String::as_str));
+    found
+}
+
 fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let mut together = Vec::new();
-    let awaited = awaited(ground);
+    let is_early = is_early(ground);
+    let signals = if is_early { looked_at(ground) } else { awaited(ground) };
     let mut push = |rank: u32, what: usize, anchor: usize, is_after: bool| {
         let (span, anchor) = (syntax.nodes[what].span, syntax.nodes[anchor].span);
         found.push(Proposal { rank, edits: vec![Edit::moved(sources, span, anchor, is_after)] });
@@ -76,15 +93,18 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 let is_signal = || {
                     let mut inside = syntax.inside(sibling);
                     let first = inside.next().is_some_and(|i| {
-                        i.signals() && i.objects.iter().any(|o| awaited.contains(&o.as_str()))
+                        i.signals() && i.objects.iter().any(|o| signals.contains(&o.as_str()))
                     });
                     first && inside.next().is_none() && syntax.nodes[sibling].kind == NodeKind::Plain
                 };
                 if frees_a_lock(ground, sibling) && other > at {
                     continue;
                 }
-                if syntax.is_synchronization(sibling) || is_signal() {
-                    let distance = u32::try_from(other.abs_diff(at)).unwrap_or(9);
+                let is_wait = || other > at && waits(ground, sibling);
+                let distance = u32::try_from(other.abs_diff(at)).unwrap_or(9);
+                if is_early && is_signal() {
+                    push(10 + level + distance, sibling, around, other < at);
+                } else if syntax.is_synchronization(sibling) || is_signal() || is_wait() {
                     push(20 + 2 * level + 3 * distance, sibling, around, other < at);
                 }
             }
@@ -124,6 +144,13 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
     }
     found.extend(together);
+}
+
+/// Whether a statement does nothing but wait until a strong read finds something.
+fn waits(ground: &Ground<'_>, node: usize) -> bool {
+    let is_await = ground.texts.sources().text(ground.syntax.nodes[node].span).starts_with("await ");
+    let mut inside = ground.syntax.inside(node).peekable();
+    is_await && inside.peek().is_some() && inside.all(|own| own.only_looks() && own.is_strong())
 }
 
 /// Whether a statement releases what the same text takes with a compare-and-swap or an exchange: given back before a wait

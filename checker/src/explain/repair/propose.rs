@@ -2,13 +2,14 @@
 
 use super::super::{Explanation, Reason, Subject};
 use super::opcode::{self, Goal, SemEdit, usual};
+use super::signal::{is_link, is_signal};
 use super::syntax::{Instruction, Syntax};
-use super::text::{Edit, Texts};
+use super::text::{Edit, EditKind, Texts};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, group, halves, handshake, mbarrier,
-    missing, misuse, numbers, order, relay, scope, spa, streams,
+    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, elements, group, halves, handshake,
+    mbarrier, missing, misuse, numbers, order, relay, scope, spa, streams,
 };
-use crate::event::{Access, AgentId, EventGraph, EventId, EventKind, Role};
+use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
@@ -151,6 +152,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         missing::propose(ground, &mut found);
         misuse::propose(ground, &mut found);
         numbers::propose(ground, &mut found);
+        elements::propose(ground, &mut found);
         branch::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
@@ -158,9 +160,27 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
-    found.retain(|proposal| !proposal.edits.is_empty());
+    found.retain(|proposal| !proposal.edits.is_empty() && !is_empty_group(ground, proposal));
     found.sort_by_key(|proposal| proposal.rank);
     found
+}
+
+/// Whether a group would be committed right before another one, or behind it: an empty one, with which a wait for groups only
+/// leaves fewer pending.
+fn is_empty_group(ground: &Ground<'_>, proposal: &Proposal) -> bool {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let commits = |text: &str| text.contains("commit");
+    proposal.edits.iter().any(|edit| {
+        let EditKind::Insert { text, is_after, anchor } = &edit.kind else { return false };
+        let Some(node) = (0..syntax.nodes.len()).find(|&node| syntax.nodes[node].span == *anchor) else {
+            return false;
+        };
+        let (siblings, at) = syntax.siblings(node);
+        let next = if *is_after { Some(at + 1) } else { at.checked_sub(1) };
+        let beside =
+            next.and_then(|next| siblings.get(next)).map(|&next| sources.text(syntax.nodes[next].span));
+        text.contains("commit_group") && (commits(sources.text(*anchor)) || beside.is_some_and(commits))
+    })
 }
 
 /// Reads that are kept coherent: without `.nc`.
@@ -189,7 +209,7 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     };
     if let Some(chain) = &ground.explanation.chain
         && let Some((write, read)) = chain.broken
-        && !is_racing_data(ground, write, read)
+        && is_link(ground, write, read)
         && let Some(scope) = scope_of(write, read)
     {
         let edit = |event: EventId, goal: Goal| SemEdit { event, goal, scope };
@@ -201,11 +221,11 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         push(10, &widen);
         push(11, &with(release));
         push(12, &with(acquire));
+        push(13, &[release, acquire]);
         // The strong forms without order of their own: enough where fences do the rest.
         if is_signal(ground, write, read) {
-            push(13, &[edit(write, Goal::Strong), edit(read, Goal::Strong)]);
+            push(14, &[edit(write, Goal::Strong), edit(read, Goal::Strong)]);
         }
-        push(14, &[release, acquire]);
         // Another read of the signal, as that of the loop that tests before it locks.
         for (id, event) in graph.events.iter_enumerated() {
             let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
@@ -228,7 +248,7 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let both = |first: Goal, second: Goal| {
             [SemEdit { event: earlier, goal: first, scope }, SemEdit { event: later, goal: second, scope }]
         };
-        if is_signal(ground, earlier, later) {
+        if is_signal(ground, earlier, later) && !order::is_early(ground) {
             push(STRONG_ENDS, &both(Goal::Strong, Goal::Strong));
             push(17, &both(Goal::Release, Goal::Acquire));
         }
@@ -253,24 +273,6 @@ fn awaited(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
-}
-
-/// Whether two accesses may be meant as a signal: one of them is strong already, or waited for. Data whose order is
-/// missing is not mended by strong accesses.
-fn is_signal(ground: &Ground<'_>, earlier: EventId, later: EventId) -> bool {
-    let graph = ground.graph();
-    [earlier, later].iter().any(|&event| {
-        let of = &graph.events[event];
-        let is_strong = of.kind.access().is_some_and(Access::is_strong);
-        is_strong || matches!(of.role, Role::Spin(_) | Role::Await)
-    })
-}
-
-/// Whether the link is made of the racing data itself, which was passed on by accident.
-fn is_racing_data(ground: &Ground<'_>, write: EventId, read: EventId) -> bool {
-    let Subject::Race { earlier, .. } = ground.explanation.subject else { return false };
-    let location = |event: EventId| ground.graph().events[event].kind.access().map(|access| access.location);
-    location(write) == location(earlier) && !is_signal(ground, write, read)
 }
 
 /// The changes of opcodes that several edits of sems come to.

@@ -17,9 +17,10 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     );
     let text = |node: usize| sources.text(syntax.nodes[node].span);
     let declared =
-        |node: usize| text(node).strip_prefix("stream ").map(|name| name.trim_end_matches(';').trim());
+        |node: usize| text(node).strip_prefix("stream ").map(|names| names.trim_end_matches(';').split(','));
     let nodes = 0..syntax.nodes.len();
-    let streams: Vec<&str> = nodes.clone().filter_map(declared).take(EACH_MAX).collect();
+    let streams: Vec<&str> =
+        nodes.clone().filter_map(declared).flatten().map(str::trim).take(EACH_MAX).collect();
     // Grids that overlap are meant to: what they lack is a wait of their own.
     let overlaps = ground.has(|reason| matches!(reason, Reason::Overlapping { .. }));
     if streams.is_empty() || !is_order || overlaps {

@@ -20,6 +20,8 @@ pub struct Syntax {
     functions: Vec<(String, Span)>,
     /// Calls: the name of the function, and the statement.
     calls: Vec<(String, usize)>,
+    /// Names of the constants of the files.
+    pub constants: Vec<String>,
     /// Names of values that never change.
     pub bindings: Vec<Binding>,
     /// Loops that count.
@@ -204,6 +206,7 @@ impl Syntax {
             for item in &parsed.items {
                 match &item.kind {
                     ItemKind::Object(object) => syntax.object(object),
+                    ItemKind::Constant { name, .. } => syntax.constants.push(name.text.clone()),
                     ItemKind::Function(function) => {
                         syntax.functions.push((function.name.text.clone(), item.place.0));
                         syntax.block(&function.body, None);

@@ -206,7 +206,14 @@ impl<'a> Place<'a> {
 
     fn loop_over_numbers(&self) -> Option<String> {
         let is_loop = self.text.starts_with("for ") || self.text.starts_with("for(");
-        is_loop.then(|| "a loop over numbers is `for i in 0..4 { … }`".to_owned())
+        let is_endless = self.text.split_whitespace().collect::<String>().starts_with("for(;;)");
+        is_loop.then(|| {
+            if is_endless {
+                "an endless loop is `loop { … }`, which `break` leaves".to_owned()
+            } else {
+                "a loop over numbers is `for i in 0..4 { … }`".to_owned()
+            }
+        })
     }
 
     fn step(&self) -> Option<String> {

@@ -126,6 +126,15 @@ impl Body<'_> {
     }
 
     fn negative_side(&self, op: BinaryOp, left: Operand<'_>, right: Operand<'_>) -> Option<Diagnostic> {
+        // A difference of numbers that wrap round is compared with half the range: its sign is meant, and tested.
+        let tests_sign = |a: Operand<'_>, b: Operand<'_>| {
+            let half = sign_bit(a.1.width);
+            let is_half = constant_value(b.1).is_some_and(|value| value == half || value + 1 == half);
+            is_half && matches!(a.0.kind, ExprKind::Binary(BinaryOp::Subtract, ..))
+        };
+        if tests_sign(left, right) || tests_sign(right, left) {
+            return None;
+        }
         let side = [right, left].into_iter().find(|side| {
             // `-x` with an unknown `x` is compared by whoever thinks of a sign, too.
             matches!(side.0.kind, ExprKind::Unary(UnaryOp::Negate, _)) && self.signed(side.0) != Some(0)

@@ -1,0 +1,77 @@
+//! Proposals for accesses that always name one element where others beside them name one for each round: the index that
+//! they have.
+
+use super::super::Subject;
+use super::barrier::names;
+use super::propose::{Ground, Proposal};
+use super::syntax::{Instruction, Memory};
+use super::text::Edit;
+use fencepost_dsl::Span;
+
+/// Indices tried.
+const TRIED_MAX: usize = 8;
+
+/// The index of an operand beside, in place of a number.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. } | Subject::Flag { .. });
+    let nodes = ground.nodes();
+    let hands_over = |own: &Instruction| {
+        own.gives_signal() || own.synchronizes() || own.is_strong() || own.opcode.contains("_wait")
+    };
+    let is_about = |own: &&Instruction| {
+        ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && hands_over(own))
+    };
+    let mut tried: Vec<(Span, &str)> = Vec::new();
+    for own in syntax.instructions.iter().filter(is_about) {
+        let around = syntax.ancestors(own.node);
+        let counted = syntax.counted.iter().filter(|counted| around.contains(&counted.node));
+        let rounds: Vec<&str> = counted.map(|counted| counted.variable.as_str()).collect();
+        for (memory, dimension) in
+            own.memory.iter().flat_map(|memory| (0..memory.indices.len()).map(move |d| (memory, d)))
+        {
+            let index = memory.indices[dimension];
+            if !is_number(sources.text(index)) {
+                continue;
+            }
+            for other in beside(ground, own).filter(|other| has_same_size(ground, (memory, other), dimension))
+            {
+                let Some(text) = other.indices.get(dimension).map(|&other| sources.text(other).trim()) else {
+                    continue;
+                };
+                // Data that each thread takes elsewhere is handed over no more; data of a round stays what it is.
+                let is_of_round = other.name == memory.name && names(text, &rounds);
+                let is_new = !is_number(text) && !tried.contains(&(index, text)) && tried.len() < TRIED_MAX;
+                if is_new && (hands_over(own) || is_of_round) {
+                    tried.push((index, text));
+                    let rank = if hands_over(own) { 9 } else { 12 };
+                    found.push(Proposal { rank, edits: vec![Edit::replace(sources, index, text)] });
+                }
+            }
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.trim().parse::<u32>().is_ok()
+}
+
+/// The memory operands of the text, the nearest to an instruction first.
+fn beside<'a>(ground: &Ground<'a>, own: &Instruction) -> impl Iterator<Item = &'a Memory> {
+    let instructions = ground.syntax.instructions.iter();
+    let mut near: Vec<&Instruction> = instructions.filter(|other| other.span.file == own.span.file).collect();
+    near.sort_by_key(|other| other.span.start.abs_diff(own.span.start));
+    near.into_iter().flat_map(|other| &other.memory)
+}
+
+/// Whether two objects have as many elements in a dimension, as far as their declarations say.
+fn has_same_size(ground: &Ground<'_>, (memory, other): (&Memory, &Memory), dimension: usize) -> bool {
+    let size = |memory: &Memory| {
+        let declared = ground.syntax.objects.iter().find(|object| object.name == memory.name)?;
+        Some(ground.texts.sources().text(*declared.dimensions.get(dimension)?))
+    };
+    match (size(memory), size(other)) {
+        (Some(a), Some(b)) => a == b,
+        _ => memory.name == other.name,
+    }
+}

@@ -1,0 +1,82 @@
+//! Updates in two steps, a load and then a store, of what others update as well: one of them is lost, or two threads take
+//! what only one may have.
+
+use super::Reason;
+use super::crossing::deciding;
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
+use crate::witness::Witness;
+use fencepost_dsl::cat::memory_model::BaseRelation;
+
+/// Whether a write stores what its thread made of a value that another thread had overwritten by then.
+pub(super) fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let access = graph.events[write].kind.access()?;
+    if access.atomic != AtomicClass::None || graph.events[write].agent.is_none() {
+        return None;
+    }
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let is_there = |event: EventId| {
+        graph.events[event].kind.access().is_some_and(|other| {
+            other.location == access.location && witness.values[other.offset] == witness.values[access.offset]
+        })
+    };
+    let own_read = |event: &EventId| {
+        matches!(graph.events[*event].kind, EventKind::Read(_))
+            && is_there(*event)
+            && order.contains(*event, write)
+    };
+    let reads = witness.execution.executed.iter().filter(own_read);
+    let read = reads.max_by_key(|&event| graph.events[event].position)?;
+    let agent = graph.events[write].agent;
+    let coherence = &witness.execution.coherence;
+    let is_lost = |other: &EventId| {
+        graph.events[*other].agent != agent
+            && graph.events[*other].agent.is_some()
+            && !coherence.contains(write, *other)
+    };
+    let lost = relations[&BaseRelation::FromReads].successors(read).find(is_lost)?;
+    Some(Reason::LostUpdate { write, read, lost })
+}
+
+/// Of a racing pair: both threads came there by a load of one value, and each has stored, or stores, another one there
+/// afterwards.
+pub(super) fn both_took(
+    graph: &EventGraph,
+    witness: &Witness,
+    (earlier, later): (EventId, EventId),
+) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let executed = &witness.execution.executed;
+    if graph.events[earlier].agent == graph.events[later].agent {
+        return None;
+    }
+    let place = |event: EventId| {
+        let access = graph.events[event].kind.access()?;
+        Some((access.location, witness.values[access.offset], access.width_bytes))
+    };
+    let is_plain = |event: EventId| {
+        graph.events[event].kind.access().is_some_and(|access| access.atomic == AtomicClass::None)
+    };
+    // The store with which the thread of a load takes what it has seen: its next write there, if that is no atomic's.
+    let store = |load: EventId| {
+        let writes = order.successors(load).filter(|&event| {
+            executed.contains(event)
+                && matches!(graph.events[event].kind, EventKind::Write(_))
+                && place(event) == place(load)
+        });
+        writes.min_by_key(|&event| graph.events[event].position).filter(|&event| is_plain(event))
+    };
+    let loads = |access: EventId| {
+        let all = deciding(graph, witness, access).into_iter();
+        all.filter(|&load| executed.contains(load) && is_plain(load)).collect::<Vec<EventId>>()
+    };
+    let source = |load: EventId| witness.execution.sources.get(&load);
+    let (first, second) = (loads(earlier), loads(later));
+    first.iter().rev().find_map(|&a| {
+        let b = second.iter().rev().copied();
+        let mut b = b.filter(|&b| place(a) == place(b) && source(a) == source(b) && place(a).is_some());
+        let b = b.find(|&b| store(b).is_some())?;
+        Some(Reason::BothTook { loads: [a, b], stores: [store(a)?, store(b)?] })
+    })
+}
