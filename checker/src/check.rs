@@ -9,6 +9,7 @@ mod prepare;
 mod residency;
 mod settle;
 mod slices;
+mod unreached;
 
 pub use prepare::{Artefacts, artefacts};
 
@@ -239,6 +240,10 @@ fn check_within(
             return Err(CheckError::Unsupported(Box::new(diagnostic)));
         }
         let mut decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
+        if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
+            let unreached = unreached::unreached(program, kernel, &decision.graph);
+            decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
+        }
         if earlier.is_none()
             && n_iterations > 1
             && !decision.has_found()
@@ -250,7 +255,13 @@ fn check_within(
             continue;
         }
         if lowered.is_some() && !decision.open_loops.is_empty() && decision.limit.is_none() {
-            decision.raise_limit.clone_from(&lowered);
+            if !decision.has_found() && !decision.vacuity.is_empty() {
+                // With more rounds something may complete, or get there.
+                decision.vacuity.clear();
+                decision.limit.clone_from(&lowered);
+            } else {
+                decision.raise_limit.clone_from(&lowered);
+            }
         }
         let raise = decision.findings.is_empty()
             && !decision.is_settled(config)

@@ -458,6 +458,45 @@ fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
     assert_eq!(code(&check(&racy, &["--max-events", "20"])), 1);
 }
 
+/// A claim that no unrolled thread comes to is a claim all the same.
+#[test]
+fn a_reachable_that_no_thread_comes_to_is_not_reached() {
+    let folder = Folder::new("unreached");
+    for (name, body) in [
+        ("branch", "if ctaid == 5 { reachable true; }"),
+        ("exit", "exit; reachable true;"),
+        ("range", "for i in 0..N { reachable true; }"),
+        ("loop", "let v = 2; while v == 1 { reachable true; }"),
+        ("function", "if ctaid == 5 { claim(); }"),
+    ] {
+        let text = format!(
+            "fn claim() {{ reachable true; }} kernel k(N in 0..=0) {{ launch {{ ctas: 2 }} {body} }}"
+        );
+        let output = check(&folder.write(&format!("{name}.fence"), text), &["--no-warnings"]);
+        assert_eq!(code(&output), 3, "{name}: {}", all_text(&output));
+        let text = all_text(&output);
+        assert!(text.contains("vacuous") && text.contains("vacuity::unreachable"), "{name}: {text}");
+    }
+    let uncalled = "fn claim() { reachable true; } kernel k { reachable ctaid == 1; launch { ctas: 2 } }";
+    let output = check(&folder.write("uncalled.fence", uncalled), &["--no-warnings"]);
+    assert_eq!(code(&output), 0, "{}", all_text(&output));
+}
+
+/// What was read before a loop decides whether it ever ends: rounds without a choice are not unrolled for ever.
+#[test]
+fn a_loop_that_nothing_in_it_ends_is_cut() {
+    let folder = Folder::new("forced");
+    for (name, body, expected) in [
+        ("never-entered", "let r = ld.relaxed.gpu [b]; loop { bar.sync 0; if r != 2 { break; } }", 0),
+        ("counted", "let r = ld.relaxed.gpu [b]; loop { red.add.u32 [c], 1; if r != 2 { break; } }", 0),
+        ("for-ever", "let r = ld.relaxed.gpu [b]; loop { st.relaxed.gpu [c], 1; if r == 2 { break; } }", 1),
+    ] {
+        let text = format!("kernel k {{ global b: u32 = 0; global c: u32 = 0; {body} }}");
+        let output = check(&folder.write(&format!("{name}.fence"), text), &["--no-warnings"]);
+        assert_eq!(code(&output), expected, "{name}: {}", all_text(&output));
+    }
+}
+
 #[test]
 fn a_recursive_relation_that_is_taken_away_is_a_limit() {
     let folder = Folder::new("recursion");

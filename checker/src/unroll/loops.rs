@@ -14,6 +14,8 @@ use fencepost_dsl::kernel::program::{
 /// Loops whose bounds are symbolic are unrolled to their end if the ranges of the bounds leave at most so many
 /// iterations; beyond, the loop bound counts.
 const MAX_SYMBOLIC_TRIPS: u128 = 64;
+/// Rounds without a choice that a loop which has had one may go round.
+const FORCED_MAX: u32 = 64;
 
 /// A `while`, `loop` or `await`.
 #[derive(Clone, Copy)]
@@ -155,7 +157,8 @@ impl Unroller<'_> {
         let endless = shape.is_endless();
         let may_stand = self.looks_for_hangs();
         let mut left = Vec::new();
-        let mut n_uncertain = 0;
+        // Rounds in a row without a choice, once there was one: what was decided then may keep it going for ever.
+        let (mut n_uncertain, mut n_forced) = (0, 0);
         self.iterations.push(0);
         for iteration in 0u32.. {
             if state.live == TermPool::FALSE {
@@ -166,11 +169,15 @@ impl Unroller<'_> {
                 self.may_stand_here(state, frame, shape)?;
             }
             let n_exits = self.exits.len();
-            let cut = (n_uncertain == self.options.bound).then_some(because);
+            let is_over = n_uncertain == self.options.bound || n_forced == FORCED_MAX;
+            let cut = is_over.then_some(because);
             let mut round = self.round(state.clone(), frame, shape, cut)?;
             let may_have_left = !round.leaves.is_empty() || self.exits.len() > n_exits;
             if round.uncertain || (shape.is_unconditional() && (endless || may_have_left)) {
                 n_uncertain += 1;
+                n_forced = 0;
+            } else if n_uncertain > 0 {
+                n_forced += 1;
             }
             left.append(&mut round.leaves);
             *state = round.again;
