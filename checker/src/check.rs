@@ -190,8 +190,9 @@ fn check_within(
     let mut n_iterations = config.unroll.max(1);
     // What a smaller bound gave, for the case that a larger one hits a limit.
     let mut earlier: Option<(Decision, u32)> = None;
-    // What stopped the bound to start with: a smaller one may do, as where loops that only wait are nested.
-    let mut lowered: Option<Limit> = None;
+    // What the bound to start with came to, where a limit stopped it: a smaller one may do, as where loops that only wait
+    // are nested.
+    let mut lowered: Option<(Decision, u32)> = None;
     loop {
         let mut statistics = Statistics::default();
         // After unrolling: no loops, no control flow, only guards.
@@ -212,55 +213,52 @@ fn check_within(
             }
             unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
         });
-        let graph = match unrolled {
-            Ok(graph) => graph,
+        let mut decision = match unrolled {
+            Ok(graph) => {
+                statistics.microseconds.push(("unroll", (config.clock)() - start));
+                if let Some(diagnostic) = unknown_to_model(&graph, model) {
+                    return Err(CheckError::Unsupported(Box::new(diagnostic)));
+                }
+                match lowered {
+                    // The bound makes no difference.
+                    Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
+                        return Ok(decision.into_outcome(launch, model, config, bound));
+                    }
+                    _ => Decider::new(graph, model, config, allowance, statistics).decide()?,
+                }
+            }
             Err(UnrollError::Unsupported(diagnostic)) => {
                 return Err(CheckError::Unsupported(Box::new(diagnostic)));
             }
-            Err(error @ (UnrollError::TooLarge { .. } | UnrollError::Stopped(_))) => {
+            Err(error) => {
                 let limit = match error {
                     UnrollError::TooLarge { limit: "events", .. } => slices::too_many_events(config),
                     UnrollError::TooLarge { limit, value, .. } => Limit::Unroll { what: limit, limit: value },
                     _ => config.used_up(&allowance),
                 };
-                if let Some((decision, n_iterations)) = earlier {
-                    let decision = Decision { raise_limit: Some(limit), ..decision };
-                    return Ok(decision.into_outcome(launch, model, config, n_iterations));
-                }
-                if n_iterations > 1 && allowance.used_up().is_none() {
-                    n_iterations /= 2;
-                    lowered = Some(limit);
-                    continue;
-                }
-                return Ok(stopped(kernel, launch, limit, model, config, n_iterations));
+                Decision::stopped(kernel, launch, limit)
             }
         };
-        statistics.microseconds.push(("unroll", (config.clock)() - start));
-        if let Some(diagnostic) = unknown_to_model(&graph, model) {
-            return Err(CheckError::Unsupported(Box::new(diagnostic)));
-        }
-        let mut decision = Decider::new(graph, model, config, allowance, statistics).decide()?;
         if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
             let unreached = unreached::unreached(program, kernel, &decision.graph);
             decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
         }
-        if earlier.is_none()
-            && n_iterations > 1
-            && !decision.has_found()
-            && allowance.used_up().is_none()
-            && let Some(limit) = decision.limit
-        {
+        let is_stopped = decision.limit.is_some() && !decision.has_found();
+        if is_stopped && earlier.is_none() && n_iterations > 1 && allowance.used_up().is_none() {
+            lowered = Some((decision, n_iterations));
             n_iterations /= 2;
-            lowered = Some(limit);
             continue;
         }
-        if lowered.is_some() && !decision.open_loops.is_empty() && decision.limit.is_none() {
+        if let Some((Decision { limit, .. }, _)) = &lowered
+            && !decision.open_loops.is_empty()
+            && decision.limit.is_none()
+        {
             if !decision.has_found() && !decision.vacuity.is_empty() {
                 // With more rounds something may complete, or get there.
                 decision.vacuity.clear();
-                decision.limit.clone_from(&lowered);
+                decision.limit.clone_from(limit);
             } else {
-                decision.raise_limit.clone_from(&lowered);
+                decision.raise_limit.clone_from(limit);
             }
         }
         let raise = decision.findings.is_empty()
@@ -271,7 +269,7 @@ fn check_within(
             && n_iterations < config.unroll_max;
         if !raise {
             let (decision, n_iterations) = match earlier {
-                Some((earlier, bound)) if decision.limit.is_some() && !decision.has_found() => {
+                Some((earlier, bound)) if is_stopped => {
                     (Decision { raise_limit: decision.limit, ..earlier }, bound)
                 }
                 _ => (decision, n_iterations),
@@ -292,12 +290,7 @@ pub fn stopped(
     config: &Config,
     n_iterations: u32,
 ) -> Outcome {
-    let decision = Decision {
-        limit: Some(limit),
-        quantifier: kernel.condition.as_ref().map(|condition| condition.quantifier),
-        ..Decision::new(EventGraph::empty(launch), Statistics::default())
-    };
-    decision.into_outcome(launch, model, config, n_iterations)
+    Decision::stopped(kernel, launch, limit).into_outcome(launch, model, config, n_iterations)
 }
 
 /// Decides one graph.

@@ -298,9 +298,9 @@ pub fn read_fact(graph: &EventGraph, witness: &Witness, read: EventId) -> Option
     Some(ReadFact { read, value: witness.values[access.value], source, missed })
 }
 
-/// The reads whose values a term depends on.
-fn reads_in(graph: &EventGraph, term: TermRef) -> impl Iterator<Item = EventId> {
-    support(graph, [term]).into_iter().filter_map(|kind| match kind {
+/// The reads whose values some terms depend on.
+fn reads_in(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> impl Iterator<Item = EventId> {
+    support(graph, terms).into_iter().filter_map(|kind| match kind {
         UnknownKind::Read(read) => Some(read),
         _ => None,
     })
@@ -309,7 +309,7 @@ fn reads_in(graph: &EventGraph, term: TermRef) -> impl Iterator<Item = EventId> 
 /// The executed reads whose values a term depends on.
 fn reads_of(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
     let executed = |event: &EventId| witness.execution.executed.contains(*event);
-    let reads: BTreeSet<EventId> = reads_in(graph, term).collect();
+    let reads: BTreeSet<EventId> = reads_in(graph, [term]).collect();
     reads.into_iter().filter(executed).filter_map(|read| read_fact(graph, witness, read)).collect()
 }
 

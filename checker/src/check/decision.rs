@@ -9,7 +9,7 @@ use crate::verdict::{
 };
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::{Launch, Quantifier};
+use fencepost_dsl::kernel::program::{Kernel, Launch, Quantifier};
 /// What is known of one graph.
 pub(super) struct Decision {
     pub(super) graph: EventGraph,
@@ -40,6 +40,15 @@ impl Decision {
             raise_limit: None,
             condition_witness: None,
             statistics,
+        }
+    }
+
+    /// Of what a limit stopped before there was a graph.
+    pub(super) fn stopped(kernel: &Kernel, launch: &Launch, limit: Limit) -> Self {
+        Self {
+            limit: Some(limit),
+            quantifier: kernel.condition.as_ref().map(|condition| condition.quantifier),
+            ..Self::new(EventGraph::empty(launch), Statistics::default())
         }
     }
 

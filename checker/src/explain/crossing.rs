@@ -56,9 +56,7 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
     let mut by_agent: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
     for &event in reads {
         let loads = match &graph.events[event].kind {
-            EventKind::Write(access) => {
-                reads_in(graph, access.value).chain(reads_in(graph, graph.events[event].guard)).collect()
-            }
+            EventKind::Write(access) => reads_in(graph, [access.value, graph.events[event].guard]).collect(),
             _ => vec![event],
         };
         for load in loads.into_iter().filter(|&load| strong_read(graph, load)) {
@@ -82,8 +80,7 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
 pub(super) fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
     let of = &graph.events[access];
     let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
-    let mut loads: BTreeSet<EventId> =
-        terms.into_iter().flatten().flat_map(|term| reads_in(graph, term)).collect();
+    let mut loads: BTreeSet<EventId> = reads_in(graph, terms.into_iter().flatten()).collect();
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
     let executed = witness.execution.executed.iter();
     loads.extend(

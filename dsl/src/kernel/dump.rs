@@ -10,6 +10,15 @@ use std::fmt::Write as _;
 
 /// The program in a stable, readable form.
 pub fn dump(program: &Program) -> String {
+    with_kernels(program, &program.kernels)
+}
+
+/// One of its kernels, with all that it may call or launch: the same for the same text, wherever that stands.
+pub fn dump_of(program: &Program, kernel: &Kernel) -> String {
+    with_kernels(program, std::slice::from_ref(kernel))
+}
+
+fn with_kernels(program: &Program, kernels: &[Kernel]) -> String {
     let mut out = String::new();
     for function in program.functions.iter() {
         let names =
@@ -24,7 +33,7 @@ pub fn dump(program: &Program) -> String {
             let _ = writeln!(out, "  return {}", names.expression(result));
         }
     }
-    for kernel in program.parts.iter().chain(&program.kernels) {
+    for kernel in program.parts.iter().chain(kernels) {
         dump_kernel(&mut out, program, kernel);
     }
     out

@@ -112,7 +112,11 @@ fn in_one_step(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let mut edits: Vec<Edit> = Vec::new();
     for (load, store) in pairs {
         let Some(both) = one_atomic(ground, load, store) else { return };
-        edits.extend(both.into_iter().filter(|edit| !edits.contains(edit)).collect::<Vec<_>>());
+        for edit in both {
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
     }
     // Data that a lock or a barrier should keep apart is updated in two steps as well, and rightly.
     let is_taken = |reason: &Reason| matches!(reason, Reason::BothTook { .. });
@@ -149,7 +153,12 @@ fn one_atomic(ground: &Ground<'_>, load: EventId, store: EventId) -> Option<[Edi
     if !is_simple || sources.text(from.span) != sources.text(to.span) {
         return None;
     }
-    if ![ld.node, st.node].into_iter().all(|node| ground.can_change(node)) {
+    // What is done between the two would come behind the atomic, and what that releases would not be done yet.
+    let is_between = |own: &&Instruction| {
+        own.span.file == ld.span.file && ld.span.end <= own.span.start && own.span.end <= st.span.start
+    };
+    let only_looks = syntax.instructions.iter().filter(is_between).all(Instruction::only_looks);
+    if !only_looks || ![ld.node, st.node].into_iter().all(|node| ground.can_change(node)) {
         return None;
     }
     let (place, value) = (sources.text(from.span), sources.text(value).trim());

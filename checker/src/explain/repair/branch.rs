@@ -66,8 +66,8 @@ fn signals_outside(ground: &Ground<'_>, branch: usize, base: u32, found: &mut Ve
         (0..syntax.nodes.len()).filter(|&inner| syntax.nodes[inner].parent == Some(branch)).collect();
     let [signal] = inner.as_slice() else { return };
     // Not what is only counted, for the end.
+    let looked_at = super::order::looked_at(ground);
     let is_looked_at = |own: &Instruction| {
-        let looked_at = super::order::looked_at(ground);
         own.synchronizes() || own.objects.iter().any(|object| looked_at.contains(&object.as_str()))
     };
     if !syntax.inside(*signal).any(is_looked_at) {

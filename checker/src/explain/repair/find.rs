@@ -13,7 +13,7 @@ use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::explain::{Explanation, Subject};
 use crate::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::dump::dump;
+use fencepost_dsl::kernel::dump::dump_of;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeSet;
@@ -85,10 +85,10 @@ pub fn find(
         .zip(explanations)
         .map(|(f, e)| key(job.texts.sources(), outcome, f.property, e));
     let keys: Vec<Key> = keys.collect();
-    let by_finding: Vec<Vec<Proposal>> = explanations
-        .iter()
-        .map(|explanation| proposals(&Ground { texts: job.texts, syntax: &syntax, outcome, explanation }))
-        .collect();
+    let ground = |explanation| Ground { texts: job.texts, syntax: &syntax, outcome, explanation };
+    let grounds: Vec<Ground<'_>> = explanations.iter().map(ground).collect();
+    let by_finding: Vec<Vec<Proposal>> = grounds.iter().map(proposals).collect();
+    let handed = grounds.iter().filter_map(Handed::of).collect();
     // First what mended another launch of the kernel.
     let hints: Vec<Proposal> =
         job.texts.hint(&job.kernel.name).into_iter().map(|edits| Proposal { rank: 0, edits }).collect();
@@ -105,13 +105,6 @@ pub fn find(
             break;
         }
     }
-    let grounds = explanations.iter().map(|explanation| Ground {
-        texts: job.texts,
-        syntax: &syntax,
-        outcome,
-        explanation,
-    });
-    let handed = grounds.filter_map(|ground| Handed::of(&ground)).collect();
     let mut search =
         Search { job, outcome, keys, handed, tries: Tries::default(), allowance: job.config.allowance() };
     let repairs = search.run(&all, &by_finding)?;
@@ -245,7 +238,7 @@ impl Search<'_> {
             let Some(after) = changed.kernels.iter().find(|other| other.name == kernel.name) else {
                 continue;
             };
-            if alone(job.program, kernel) == alone(&changed, after) {
+            if dump_of(job.program, kernel) == dump_of(&changed, after) {
                 continue;
             }
             for (launch, own) in after.launches.iter().zip(&kernel.launches) {
@@ -496,13 +489,6 @@ impl Search<'_> {
             more: outcome.more_findings || outcome.limit.is_some(),
         }))
     }
-}
-
-/// A kernel and all functions, without their places: the same for the same text.
-fn alone(program: &Program, kernel: &Kernel) -> String {
-    let mut alone = program.clone();
-    alone.kernels = vec![kernel.clone()];
-    dump(&alone)
 }
 
 /// What makes a finding in these texts the same one in others.

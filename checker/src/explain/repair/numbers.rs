@@ -187,11 +187,10 @@ fn signalled(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         return;
     }
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let looks = syntax.instructions.iter().filter(|look| look.opcode.starts_with("ld.") && look.is_strong());
-    let looked_at: Vec<&String> = looks.flat_map(|look| &look.objects).collect();
+    let looked_at = super::order::looked_at(ground);
     let mut proposals: Vec<Proposal> = Vec::new();
     let signals = syntax.instructions.iter().filter(|signal| {
-        let is_looked_at = signal.objects.iter().any(|object| looked_at.contains(&object));
+        let is_looked_at = signal.objects.iter().any(|object| looked_at.contains(&object.as_str()));
         signal.opcode.starts_with("st.") && signal.signals() && is_looked_at && ground.can_change(signal.node)
     });
     for value in signals.filter_map(|signal| signal.operands.last()) {

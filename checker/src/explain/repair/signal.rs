@@ -1,7 +1,7 @@
 //! What may be meant as a signal: a place where what is read decides whether a wait ends, or what is done elsewhere. Data
 //! whose order is missing is not mended by strong accesses, however strong one of them is already.
 
-use super::super::support;
+use super::super::{reads_in, support};
 use super::propose::Ground;
 use crate::event::{
     Access, AtomicClass, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind, Wait,
@@ -10,7 +10,7 @@ use crate::event::{
 /// Whether two accesses of one place may be meant as a signal, which strong accesses are enough for.
 pub fn is_signal(ground: &Ground<'_>, earlier: EventId, later: EventId) -> bool {
     let graph = ground.graph();
-    let Some(location) = graph.events[earlier].kind.access().map(|access| access.location) else {
+    let Some(location) = location_of(graph, earlier) else {
         return false;
     };
     if is_waited_for(graph, location) {
@@ -53,7 +53,7 @@ pub fn own_reads(graph: &EventGraph, write: EventId) -> impl DoubleEndedIterator
 pub fn is_in(graph: &EventGraph, read: EventId, write: EventId) -> bool {
     let is_plain = graph.events[read].kind.access().is_some_and(|access| access.atomic == AtomicClass::None);
     let value = graph.events[write].kind.access().map(|access| access.value);
-    is_plain && value.is_some_and(|value| support(graph, [value]).contains(&UnknownKind::Read(read)))
+    is_plain && reads_in(graph, value).any(|own| own == read)
 }
 
 /// Whether some wait ends or not by what it finds in a location.
@@ -62,9 +62,7 @@ pub fn is_waited_for(graph: &EventGraph, location: LocationId) -> bool {
     let found = support(graph, waits.map(|blocked| blocked.stuck));
     found.iter().any(|kind| match kind {
         UnknownKind::FinalValue { location: of, .. } => *of == location,
-        UnknownKind::Read(read) => {
-            graph.events[*read].kind.access().is_some_and(|access| access.location == location)
-        }
+        UnknownKind::Read(read) => location_of(graph, *read) == Some(location),
         _ => false,
     })
 }
@@ -72,26 +70,16 @@ pub fn is_waited_for(graph: &EventGraph, location: LocationId) -> bool {
 /// Whether what is read at a location decides what is done elsewhere, or where; or is claimed together with what is read
 /// elsewhere.
 pub fn decides(graph: &EventGraph, location: LocationId) -> bool {
-    let of = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
-    let reads = |kinds: &[UnknownKind]| -> Vec<Option<LocationId>> {
-        let own = kinds.iter().filter_map(|kind| match kind {
-            UnknownKind::Read(read) => Some(of(*read)),
-            _ => None,
-        });
-        own.collect()
-    };
-    let elsewhere = graph
-        .events
-        .iter()
-        .filter(|event| event.kind.access().map(|access| access.location) != Some(location));
-    let terms = elsewhere.flat_map(|event| {
+    let of = |event: EventId| location_of(graph, event);
+    let elsewhere = graph.events.iter_enumerated().filter(|(id, _)| of(*id) != Some(location));
+    let terms = elsewhere.flat_map(|(_, event)| {
         std::iter::once(event.guard).chain(event.kind.access().map(|access| access.offset))
     });
     let claims_it = |condition: TermRef| {
-        let found = reads(&support(graph, [condition]));
+        let found: Vec<_> = reads_in(graph, [condition]).map(of).collect();
         found.contains(&Some(location)) && found.iter().any(|&other| other != Some(location))
     };
-    reads(&support(graph, terms)).contains(&Some(location))
+    reads_in(graph, terms).any(|read| of(read) == Some(location))
         || graph.obligations.iter().any(|obligation| claims_it(obligation.condition))
 }
 
@@ -101,4 +89,9 @@ pub fn is_link(ground: &Ground<'_>, write: EventId, read: EventId) -> bool {
     let graph = ground.graph();
     let is_strong = |event: EventId| graph.events[event].kind.access().is_none_or(Access::is_strong);
     is_strong(write) && is_strong(read) || is_signal(ground, write, read)
+}
+
+/// Where an event accesses memory, if it does.
+fn location_of(graph: &EventGraph, event: EventId) -> Option<LocationId> {
+    graph.events[event].kind.access().map(|access| access.location)
 }
