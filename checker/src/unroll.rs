@@ -634,10 +634,10 @@ impl<'a> Unroller<'a> {
         // What `a` demands beyond `b` is false whenever `b` holds, or both would hold: it tells the two apart.
         let theirs = terms.conjuncts(b.live).to_vec();
         let own: Vec<TermRef> =
-            terms.conjuncts(a.live).iter().copied().filter(|c| !theirs.contains(c)).collect();
+            terms.conjuncts(a.live).iter().copied().filter(|c| theirs.binary_search(c).is_err()).collect();
         let complement = own.iter().copied().find(|&c| {
             let not = terms.not(c);
-            theirs.contains(&not)
+            theirs.binary_search(&not).is_ok()
         });
         let apart = match complement {
             Some(conjunct) => conjunct,

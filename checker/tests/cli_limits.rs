@@ -490,6 +490,23 @@ fn a_loop_that_nothing_in_it_ends_is_cut() {
         ("never-entered", "let r = ld.relaxed.gpu [b]; loop { bar.sync 0; if r != 2 { break; } }", 0),
         ("counted", "let r = ld.relaxed.gpu [b]; loop { red.add.u32 [c], 1; if r != 2 { break; } }", 0),
         ("for-ever", "let r = ld.relaxed.gpu [b]; loop { st.relaxed.gpu [c], 1; if r == 2 { break; } }", 1),
+        (
+            "decided-alike",
+            "let v = 2; while v == 2 { red.add.u32 [c], 1; if (ld.relaxed.gpu [b]) == 1 { break; } }",
+            3,
+        ),
+        // Rounds that nothing decides are run where they come to an end: the assertion fails in the seventieth one.
+        (
+            "long-way",
+            "let r = ld.relaxed.gpu [b]; var n: u32 = 0;
+             loop { n += 1; assert n < 70; if r == 2 { break; } if n == 80 { break; } }",
+            1,
+        ),
+        (
+            "long-while",
+            "var n: u32 = 0; while n < 80 { n += 1; assert n < 70; if (ld [b]) == 1 { break; } }",
+            1,
+        ),
     ] {
         let text = format!("kernel k {{ global b: u32 = 0; global c: u32 = 0; {body} }}");
         let output = check(&folder.write(&format!("{name}.fence"), text), &["--no-warnings"]);

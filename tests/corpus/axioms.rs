@@ -56,7 +56,6 @@ const AXIOMS: &[(&str, &str, Place)] = &[
     ("ptx", "barriers-in-causality", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "barriers-in-order", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "phases-in-order", Implied(NO_MBARRIERS)),
-    ("ptx", "phases-in-causality", Implied(NO_MBARRIERS)),
     ("ptx-7.5", "initial-write-first", Implied(FIRST_BY_CONSTRUCTION)),
     ("ptx-7.5", "coherence", Notices("two-writes/ww-release-acquire")),
     ("ptx-7.5", "coherence-of-strong-writes", Notices("coherence/corr-two-writers-two-readers")),

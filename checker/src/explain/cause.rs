@@ -6,6 +6,7 @@
 
 use super::{Explanation, Reason};
 use crate::event::{EventGraph, EventId, SiteId};
+use crate::findings;
 use crate::verdict::{Finding, Property};
 
 /// The order in which to tell findings, by their place in the list: each root before what it causes. `cause` of the others
@@ -63,11 +64,13 @@ fn link(graph: &EventGraph, explanation: &Explanation) -> Option<(u8, SiteId)> {
 /// The lower, the nearer to the cause.
 fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u8, u8) {
     let by_property = match property {
-        Property::Barrier | Property::Bounds => 0,
-        Property::Race => 1,
-        Property::Lifetime => 2,
-        Property::Assert => 3,
-        _ => 4,
+        // Whoever arrives where nobody is left is one too many for that.
+        Property::Barrier if explanation.code == findings::mbarrier::LAST_DROPS_OUT.kind.code => 0,
+        Property::Barrier | Property::Bounds => 1,
+        Property::Race => 2,
+        Property::Lifetime => 3,
+        Property::Assert => 4,
+        _ => 5,
     };
     let tells = |reason: &Reason| {
         matches!(

@@ -272,6 +272,11 @@ impl Operation {
         (self.agent == other.agent && self.position < other.position)
             || other.issued.is_some_and(|(agent, at)| self.agent == agent && self.position < at)
     }
+    /// Whether what waits for a phase is let through by it.
+    pub fn is_signal(&self) -> bool {
+        self.kind.arrivals() > 0
+            || (self.issued.is_some() && matches!(self.kind, OperationKind::Complete { .. }))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -20,11 +20,12 @@ mod rules;
 use super::barrier::PassedBarrier;
 use super::log::{FinalPhase, MbarrierLog, Operation, OperationKind, PHASE_WIDTH};
 use crate::event::{
-    BaseRelation, Edge, EventId, GraphBuilder, GraphError, MbarrierId, PhaseTerms, PhasedOperation, TermPool,
-    TermRef,
+    AgentId, BaseRelation, CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, MbarrierEvent,
+    MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
 };
 use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
 use exact::{forget_counting, is_countable};
+use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, IndexVec};
 use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
@@ -55,7 +56,8 @@ pub fn finish(
     encoding: MbarrierEncoding,
 ) -> Result<(), GraphError> {
     lives::separate_lives(graph, log, passed)?;
-    let expected = expected_counts(graph.mbarriers.len(), &log.operations);
+    let mut expected = expected_counts(graph.mbarriers.len(), &log.operations);
+    note_publishing(graph, &log.operations, &mut expected);
     let narrowed = narrow(&graph.terms, log, passed, &expected);
     rules::note_meant(graph, &log.final_phases, &narrowed.meant);
     let mut objects: IndexVec<MbarrierId, Object> = IndexVec::new();
@@ -103,6 +105,41 @@ fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<Mbarr
         of_object.least = of_object.least.saturating_sub(dropped[object]).max(1);
     }
     expected
+}
+
+/// Notes which objects order what comes before any of their arrivals before what comes after the waits that it lets
+/// through: all arrivals release, all waits acquire, and each end of a pair is in the other's scope (MB-22, MB-23).
+fn note_publishing(
+    graph: &GraphBuilder,
+    operations: &[Operation],
+    expected: &mut IndexVec<MbarrierId, Expected>,
+) {
+    /// One agent for all of a CTA that name the same scope.
+    type Ends = BTreeMap<(CtaId, Scope), AgentId>;
+    let mut ends: IndexVec<MbarrierId, (bool, Ends, Ends)> =
+        IndexVec::repeat((true, Ends::new(), Ends::new()), expected.len());
+    for operation in operations {
+        let EventKind::Mbarrier(MbarrierEvent { sem, scope, .. }) = graph.events[operation.event].kind else {
+            continue;
+        };
+        let (publishes, arrivals, waits) = &mut ends[operation.object];
+        let (of_kind, wanted) = match operation {
+            _ if operation.kind.is_wait() => (waits, Sem::Acquire),
+            _ if operation.is_signal() => (arrivals, Sem::Release),
+            _ => continue,
+        };
+        *publishes &= sem == wanted;
+        let cta = graph.hierarchy.cta_of(operation.agent);
+        of_kind.entry((cta, scope)).or_insert(operation.agent);
+    }
+    for (object, (publishes, arrivals, waits)) in ends.iter_enumerated() {
+        let is_mutual = |((_, of_a), a): (&(CtaId, Scope), &AgentId)| {
+            waits.iter().all(|((_, of_b), b)| {
+                graph.hierarchy.in_scope(*a, *b, *of_a) && graph.hierarchy.in_scope(*b, *a, *of_b)
+            })
+        };
+        expected[object].publishes = *publishes && arrivals.iter().all(is_mutual);
+    }
 }
 
 /// What counting cannot express at all.
@@ -299,12 +336,6 @@ fn link_phases(
     Ok(())
 }
 
-/// Whether what waits for a phase is let through by it.
-fn is_signal(operation: &Operation) -> bool {
-    operation.kind.arrivals() > 0
-        || (operation.issued.is_some() && matches!(operation.kind, OperationKind::Complete { .. }))
-}
-
 /// Relates operations that surely are of earlier phases to others.
 fn link_all<'a>(
     graph: &mut GraphBuilder,
@@ -324,9 +355,9 @@ fn link_all<'a>(
         OperationKind::Arrive { excess, .. } => excess,
         _ => None,
     };
-    let plain = || before.iter().filter(|operation| is_signal(operation) && excess(operation).is_none());
+    let plain = || before.iter().filter(|operation| operation.is_signal() && excess(operation).is_none());
     graph.edges.add_bundle(BaseRelation::Signals, events(&mut plain()), events(&mut waits()));
-    for signal in before.iter().filter(|operation| is_signal(operation)) {
+    for signal in before.iter().filter(|operation| operation.is_signal()) {
         let Some(excess) = excess(signal) else { continue };
         let condition = graph.terms.not(excess);
         let edges = waits().map(|wait| Edge { from: signal.event, to: wait.event, condition });
@@ -339,7 +370,7 @@ fn link_pair(graph: &mut GraphBuilder, (a, of_a): &(Operation, Interval), (b, of
     let (first, second) = (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
     let condition = graph.terms.less(first, second);
     graph.edges.add(BaseRelation::PhaseOrder, Edge { from: a.event, to: b.event, condition });
-    if is_signal(a) && b.kind.is_wait() {
+    if a.is_signal() && b.kind.is_wait() {
         let condition = match a.kind {
             OperationKind::Arrive { excess: Some(excess), .. } => {
                 let fine = graph.terms.not(excess);

@@ -33,6 +33,13 @@ pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
     idle
 }
 
+/// The registers that an expression reads.
+pub fn registers_of(expression: &Expression) -> BTreeSet<RegisterId> {
+    let mut uses = Uses::default();
+    uses.expression(expression);
+    uses.read
+}
+
 /// What reads which registers of a body.
 #[derive(Default)]
 struct Uses<'p> {

@@ -4,6 +4,7 @@
 //! other loop is unwound round by round, and a path that wants more rounds than the bound is cut.
 
 use super::expression::Frame;
+use super::live::registers_of;
 use super::wait::Waited;
 use super::{State, UnrollError, Unroller};
 use crate::event::{Because, LoopCut, TermPool, TermRef, UnknownKind};
@@ -14,8 +15,6 @@ use fencepost_dsl::kernel::program::{
 /// Loops whose bounds are symbolic are unrolled to their end if the ranges of the bounds leave at most so many
 /// iterations; beyond, the loop bound counts.
 const MAX_SYMBOLIC_TRIPS: u128 = 64;
-/// Rounds without a choice that a loop which has had one may go round.
-const FORCED_MAX: u32 = 64;
 
 /// A `while`, `loop` or `await`.
 #[derive(Clone, Copy)]
@@ -59,6 +58,15 @@ impl<'p> Shape<'p> {
     pub fn is_endless(&self) -> bool {
         self.is_unconditional() && !can_leave(self.body, true)
     }
+}
+
+/// The end of the rounds that a loop is run for.
+#[derive(Clone, Copy)]
+pub struct Cut<'b> {
+    because: &'b Because,
+    /// Whether a path is cut where the loop's own condition sends it round again without a choice, too. Where that
+    /// condition changes from round to round, it ends the loop by itself.
+    may_go_on_for_ever: bool,
 }
 
 /// What one iteration comes to.
@@ -157,8 +165,12 @@ impl Unroller<'_> {
         let endless = shape.is_endless();
         let may_stand = self.looks_for_hangs();
         let mut left = Vec::new();
-        // Rounds in a row without a choice, once there was one: what was decided then may keep it going for ever.
-        let (mut n_uncertain, mut n_forced) = (0, 0);
+        let mut n_uncertain = 0;
+        // The registers before some round. Where those that decide about the next one are the same again, nothing but a
+        // `break` may ever leave the loop; where all of them are, not even that.
+        let mut before = state.env.clone();
+        let deciding = registers_of(shape.condition);
+        let mut decides_alike = false;
         self.iterations.push(0);
         for iteration in 0u32.. {
             if state.live == TermPool::FALSE {
@@ -169,19 +181,23 @@ impl Unroller<'_> {
                 self.may_stand_here(state, frame, shape)?;
             }
             let n_exits = self.exits.len();
-            let is_over = n_uncertain == self.options.bound || n_forced == FORCED_MAX;
-            let cut = is_over.then_some(because);
+            let may_go_on_for_ever = shape.is_unconditional() || decides_alike;
+            let cut = (n_uncertain == self.options.bound).then_some(Cut { because, may_go_on_for_ever });
             let mut round = self.round(state.clone(), frame, shape, cut)?;
             let may_have_left = !round.leaves.is_empty() || self.exits.len() > n_exits;
-            if round.uncertain || (shape.is_unconditional() && (endless || may_have_left)) {
-                n_uncertain += 1;
-                n_forced = 0;
-            } else if n_uncertain > 0 {
-                n_forced += 1;
-            }
             left.append(&mut round.leaves);
             *state = round.again;
             state.env.restrict_to(&entry);
+            let changed = before.changed(&state.env);
+            decides_alike = changed.iter().all(|register| !deciding.contains(register));
+            let has_choice =
+                round.uncertain || endless || (may_have_left && (shape.is_unconditional() || decides_alike));
+            if has_choice || changed.is_empty() {
+                n_uncertain += 1;
+            }
+            if (iteration + 1).is_power_of_two() {
+                before = state.env.clone();
+            }
         }
         self.iterations.pop();
         *state = self.join_all(left);
@@ -208,13 +224,13 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Runs one iteration; with `cut`, a path that wants another one beyond an undecided condition is cut instead.
+    /// Runs one iteration; with `cut`, a path that wants another one is cut instead.
     pub(super) fn round(
         &mut self,
         mut state: State,
         frame: &Frame<'_>,
         shape: &Shape<'_>,
-        cut: Option<&Because>,
+        cut: Option<Cut<'_>>,
     ) -> Result<Round, UnrollError> {
         self.step(self.program.loops[shape.id].span)?;
         self.breaks.push(Vec::new());
@@ -226,9 +242,9 @@ impl Unroller<'_> {
         let mut uncertain = false;
         if state.live != TermPool::FALSE {
             uncertain = self.test(&mut state, frame, shape, &mut leaves)?;
-            if let Some(because) = cut
+            if let Some(Cut { because, may_go_on_for_ever }) = cut
                 && state.live != TermPool::FALSE
-                && (uncertain || shape.is_unconditional())
+                && (uncertain || may_go_on_for_ever)
             {
                 self.cut(shape.id, state.live, because);
                 state.live = TermPool::FALSE;

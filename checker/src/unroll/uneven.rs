@@ -1,5 +1,5 @@
-//! Which mbarriers an arrival may find full: those at which bytes are announced, counted or delivered, or several arrivals
-//! made at once.
+//! Which mbarriers an arrival may find full: those at which bytes are announced, counted or delivered, several arrivals made
+//! at once, or threads drop out: once all have, nobody is expected any more.
 //!
 //! At all others arrivals come one at a time and nothing else keeps a phase open, so that the last one that a phase expects
 //! completes it, and the next one is in the next phase.
@@ -53,7 +53,9 @@ impl Uneven {
 fn is_uneven(instruction: &Instruction) -> bool {
     match &instruction.kind {
         InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-            arrive.expect_tx.is_some() || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+            arrive.expect_tx.is_some()
+                || arrive.drop
+                || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
         }
         InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
         | InstructionKind::Async(_) => true,

@@ -4,9 +4,8 @@
 //! and where the checker says *up to bound* so does that. What is demanded then: the checker finds what happens within one
 //! changing round of each loop, and the twin, asked for twice as many rounds, what the checker finds.
 //!
-//! Two points of the model are read in two ways each, and the checker may follow either: what the order of an mbarrier's
-//! operations agrees with ([`Edition::phases_follow_justification`]), and whether leaving a loop takes the place of an
-//! `await` ([`Edition::loops_justify`]). They are hardly ever told apart.
+//! One point of the model is read in two ways, and the checker may follow either: whether leaving a loop takes the place of
+//! an `await` ([`Edition::loops_justify`]). They are hardly ever told apart.
 
 use super::{REACHABLE_MAX, program};
 use crate::generate::loops::loop_sketches;
@@ -91,10 +90,8 @@ pub fn ask_twin(edition: Edition, text: &str, effort: Effort) -> Result<Referenc
 /// How they differ, with the text.
 pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
     let mut first = None;
-    for (phases_follow_justification, loops_justify) in
-        [(false, true), (false, false), (true, true), (true, false)]
-    {
-        let edition = Edition { phases_follow_justification, loops_justify, ..Edition::PTX };
+    for loops_justify in [true, false] {
+        let edition = Edition { loops_justify, ..Edition::PTX };
         match compare_under(model, edition, open_text, treatment) {
             Err(complaint) => first = first.or(Some(complaint)),
             result => return result,

@@ -2,10 +2,6 @@
 //!
 //! Once a rule is broken, what an execution does afterwards means nothing, and the two leave it at different places; then
 //! only the broken rules are compared. After a mixed-size race (MM-20), only the race is.
-//!
-//! The twin reads the order of an mbarrier's operations in two ways: it agrees with base causality, or also with
-//! everything that let threads go on (a relaxed arrival seen elsewhere, an exit). The second has fewer executions. The
-//! checker must find what happens in those, and nothing that does not happen in the others; nearly always they are the same.
 
 use super::{REACHABLE_MAX, program};
 use crate::generate::synchronization::sync_sketches;
@@ -39,8 +35,6 @@ pub enum Comparison {
         deadlocks: bool,
         /// Whether all threads can finish.
         completes: bool,
-        /// Whether the twin's two readings differ.
-        readings_differ: bool,
     },
     /// The twin has too much to enumerate.
     TooLarge,
@@ -62,9 +56,8 @@ impl Comparison {
         counts: &mut Counts,
     ) {
         match self {
-            Self::Agreed { broken, lifetime, races, deadlocks, completes, readings_differ } => {
+            Self::Agreed { broken, lifetime, races, deadlocks, completes } => {
                 counts.add("compared", true);
-                counts.add("readings that differ", *readings_differ);
                 counts.add("no broken rule", broken.is_empty());
                 counts.add("no broken rule of lifetime", lifetime.is_empty());
                 for rule in broken.union(lifetime) {
@@ -133,30 +126,6 @@ fn others(codes: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     codes - &of_lifetime(codes)
 }
 
-/// The twin's two readings.
-struct Readings {
-    /// What certainly happens.
-    least: Reference,
-    /// What may be said to happen.
-    most: Reference,
-}
-
-impl Readings {
-    fn differ(&self) -> bool {
-        let of = |r: &Reference| (r.outcomes.clone(), r.races, r.deadlocks, r.misuses.clone());
-        of(&self.least) != of(&self.most)
-    }
-    /// A `final` block that demands the states of the one and claims that there are none but the other's.
-    fn final_block(&self) -> String {
-        let demands = final_block(&self.least.outcomes, REACHABLE_MAX);
-        let claims = final_block(&self.most.outcomes, 0);
-        let (head, claim) = claims.split_at(claims.find("assert").expect("a block asserts"));
-        let demands =
-            demands.trim_start_matches(head.trim_end()).split("assert").next().unwrap_or_default().trim();
-        format!("{head}{demands}\n        {claim}")
-    }
-}
-
 /// Compares both on a text without closing brace.
 ///
 /// # Errors
@@ -177,55 +146,50 @@ pub fn compare_under(
 ) -> Result<Comparison, String> {
     let bare = program(&format!("{open_text}}}\n"));
     let kernel = &bare.kernels[0];
-    let follows = Edition { phases_follow_justification: true, ..edition };
-    let read = |edition| decide_under(edition, kernel, &kernel.launches[0], Effort::default());
-    let (Ok(most), Ok(least)) = (read(edition), read(follows)) else {
+    let Ok(twin) = decide_under(edition, kernel, &kernel.launches[0], Effort::default()) else {
         return Ok(Comparison::TooLarge);
     };
-    let readings = Readings { least, most };
-    let text = format!("{open_text}{}}}\n", readings.final_block());
+    let text = format!("{open_text}{}}}\n", final_block(&twin.outcomes, REACHABLE_MAX));
     let outcome = match ask(model, &text, treatment) {
         Ok(outcome) => outcome,
         Err(CheckError::Unsupported(diagnostic)) => return Ok(Comparison::Refused(diagnostic.code)),
         Err(error) => return Err(format!("{error}\n{text}")),
     };
     let found = broken_rules(model, &outcome);
-    let Readings { least, most } = &readings;
     let harmless = |misuse: &Misuse| {
         matches!(misuse, Misuse::HarmlessSecondArrival | Misuse::UsedAfterInvalWithoutMeaning)
     };
     let demanded: BTreeSet<&'static str> =
-        least.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
+        twin.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
     let mut allowed: BTreeSet<&'static str> =
-        most.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
-    if most.misuses.contains(&Misuse::TooManyArrivals) {
+        twin.misuses.iter().copied().filter(|misuse| !harmless(misuse)).map(code).collect();
+    if twin.misuses.contains(&Misuse::TooManyArrivals) {
         // The checker orders an arrival too many and the rest of its phase as if they were in two phases.
         allowed.insert(UNSEEN);
     }
     let mut complaints = Complaints::default();
     let mut compare_rules = |found: &BTreeSet<_>, demanded: &BTreeSet<_>, allowed: &BTreeSet<_>| {
         if !found.is_superset(demanded) {
-            complaints.missed(format!("broken rules: checker {found:?}, twin {:?}", least.misuses));
+            complaints.missed(format!("broken rules: checker {found:?}, twin {:?}", twin.misuses));
         }
         if !found.is_subset(allowed) {
-            complaints.invented(format!("broken rules: checker {found:?}, twin {:?}", most.misuses));
+            complaints.invented(format!("broken rules: checker {found:?}, twin {:?}", twin.misuses));
         }
     };
     compare_rules(&others(&found), &others(&demanded), &others(&allowed));
     if others(&allowed).union(&others(&found)).all(|&code| code == UNSEEN) {
         compare_rules(&of_lifetime(&found), &of_lifetime(&demanded), &of_lifetime(&allowed));
-        compare_results(&text, &outcome, &readings, &mut complaints);
+        compare_results(&text, &outcome, &twin, &mut complaints);
     }
     if !complaints.missed.is_empty() || !complaints.invented.is_empty() {
         let (missed, invented) = (complaints.missed, complaints.invented);
-        let n = readings.most.outcomes.len();
+        let n = twin.outcomes.len();
         return Err(format!("{missed}{invented}{open_text}}}\nthe twin has {n} final states"));
     }
     Ok(Comparison::Agreed {
-        races: least.races,
-        deadlocks: least.deadlocks,
-        completes: !least.outcomes.is_empty(),
-        readings_differ: readings.differ(),
+        races: twin.races,
+        deadlocks: twin.deadlocks,
+        completes: !twin.outcomes.is_empty(),
         broken: others(&found),
         lifetime: of_lifetime(&found),
     })
@@ -262,18 +226,16 @@ impl Complaints {
     fn invented(&mut self, what: impl AsRef<str>) {
         let _ = writeln!(self.invented, "the checker invents: {}", what.as_ref());
     }
-    fn verdict(&mut self, name: &str, found: bool, least: bool, most: bool) {
-        if least && !found {
-            self.missed(name);
-        }
-        if found && !most {
-            self.invented(name);
+    fn verdict(&mut self, name: &str, found: bool, happens: bool) {
+        match (found, happens) {
+            (false, true) => self.missed(name),
+            (true, false) => self.invented(name),
+            _ => {}
         }
     }
 }
 
-fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaints: &mut Complaints) {
-    let Readings { least, most } = readings;
+fn compare_results(text: &str, outcome: &Outcome, twin: &Reference, complaints: &mut Complaints) {
     let is_violated = |property| match crate::run::verdict(outcome, property) {
         Verdict::Violated => Some(true),
         Verdict::Proved => Some(false),
@@ -285,15 +247,15 @@ fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaint
         complaints.missed(format!("no verdict: {:?}", outcome.properties));
         return;
     };
-    complaints.verdict("a race", race, least.races, most.races);
-    compare_racing_statements(text, outcome, readings, complaints);
-    if most.mixed_size_races {
+    complaints.verdict("a race", race, twin.races);
+    compare_racing_statements(text, outcome, twin, complaints);
+    if twin.mixed_size_races {
         return;
     }
-    complaints.verdict("a deadlock", deadlock, least.deadlocks, most.deadlocks);
+    complaints.verdict("a deadlock", deadlock, twin.deadlocks);
     let completes = !outcome.vacuity.contains(&Vacuity::NothingCompletes);
-    complaints.verdict("completion", completes, !least.outcomes.is_empty(), !most.outcomes.is_empty());
-    complaints.verdict("a final state", other_states, false, false);
+    complaints.verdict("completion", completes, !twin.outcomes.is_empty());
+    complaints.verdict("a final state", other_states, false);
     for vacuity in &outcome.vacuity {
         if let Vacuity::Unreachable(span) = vacuity {
             complaints.missed(text[span.start as usize..].lines().next().unwrap_or_default());
@@ -302,12 +264,7 @@ fn compare_results(text: &str, outcome: &Outcome, readings: &Readings, complaint
 }
 
 /// Each race by the statements it is between.
-fn compare_racing_statements(
-    text: &str,
-    outcome: &Outcome,
-    readings: &Readings,
-    complaints: &mut Complaints,
-) {
+fn compare_racing_statements(text: &str, outcome: &Outcome, twin: &Reference, complaints: &mut Complaints) {
     let graph = &outcome.graph;
     let statement = |event| graph.events[event].site.map(|site| graph.sites[site].span);
     let mut found = BTreeSet::new();
@@ -321,10 +278,10 @@ fn compare_racing_statements(
         let line = |span: &Span| text[span.start as usize..span.end as usize].to_owned();
         format!("race between `{}` and `{}`", line(&pair[0]), line(&pair[1]))
     };
-    for pair in readings.least.racing_statements.difference(&found) {
+    for pair in twin.racing_statements.difference(&found) {
         complaints.missed(show(pair));
     }
-    for pair in found.difference(&readings.most.racing_statements) {
+    for pair in found.difference(&twin.racing_statements) {
         complaints.invented(show(pair));
     }
 }

@@ -67,9 +67,9 @@ pub struct Edition {
     pub sc_per_location: ScPerLocation,
     /// MM-19: two accesses of one thread may race (through two virtual addresses).
     pub races_inside_threads: bool,
-    /// The order of an mbarrier's operations agrees with everything that let a thread go on, exits and relaxed operations on
-    /// other objects included; otherwise with base causality only (MB-20), which is all that the text promises.
-    pub phases_follow_justification: bool,
+    /// what a wait has seen of an mbarrier comes before whatever is done there because of it, by strong operations of
+    /// any sem; otherwise the order of an mbarrier's operations agrees with base causality only (MB-20).
+    pub waits_decide: bool,
     /// What was read in the round that left a loop has happened, as for an `await`; otherwise only the reads of an `await`
     /// justify nothing in a circle.
     pub loops_justify: bool,
@@ -93,7 +93,7 @@ impl Edition {
         control_dependencies: ControlDependencies::OfStores,
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
-        phases_follow_justification: false,
+        waits_decide: true,
         loops_justify: true,
         operands_carry: true,
     };
@@ -112,7 +112,7 @@ impl Edition {
         control_dependencies: ControlDependencies::All,
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
-        phases_follow_justification: false,
+        waits_decide: false,
         loops_justify: true,
         operands_carry: true,
     };
@@ -131,7 +131,7 @@ impl Edition {
         control_dependencies: ControlDependencies::All,
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
-        phases_follow_justification: false,
+        waits_decide: false,
         loops_justify: true,
         operands_carry: true,
     };

@@ -305,7 +305,7 @@ impl Search<'_> {
         for sc in choices(&model.fence_pairs(), &no_order, self.meter)? {
             self.spend()?;
             let Some(causality) = model.causality(rf, &sc) else { continue };
-            if !model.phases_have_order(&justified, &causality) {
+            if !model.phases_have_order(rf, &justified, &causality) {
                 continue;
             }
             let (pairs, forced) = (model.write_pairs(&causality), model.forced_coherence(&causality));

@@ -255,13 +255,43 @@ impl<'a> Model<'a> {
     }
 
     /// MB-20: the operations on each mbarrier are one after the other, as they found it, in an order that agrees with base
-    /// causality, and if the edition wants it with what let them happen.
-    pub fn phases_have_order(&self, justified: &Relation, causality: &Causality) -> bool {
+    /// causality, and if the edition wants it with what waits have seen.
+    pub fn phases_have_order(&self, rf: &ReadsFrom, justified: &Relation, causality: &Causality) -> bool {
         let mut before = causality.base.clone();
-        if self.edition.phases_follow_justification {
-            before.add(justified);
+        if self.edition.waits_decide {
+            before.add(&self.decided_by_waits(rf, justified));
         }
         self.combination.phases.have_order(&self.combination.events, &before.closure())
+    }
+
+    /// From each wait that has passed to the operations on its mbarrier that would not have been made if it had not.
+    fn decided_by_waits(&self, rf: &ReadsFrom, justified: &Relation) -> Relation {
+        let mut onward = justified.clone();
+        for (&read, sources) in rf {
+            let decided = self.all().filter(|&event| {
+                let event = self.event(event);
+                event.control.contains(&read) || event.dependencies.contains(&read)
+            });
+            let decided: Vec<usize> = decided.collect();
+            for &write in sources.iter().filter(|&&write| self.ms.contains(write, read)) {
+                decided.iter().for_each(|&event| onward.insert(write, event));
+            }
+        }
+        let (onward, mut pairs) = (onward.closure(), Relation::new(self.combination.events.len()));
+        let operation = |event: usize| match self.event(event).kind {
+            Kind::Mbarrier(operation) => Some(operation),
+            _ => None,
+        };
+        for (wait, seen) in self.all().filter_map(|event| Some((event, operation(event)?))) {
+            let others = self.all().filter(|&other| {
+                operation(other).is_some_and(|other| other.object == seen.object)
+                    && onward.contains(wait, other)
+            });
+            if seen.action.passes() {
+                others.for_each(|other| pairs.insert(wait, other));
+            }
+        }
+        pairs
     }
 
     /// Morally strong pairs of `fence.sc` (MM-32).

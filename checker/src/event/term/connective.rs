@@ -1,6 +1,16 @@
 //! Conjunction and disjunction: flat, sorted, without duplicates, complements or members that say nothing.
 
 use super::{TermKind, TermPool, TermRef};
+use crate::work;
+
+/// Counts what it takes to walk over the members of a connective, where they are more than a few: a term that is built
+/// counts as one step anyway.
+fn count(n_members: usize) {
+    const FEW: usize = 64;
+    if n_members > FEW {
+        work::count(n_members);
+    }
+}
 
 impl TermPool {
     /// Conjunction of width 1.
@@ -27,6 +37,7 @@ impl TermPool {
                 _ => flat.push(operand),
             }
         }
+        count(flat.len());
         flat.sort_unstable();
         flat.dedup();
         if self.has_complement(&flat) || self.denies_itself(&flat) || self.has_two_values(&flat) {
@@ -78,6 +89,7 @@ impl TermPool {
                 _ => flat.push(operand),
             }
         }
+        count(flat.len());
         flat.sort_unstable();
         flat.dedup();
         if self.has_complement(&flat) {
@@ -101,15 +113,17 @@ impl TermPool {
         let mut common: Vec<TermRef> = self.conjuncts(flat[0]).to_vec();
         for &other in &flat[1..] {
             let others = self.conjuncts(other);
-            common.retain(|c| others.contains(c));
+            count(common.len() + others.len());
+            common.retain(|c| others.binary_search(c).is_ok());
         }
         if common.is_empty() {
             return None;
         }
         let mut rests = Vec::new();
         for &member in flat {
+            count(self.conjuncts(member).len());
             let rest: Vec<TermRef> =
-                self.conjuncts(member).iter().copied().filter(|c| !common.contains(c)).collect();
+                self.conjuncts(member).iter().copied().filter(|c| common.binary_search(c).is_err()).collect();
             rests.push(self.and_all(rest));
         }
         let rest = self.or_all(rests);
@@ -137,18 +151,15 @@ impl TermPool {
 
     /// Whether a conjunction asks one term to equal two different constants.
     fn has_two_values(&self, conjuncts: &[TermRef]) -> bool {
-        let mut required: Vec<(TermRef, u128)> = Vec::new();
-        for &conjunct in conjuncts {
-            if let TermKind::Equal(a, b) = *self.kind(conjunct)
-                && let Some(value) = self.constant_value(b)
-            {
-                if required.iter().any(|&(term, other)| term == a && other != value) {
-                    return true;
-                }
-                required.push((a, value));
-            }
-        }
-        false
+        let mut required: Vec<(TermRef, u128)> = conjuncts
+            .iter()
+            .filter_map(|&conjunct| match *self.kind(conjunct) {
+                TermKind::Equal(a, b) => Some((a, self.constant_value(b)?)),
+                _ => None,
+            })
+            .collect();
+        required.sort_unstable();
+        required.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
     }
 
     /// The conjuncts of a term of width 1 (itself, if it is no conjunction; none, if it is 1).

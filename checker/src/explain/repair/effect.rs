@@ -81,14 +81,19 @@ pub fn only_hides(
         }
     }
     for handed in handed.iter().take(HANDED_MAX) {
-        let is_read = |wrong: Option<Wrong>, known: &BTreeSet<Key>| {
+        let fails = |wrong: Option<Wrong>, known: &BTreeSet<Key>| {
             let wrong = wrong.filter(|wrong| is_settled(wrong.verdict))?;
             Some(wrong.keys.difference(known).any(|key| key.0 == Property::Assert))
         };
-        let now = is_read(wrong(handed.asked(after, &new.syntax), Where::Here)?, left);
-        if now == Some(false)
-            && is_read(wrong(handed.asked(before, &old.syntax), Where::Here)?, found) == Some(true)
-        {
+        let now = fails(wrong(handed.asked(after, &new.syntax), Where::Here)?, left);
+        let is_lost = match handed.always {
+            true => now == Some(true),
+            false => {
+                now == Some(false)
+                    && fails(wrong(handed.asked(before, &old.syntax), Where::Here)?, found) == Some(true)
+            }
+        };
+        if is_lost {
             return Ok(true);
         }
     }

@@ -1,5 +1,5 @@
-//! Proposals for accesses that always name one element where others beside them name one for each round: the index that
-//! they have.
+//! Proposals for accesses that always name one element where others beside them name one for each round, or where the
+//! other operands of the statement all name another one: the index that they have.
 
 use super::super::Subject;
 use super::barrier::names;
@@ -20,7 +20,8 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         own.gives_signal() || own.synchronizes() || own.is_strong() || own.opcode.contains("_wait")
     };
     let is_about = |own: &&Instruction| {
-        ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && hands_over(own))
+        let signals = hands_over(own) || signalled(own).is_some();
+        ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && signals)
     };
     let mut tried: Vec<(Span, &str)> = Vec::new();
     for own in syntax.instructions.iter().filter(is_about) {
@@ -33,6 +34,18 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let index = memory.indices[dimension];
             if !is_number(sources.text(index)) {
                 continue;
+            }
+            if let Some(text) = of_the_others(ground, own, dimension)
+                && signalled(own).is_some_and(|signalled| signalled.span == memory.span)
+                && text != sources.text(index).trim()
+            {
+                tried.push((index, text));
+                // The whole operand, since reports show the beginning of a long statement only.
+                let whole = sources.text(memory.span);
+                let at = (index.start - memory.span.start) as usize;
+                let old = sources.text(index).len();
+                let changed = format!("{}{text}{}", &whole[..at], &whole[at + old..]);
+                found.push(Proposal { rank: 9, edits: vec![Edit::replace(sources, memory.span, &changed)] });
             }
             for other in beside(ground, own).filter(|other| has_same_size(ground, (memory, other), dimension))
             {
@@ -50,6 +63,23 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
+}
+
+/// The mbarrier that the end of a copy is counted at: its last operand.
+fn signalled(own: &Instruction) -> Option<&Memory> {
+    own.memory.last().filter(|_| own.opcode.starts_with("cp.") && own.opcode.contains("complete_tx"))
+}
+
+/// The number by which all operands of a copy but the mbarrier name their element.
+fn of_the_others<'a>(ground: &Ground<'a>, own: &Instruction, dimension: usize) -> Option<&'a str> {
+    let (memory, others) = own.memory.split_last()?;
+    let of_same_size = others.iter().filter(|other| has_same_size(ground, (memory, other), dimension));
+    let mut texts = of_same_size.filter_map(|other| {
+        let index = *other.indices.get(dimension)?;
+        Some(ground.texts.sources().text(index).trim())
+    });
+    let first = texts.next().filter(|text| is_number(text))?;
+    texts.all(|text| text == first).then_some(first)
 }
 
 fn is_number(text: &str) -> bool {

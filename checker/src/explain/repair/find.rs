@@ -88,7 +88,7 @@ pub fn find(
     let ground = |explanation| Ground { texts: job.texts, syntax: &syntax, outcome, explanation };
     let grounds: Vec<Ground<'_>> = explanations.iter().map(ground).collect();
     let by_finding: Vec<Vec<Proposal>> = grounds.iter().map(proposals).collect();
-    let handed = grounds.iter().filter_map(Handed::of).collect();
+    let handed = grounds.iter().flat_map(Handed::of).collect();
     // First what mended another launch of the kernel.
     let hints: Vec<Proposal> =
         job.texts.hint(&job.kernel.name).into_iter().map(|edits| Proposal { rank: 0, edits }).collect();
@@ -124,7 +124,7 @@ struct Search<'a> {
     job: &'a Job<'a>,
     outcome: &'a Outcome,
     keys: Vec<Key>,
-    /// What racing reads should be able to see.
+    /// What reads should be able to see, or should always see.
     handed: Vec<Handed>,
     tries: Tries,
     allowance: crate::work::Allowance,

@@ -1,7 +1,9 @@
-//! What a racing read should go on to see: the write that it races with, where nothing else ever writes there.
+//! What a read should see once it is mended: the write of another thread, where nothing else ever writes there.
 //!
-//! Such a race can be taken away by putting the read before the write, for good: then nothing is handed over any more. Asked
+//! A race can be taken away by putting the read before the write, for good: then nothing is handed over any more. Asked
 //! with another number in place of what is written: where no read of it is left, the change has turned the hand-over round.
+//! A hang can be ended by giving the first signal to the wrong side, which then reads what is not there yet. Asked in the
+//! same way: where a read sees anything else, it is too early.
 //! Cannot: ask it of reads whose result has no name, of vectors, and of asynchronous operations.
 
 use super::super::Subject;
@@ -10,6 +12,7 @@ use super::signal::{decides, is_waited_for};
 use super::syntax::{NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::event::{AtomicClass, EventId, EventKind};
+use std::collections::BTreeSet;
 
 /// A number that nobody writes, in 16 bits and more, and in 8.
 const MARKS: [&str; 2] = ["0x5eed", "0x5e"];
@@ -22,19 +25,58 @@ pub struct Handed {
     /// The name of what is read.
     name: String,
     mark: &'static str,
+    /// Whether each read should see it, not only some.
+    pub always: bool,
 }
 
+/// Pairs asked of a hang.
+const PAIRS_MAX: usize = 2;
+
 impl Handed {
-    /// Of the accesses of a race, if they are such.
-    pub fn of(ground: &Ground<'_>) -> Option<Self> {
-        let Subject::Race { earlier, later } = ground.explanation.subject else { return None };
+    /// Of the accesses of a race, if they are such, or of what a hang keeps from being handed over.
+    pub fn of(ground: &Ground<'_>) -> Vec<Self> {
+        let graph = ground.graph();
+        match ground.explanation.subject {
+            Subject::Race { earlier, later } => {
+                let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+                match (is_read(earlier), is_read(later)) {
+                    (false, true) => Self::of_pair(ground, earlier, later, false).into_iter().collect(),
+                    (true, false) => Self::of_pair(ground, later, earlier, false).into_iter().collect(),
+                    _ => Vec::new(),
+                }
+            }
+            Subject::Deadlock { .. } => Self::of_all(ground),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The pairs of a write and a read of it by another thread, where the program claims nothing: its own claims say
+    /// what should be read, and do not hold of another number.
+    fn of_all(ground: &Ground<'_>) -> Vec<Self> {
+        let (graph, sources) = (ground.graph(), ground.texts.sources());
+        let is_claim =
+            |text: &str| ["assert", "final", "reachable"].iter().any(|word| text.starts_with(word));
+        if ground.syntax.nodes.iter().any(|node| is_claim(sources.text(node.span))) {
+            return Vec::new();
+        }
+        let mut found: Vec<Self> = Vec::new();
+        let mut asked = BTreeSet::new();
+        for (read, event) in graph.events.iter_enumerated() {
+            let EventKind::Read(access) = &event.kind else { continue };
+            let write = graph.events.iter_enumerated().find(|(_, other)| {
+                matches!(&other.kind, EventKind::Write(written) if written.location == access.location)
+                    && other.agent != event.agent
+            });
+            let Some((write, other)) = write else { continue };
+            if found.len() < PAIRS_MAX && asked.insert((other.site, event.site)) {
+                found.extend(Self::of_pair(ground, write, read, true));
+            }
+        }
+        found
+    }
+
+    fn of_pair(ground: &Ground<'_>, write: EventId, read: EventId, always: bool) -> Option<Self> {
         let (graph, syntax, sources) = (ground.graph(), ground.syntax, ground.texts.sources());
-        let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-        let (write, read) = match (is_read(earlier), is_read(later)) {
-            (false, true) => (earlier, later),
-            (true, false) => (later, earlier),
-            _ => return None,
-        };
         let EventKind::Write(access) = &graph.events[write].kind else { return None };
         let is_plain = |event: EventId| {
             let of = graph.events[event].kind.access();
@@ -61,11 +103,12 @@ impl Handed {
         let binding = syntax.bindings.iter().find(|binding| binding.value == load.span)?;
         let text = |node: usize| sources.text(syntax.nodes[node].span).to_owned();
         let mark = MARKS[usize::from(access.width_bytes < 2)];
-        let found = Self { write: text(store.node), read: text(load.node), name: binding.name.clone(), mark };
+        let (write, read) = (text(store.node), text(load.node));
+        let found = Self { write, read, name: binding.name.clone(), mark, always };
         found.asked(ground.texts, syntax).map(|_| found)
     }
 
-    /// The text with another number written, and the claim that nobody reads that.
+    /// The text with another number written, and the claim that nobody reads that, or nobody anything else.
     pub fn asked(&self, texts: &Texts, syntax: &Syntax) -> Option<Texts> {
         let sources = texts.sources();
         let only = |text: &str| {
@@ -82,7 +125,8 @@ impl Handed {
         if !is_simple || syntax.nodes[write].kind != NodeKind::Plain {
             return None;
         }
-        let claim = format!("assert {} != {};", self.name, self.mark);
+        let relation = if self.always { "==" } else { "!=" };
+        let claim = format!("assert {} {relation} {};", self.name, self.mark);
         texts.changed(&[
             Edit::replace(sources, value, self.mark),
             Edit::insert(sources, syntax.nodes[read].span, true, &claim),

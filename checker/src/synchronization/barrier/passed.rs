@@ -1,12 +1,23 @@
 //! What a thread knows once it has got through a barrier: who must have arrived, and where.
 
-use crate::event::{AgentId, EventGraph, TermRef};
+use crate::event::{AgentId, EventGraph, EventKind, TermRef};
 use crate::synchronization::log::{BarrierLog, Generation, Group};
+use fencepost_dsl::vocabulary::Sem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A place at which a thread arrives: who, where in program order, and when.
-pub type Arrival = (AgentId, u32, TermRef);
+/// A place at which a thread arrives.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+    /// Who.
+    pub agent: AgentId,
+    /// In program order.
+    pub position: u32,
+    /// When.
+    pub guard: TermRef,
+    /// Whether it orders what comes before it, which a relaxed arrival at the cluster barrier does not (BR-14).
+    pub releases: bool,
+}
 
 /// The arrivals of each thread.
 type PerThread = BTreeMap<AgentId, Vec<Arrival>>;
@@ -17,7 +28,7 @@ pub struct PassedBarrier {
     pub position: u32,
     /// 1 iff the thread got through.
     pub guard: TermRef,
-    /// Per thread that must have arrived: the places (thread, position, guard) at which it may have.
+    /// Per thread that must have arrived: the places at which it may have.
     pub arrivals: Arc<[Vec<Arrival>]>,
 }
 
@@ -26,16 +37,20 @@ pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrie
     let mut arrivals: BTreeMap<(Group, u32), PerThread> = BTreeMap::new();
     for execution in &log.executions {
         if let Generation::Static(k) = execution.generation {
-            arrivals.entry((execution.group, k)).or_default().entry(execution.agent).or_default().push((
-                execution.agent,
-                execution.position,
-                execution.guard,
-            ));
+            let kind = &graph.events[execution.arrive].kind;
+            let arrival = Arrival {
+                agent: execution.agent,
+                position: execution.position,
+                guard: execution.guard,
+                releases: !matches!(kind, EventKind::ClusterArrive { sem: Sem::Relaxed }),
+            };
+            let of_generation = arrivals.entry((execution.group, k)).or_default();
+            of_generation.entry(execution.agent).or_default().push(arrival);
         }
     }
     // Whoever may exit instead of arriving brings nothing.
     let must_arrive = |places: &[Arrival]| {
-        places.iter().any(|&(agent, _, guard)| graph.terms.entails(graph.completed[agent], guard))
+        places.iter().any(|place| graph.terms.entails(graph.completed[place.agent], place.guard))
     };
     let mut known: BTreeMap<(Group, u32), Arc<[Vec<Arrival>]>> = BTreeMap::new();
     let mut needed = |group: Group, k: u32| -> Arc<[Vec<Arrival>]> {

@@ -54,7 +54,11 @@ pub fn phases(
         }
         let needs = expected_in(terms, operations, phase);
         let (complete, counts) = balance(terms, operations, phase, needs, expected.has_bytes);
-        so_far = terms.and(so_far, complete);
+        // Where everybody has dropped out, nothing ever completes a phase (UB-M8).
+        let zero = terms.constant(0, TX_WIDTH);
+        let nobody = terms.equal(needs, zero);
+        let somebody = terms.not(nobody);
+        so_far = terms.and_all([so_far, complete, somebody]);
         phases.complete.push(so_far);
         phases.counts.push(counts);
     }
@@ -196,16 +200,7 @@ pub fn state_operation(graph: &mut GraphBuilder, operation: &Operation, interval
     }
     let number = phase_term(&mut graph.terms, operation, interval);
     if number == operation.phase {
-        let (first, last) = (
-            phase_constant(&mut graph.terms, interval.first),
-            phase_constant(&mut graph.terms, interval.last),
-        );
-        let terms = &mut graph.terms;
-        let below = terms.less(number, first);
-        let above = terms.less(last, number);
-        let outside = terms.or(below, above);
-        let inside = terms.not(outside);
-        graph.constrain(inside);
+        state_interval(graph, operation, interval);
     } else if matches!(operation.kind, OperationKind::Arrive { .. }) {
         // The state it returns.
         let same = graph.terms.equal(operation.phase, number);
@@ -221,6 +216,20 @@ pub fn state_operation(graph: &mut GraphBuilder, operation: &Operation, interval
         let passes = operation.kind.passes_in(&mut graph.terms, number);
         graph.imply(operation.guard, passes);
     }
+}
+
+/// It happens in a phase that narrowing has left: edges between operations rely on it.
+pub fn state_interval(graph: &mut GraphBuilder, operation: &Operation, interval: Interval) {
+    if interval.only().is_some() {
+        return;
+    }
+    let [first, last] = [interval.first, interval.last].map(|phase| phase_constant(&mut graph.terms, phase));
+    let terms = &mut graph.terms;
+    let below = terms.less(operation.phase, first);
+    let above = terms.less(last, operation.phase);
+    let outside = terms.or(below, above);
+    let inside = terms.not(outside);
+    graph.constrain(inside);
 }
 
 /// The number of a phase.

@@ -1,7 +1,7 @@
 //! What surely came before a place in a thread, by program order and barriers.
 
 use crate::event::{AgentId, TermPool, TermRef};
-use crate::synchronization::barrier::PassedBarrier;
+use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::Operation;
 use fencepost_dsl::Span;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl<'a> History<'a> {
                 let mut past = history.past(passage.agent, passage.position, passage.guard);
                 for places in passage.arrivals.iter() {
                     let mut least: Option<Past> = None;
-                    for &(agent, position, guard) in places {
+                    for &Arrival { agent, position, guard, .. } in places {
                         let mut there = history.past(agent, position, guard);
                         let own = there.entry(agent).or_default();
                         *own = (*own).max(position);

@@ -11,7 +11,9 @@
 //!
 //! Cannot: more than [`OPERATIONS_MAX`] operations of one object.
 
-use super::completion::{Counts, Phases, counted, expected_in, initial_count, phase_constant, phase_term};
+use super::completion::{
+    Counts, Phases, counted, expected_in, initial_count, phase_constant, phase_term, state_interval,
+};
 use super::moment::Moments;
 use super::phase::{Expected, Interval, Object, SeenBy};
 use crate::event::{GraphBuilder, GraphError, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
@@ -255,6 +257,7 @@ fn state_member(
     let number = phase_term(&mut graph.terms, operation, member.interval);
     let same = graph.terms.equal(number, phase);
     graph.imply(operation.guard, same);
+    state_interval(graph, operation, member.interval);
     if number != operation.phase && matches!(operation.kind, OperationKind::Arrive { .. }) {
         // The state it returns.
         let same = graph.terms.equal(operation.phase, number);

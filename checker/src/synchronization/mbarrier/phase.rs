@@ -6,7 +6,10 @@
 //! operation if the arrivals that could come before are too few, nor before bytes come without which those announced in it
 //! are not balanced.
 //!
-//! Sound: each step only removes phases that no execution has, given that none before did.
+//! Sound: each step only removes phases that no execution has, given that none before did. What a thread knows is of two
+//! kinds. What is *ordered* before it, by base causality, comes before all that it does, since the operations on an object
+//! are in one order, which contains causality (MB-20). Of what it was only *let through* by, whatever the sems on the way,
+//! just the phases that waits have seen are known: not what the threads did besides.
 
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
@@ -55,18 +58,20 @@ pub struct Expected {
     pub has_drops: bool,
     /// Whether a phase can be made to expect more.
     pub has_raises: bool,
+    /// Whether each of its waits acquires what each arrival that lets it through releases.
+    pub publishes: bool,
 }
 
 /// Per object and number of complete phases, and per thread: the last place in program order that the thread must have got
-/// to, since those phases are not complete without its arrivals.
-type Essential = BTreeMap<MbarrierId, Vec<BTreeMap<AgentId, u32>>>;
+/// to, since those phases are not complete without its arrivals. With each object, whether it publishes.
+type Essential = BTreeMap<MbarrierId, (bool, Vec<BTreeMap<AgentId, u32>>)>;
 
 /// What surely comes before an operation.
 #[derive(Clone, Default, Debug)]
 pub struct SeenBy {
     /// Where it was started, if it is an asynchronous one.
     issued: Option<(AgentId, u32)>,
-    /// Phases that are known to be complete, and what that takes.
+    /// Phases whose completion is ordered before, and what that takes.
     known: Knowledge,
     essential: Arc<Essential>,
     /// Whether the operation is an arrival that its phase cannot do without.
@@ -78,7 +83,10 @@ impl SeenBy {
     pub fn has_seen(&self, operation: &Operation) -> bool {
         let is_there = |at: u32| at >= operation.position;
         let of_phases = |(object, &phases): (&MbarrierId, &u32)| {
-            self.essential.get(object)?.get(phases as usize)?.get(&operation.agent).copied()
+            let (publishes, of_object) = self.essential.get(object)?;
+            // What comes before an arrival at another object is ordered by it only if it releases and the wait acquires.
+            let is_ordered = *publishes || *object == operation.object;
+            is_ordered.then(|| of_object.get(phases as usize)?.get(&operation.agent).copied()).flatten()
         };
         self.issued.is_some_and(|(agent, at)| agent == operation.agent && is_there(at))
             || self.known.iter().filter_map(of_phases).any(is_there)
@@ -135,8 +143,30 @@ pub fn narrow(
 /// Of each object, how many phases are known to be complete.
 type Knowledge = BTreeMap<MbarrierId, u32>;
 
+/// What is known at a place.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Known {
+    /// Phases whose completion is ordered before it.
+    ordered: Knowledge,
+    /// Phases that somebody had to see complete for the thread to get there.
+    let_through: Knowledge,
+}
+
+impl Known {
+    /// How many phases of an object are complete.
+    fn phases_of(&self, object: MbarrierId) -> u32 {
+        let of = |known: &Knowledge| known.get(&object).copied().unwrap_or(0);
+        of(&self.ordered).max(of(&self.let_through))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        merge(&mut self.ordered, &other.ordered);
+        merge(&mut self.let_through, &other.let_through);
+    }
+}
+
 /// An arrival with what its thread knows.
-type Informed = (usize, Knowledge);
+type Informed = (usize, Known);
 
 /// Something a thread does at which it may learn that phases are complete.
 struct Point<'a> {
@@ -161,7 +191,7 @@ struct Narrowing<'a> {
     /// By thread and program order.
     points: Vec<Point<'a>>,
     /// What is known after each point.
-    after: Vec<Knowledge>,
+    after: Vec<Known>,
     intervals: Vec<Interval>,
     /// The first operation whose phase a term is.
     of_phase: FxHashMap<TermRef, usize>,
@@ -217,7 +247,7 @@ impl<'a> Narrowing<'a> {
             operations,
             terms,
             expected,
-            after: vec![Knowledge::new(); points.len()],
+            after: vec![Known::default(); points.len()],
             points,
             intervals: vec![full; operations.len()],
             of_phase,
@@ -228,32 +258,35 @@ impl<'a> Narrowing<'a> {
     /// Raises the lower ends.
     fn raise(&mut self) {
         let arrivals = self.informed_arrivals();
-        let mut completions: BTreeMap<(MbarrierId, u32), Knowledge> = BTreeMap::new();
+        let mut completions: BTreeMap<(MbarrierId, u32), Known> = BTreeMap::new();
         // What the arrivals at a barrier bring is the same for all that pass it; a later round finds what this one misses.
-        let mut brought: FxHashMap<*const Vec<Arrival>, Knowledge> = FxHashMap::default();
+        let mut brought: FxHashMap<*const Vec<Arrival>, Known> = FxHashMap::default();
         for at in 0..self.points.len() {
-            let mut known = Knowledge::new();
+            let mut known = Known::default();
             for &earlier in &self.points[at].before {
-                merge(&mut known, &self.after[earlier]);
+                known.merge(&self.after[earlier]);
             }
             match &self.points[at].what {
                 What::Operation(index) => {
                     let index = *index;
                     let operation = &self.operations[index];
+                    let object = operation.object;
                     let own = self.own_count(at, operation).max(self.intervals[index].first);
-                    let mut first = known.get(&operation.object).copied().unwrap_or(0).max(own);
+                    let mut first = known.phases_of(object).max(own);
                     if operation.kind.is_wait() {
                         first = self.first_passing(operation, first);
                         for phase in 0..first {
-                            let key = (operation.object, phase);
+                            let key = (object, phase);
                             let learnt =
                                 completions.entry(key).or_insert_with(|| self.learnt(key, &arrivals));
-                            merge(&mut known, learnt);
+                            known.merge(learnt);
                         }
+                        let seen = known.let_through.entry(object).or_default();
+                        *seen = first.max(*seen);
                     }
                     // Its own arrival may complete a phase; what it knows afterwards.
                     let with_own = self.own_count_with(at, operation).max(first);
-                    known.insert(operation.object, with_own);
+                    known.ordered.insert(object, with_own);
                     if first > self.intervals[index].first {
                         self.intervals[index].first = first;
                         self.n_changes += 1;
@@ -262,7 +295,7 @@ impl<'a> Narrowing<'a> {
                 What::Barrier(passed) => {
                     let others =
                         brought.entry(passed.arrivals.as_ptr()).or_insert_with(|| self.brought_by(passed));
-                    merge(&mut known, others);
+                    known.merge(others);
                 }
             }
             if known != self.after[at] {
@@ -273,29 +306,38 @@ impl<'a> Narrowing<'a> {
     }
 
     /// What all who arrived at a barrier bring, each the least that it may.
-    fn brought_by(&self, passed: &PassedBarrier) -> Knowledge {
-        let mut brought = Knowledge::new();
+    fn brought_by(&self, passed: &PassedBarrier) -> Known {
+        let mut brought = Known::default();
         for others in passed.arrivals.iter() {
-            let mut least: Option<Knowledge> = None;
-            for &(agent, position, guard) in others {
-                let there = self.known_at(agent, position, guard);
-                least = Some(least.map_or_else(|| there.clone(), |known| meet(&known, &there)));
+            let mut least: Option<Known> = None;
+            for arrival in others {
+                let mut there = self.known_at(arrival.agent, arrival.position, arrival.guard);
+                if !arrival.releases {
+                    there.ordered.clear();
+                }
+                least = Some(match least {
+                    None => there,
+                    Some(known) => Known {
+                        ordered: meet(&known.ordered, &there.ordered),
+                        let_through: meet(&known.let_through, &there.let_through),
+                    },
+                });
             }
-            merge(&mut brought, &least.unwrap_or_default());
+            brought.merge(&least.unwrap_or_default());
         }
         brought
     }
 
     /// What a thread knows at a place between its points.
-    fn known_at(&self, agent: AgentId, position: u32, guard: TermRef) -> Knowledge {
-        let mut known = Knowledge::new();
+    fn known_at(&self, agent: AgentId, position: u32, guard: TermRef) -> Known {
+        let mut known = Known::default();
         let start = self.points.partition_point(|point| point.agent < agent);
         for (at, point) in self.points.iter().enumerate().skip(start) {
             if point.agent != agent || point.position >= position {
                 break;
             }
             if self.terms.implies_syntactically(guard, point.guard) {
-                merge(&mut known, &self.after[at]);
+                known.merge(&self.after[at]);
             }
         }
         known
@@ -306,7 +348,7 @@ impl<'a> Narrowing<'a> {
         let OperationKind::WaitParity { parity } = last.kind else { return None };
         let parity = self.terms.constant_value(parity)?;
         let known = self.known_at(last.agent, last.position, last.guard);
-        let known = known.get(&last.object).copied().unwrap_or(0);
+        let known = known.phases_of(last.object);
         let passes = if u128::from(known % 2) == parity { known + 1 } else { known };
         passes.checked_sub(1)
     }
@@ -369,7 +411,7 @@ impl<'a> Narrowing<'a> {
         &self,
         (object, phase): (MbarrierId, u32),
         arrivals: &BTreeMap<MbarrierId, Vec<Informed>>,
-    ) -> Knowledge {
+    ) -> Known {
         let candidates: Vec<&Informed> = arrivals
             .get(&object)
             .into_iter()
@@ -377,22 +419,33 @@ impl<'a> Narrowing<'a> {
             .filter(|(index, _)| self.intervals[*index].contains(phase))
             .collect();
         let needed = u64::from(self.expected[object].least);
-        let mut learnt = Knowledge::new();
-        for about in self.expected.ids() {
+        let least = |of: &dyn Fn(&Informed) -> u32| -> Option<u32> {
             let mut bring: Vec<(u32, u32)> = candidates
                 .iter()
-                .map(|(index, known)| {
-                    (known.get(&about).copied().unwrap_or(0), self.operations[*index].kind.arrivals())
-                })
+                .map(|informed| (of(informed), self.operations[informed.0].kind.arrivals()))
                 .collect();
             bring.sort_unstable();
             let mut total = 0u64;
-            for (known, count) in bring {
+            bring.into_iter().find_map(|(known, count)| {
                 total += u64::from(count);
-                if total >= needed {
-                    learnt.insert(about, known);
-                    break;
-                }
+                (total >= needed).then_some(known)
+            })
+        };
+        let mut learnt = Known::default();
+        for about in self.expected.ids() {
+            let known = |of: &Knowledge| of.get(&about).copied().unwrap_or(0);
+            if let Some(phases) = least(&|(_, brings)| known(&brings.let_through)) {
+                learnt.let_through.insert(about, phases);
+            }
+            // The completion of an asynchronous operation does not carry what came before its start (MM-30).
+            let ordered = |(index, brings): &Informed| match self.operations[*index].issued {
+                None => known(&brings.ordered),
+                Some(_) => 0,
+            };
+            if self.expected[object].publishes
+                && let Some(phases) = least(&ordered)
+            {
+                learnt.ordered.insert(about, phases);
             }
         }
         learnt
@@ -431,7 +484,7 @@ impl<'a> Narrowing<'a> {
         let mut seen: Vec<SeenBy> = self.operations.iter().map(of).collect();
         for (point, known) in self.points.iter().zip(&self.after) {
             if let What::Operation(index) = point.what {
-                seen[index].known.clone_from(known);
+                seen[index].known.clone_from(&known.ordered);
             }
         }
         seen
@@ -442,7 +495,8 @@ impl<'a> Narrowing<'a> {
         let mut essential = Essential::new();
         for object in self.expected.ids() {
             let least = u64::from(self.expected[object].least.max(1));
-            let most = self.after.iter().filter_map(|known| known.get(&object)).max().copied().unwrap_or(0);
+            let known = self.after.iter().filter_map(|known| known.ordered.get(&object));
+            let most = known.max().copied().unwrap_or(0);
             let mut so_far: BTreeMap<AgentId, u32> = BTreeMap::new();
             let mut of_phases = vec![so_far.clone()];
             for phase in 0..most {
@@ -466,7 +520,7 @@ impl<'a> Narrowing<'a> {
                 }
                 of_phases.push(so_far.clone());
             }
-            essential.insert(object, of_phases);
+            essential.insert(object, (self.expected[object].publishes, of_phases));
         }
         essential
     }
