@@ -18,7 +18,10 @@ const COVERED: &[(&str, &[&str])] = &[
     ("cluster-barriers", &["UB-C1", "UB-C2", "UB-C3", "R-12", "BR-14", "P-1"]),
     ("lifetime-and-progress", &["L-1", "L-2", "P-2", "P-3"]),
     ("hangs", &["LT-5", "LT-7", "LT-8"]),
-    ("mbarriers", &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M12", "UB-M17", "UB-M18", "MB-20"]),
+    (
+        "mbarriers",
+        &["UB-M1", "UB-M16", "UB-M5", "UB-M6", "UB-M8", "UB-M11", "UB-M12", "UB-M17", "UB-M18", "MB-20"],
+    ),
     ("races", &["R-1", "R-2", "R-4", "R-5", "R-14"]),
     ("tensor-memory", &["R-11", "UB-A8"]),
     ("matrix-registers", &["R-10", "UB-A5", "UB-A6", "UB-A7"]),

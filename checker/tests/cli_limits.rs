@@ -495,6 +495,14 @@ fn a_loop_that_nothing_in_it_ends_is_cut() {
             "let v = 2; while v == 2 { red.add.u32 [c], 1; if (ld.relaxed.gpu [b]) == 1 { break; } }",
             3,
         ),
+        // How long a thread sleeps decides nothing, so a wait that backs off is a wait.
+        (
+            "backs-off",
+            "launch { ctas: 2 } var n: u32 = 8;
+             while (atom.cas.acquire.gpu.b32 [b], 0, 1) != 0 { nanosleep.u32 n; if n < 256 { n *= 2; } }
+             st [c], 1; st.release.gpu [b], 0;",
+            0,
+        ),
         // Rounds that nothing decides are run where they come to an end: the assertion fails in the seventieth one.
         (
             "long-way",

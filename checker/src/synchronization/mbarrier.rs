@@ -14,6 +14,7 @@ mod history;
 mod lives;
 mod moment;
 mod order;
+mod past;
 mod phase;
 mod rules;
 

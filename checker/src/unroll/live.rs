@@ -1,7 +1,7 @@
 //! Which assignments matter: those of registers that something but their own computation reads.
 //!
 //! A loop that counts its rounds, and never looks at the count, is a wait like any other, so what nobody reads is not
-//! computed.
+//! computed; nor is an `if` decided that does nothing but assign such registers, like the one that limits a pause.
 //!
 //! Sound: an assignment has no effect but on its register, and no value that a condition, address, stored value or other
 //! operand is made of comes from a register left out.
@@ -13,7 +13,7 @@ use fencepost_dsl::kernel::program::{
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
-/// The assignments that nothing depends on, by their place in memory.
+/// The assignments that nothing depends on, and the `if`s with nothing else in them, by their place in memory.
 pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
     let mut idle = FxHashSet::default();
     for kernel in program.parts.iter().chain([entry]) {
@@ -45,6 +45,8 @@ pub fn registers_of(expression: &Expression) -> BTreeSet<RegisterId> {
 struct Uses<'p> {
     read: BTreeSet<RegisterId>,
     assigned: Vec<(&'p Statement, RegisterId, &'p Expression)>,
+    /// Each `if` that does nothing but assign registers, with those.
+    choices: Vec<(&'p Statement, BTreeSet<RegisterId>, &'p Expression)>,
     /// An instruction whose operands are not looked at may read any register.
     reads_anything: bool,
 }
@@ -56,15 +58,20 @@ impl<'p> Uses<'p> {
             return;
         }
         let mut pending = std::mem::take(&mut self.assigned);
+        let mut choices = std::mem::take(&mut self.choices);
         loop {
             let (live, rest): (Vec<_>, Vec<_>) =
                 pending.into_iter().partition(|(_, register, _)| self.read.contains(register));
-            pending = rest;
-            if live.is_empty() {
+            let (decided, undecided): (Vec<_>, Vec<_>) =
+                choices.into_iter().partition(|(_, registers, _)| !self.read.is_disjoint(registers));
+            (pending, choices) = (rest, undecided);
+            if live.is_empty() && decided.is_empty() {
                 break;
             }
             live.into_iter().for_each(|(_, _, value)| self.expression(value));
+            decided.into_iter().for_each(|(_, _, condition)| self.expression(condition));
         }
+        idle.extend(choices.iter().map(|&(statement, ..)| place_of(statement)));
         idle.extend(pending.iter().map(|&(statement, ..)| place_of(statement)));
     }
 
@@ -76,7 +83,12 @@ impl<'p> Uses<'p> {
                 }
                 StatementKind::Instruction(instruction) => self.instruction(instruction),
                 StatementKind::If { condition, then, otherwise } => {
-                    self.expression(condition);
+                    let mut registers = BTreeSet::new();
+                    if only_assigns(then, &mut registers) && only_assigns(otherwise, &mut registers) {
+                        self.choices.push((statement, registers, condition));
+                    } else {
+                        self.expression(condition);
+                    }
                     self.statements(then);
                     self.statements(otherwise);
                 }
@@ -108,6 +120,10 @@ impl<'p> Uses<'p> {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
+        // How long a thread sleeps is nothing that anybody sees: a wait that backs off is a wait.
+        if matches!(instruction.kind, InstructionKind::Hint { address: None, .. }) {
+            return;
+        }
         // What an operation that goes on by itself reads may be read at any time.
         self.reads_anything |= matches!(instruction.kind, InstructionKind::Async(_));
         for operand in &instruction.operands {
@@ -142,6 +158,20 @@ impl<'p> Uses<'p> {
             ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => {}
         }
     }
+}
+
+/// Whether statements do nothing but assign registers, and which.
+fn only_assigns(statements: &[Statement], registers: &mut BTreeSet<RegisterId>) -> bool {
+    statements.iter().all(|statement| match &statement.kind {
+        StatementKind::Assign { register, .. } => {
+            registers.insert(*register);
+            true
+        }
+        StatementKind::If { then, otherwise, .. } => {
+            only_assigns(then, registers) && only_assigns(otherwise, registers)
+        }
+        _ => false,
+    })
 }
 
 /// What tells a statement of a program from all others.

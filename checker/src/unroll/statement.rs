@@ -42,7 +42,11 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let span = statement.span;
         match &statement.kind {
-            StatementKind::Assign { .. } if self.idle.contains(&place_of(statement)) => Ok(()),
+            StatementKind::Assign { .. } | StatementKind::If { .. }
+                if self.idle.contains(&place_of(statement)) =>
+            {
+                Ok(())
+            }
             StatementKind::Assign { register, value } => {
                 let value = self.evaluate(&state.env, frame, value)?;
                 let value = self.graph.terms.resize(value, frame.width(*register));

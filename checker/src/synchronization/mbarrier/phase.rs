@@ -11,6 +11,7 @@
 //! are in one order, which contains causality (MB-20). Of what it was only *let through* by, whatever the sems on the way,
 //! just the phases that waits have seen are known: not what the threads did besides.
 
+use super::past::Past;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
@@ -163,6 +164,14 @@ impl Known {
         merge(&mut self.ordered, &other.ordered);
         merge(&mut self.let_through, &other.let_through);
     }
+
+    /// What both know.
+    fn met(&self, other: &Self) -> Self {
+        Self {
+            ordered: meet(&self.ordered, &other.ordered),
+            let_through: meet(&self.let_through, &other.let_through),
+        }
+    }
 }
 
 /// An arrival with what its thread knows.
@@ -174,8 +183,8 @@ struct Point<'a> {
     position: u32,
     guard: TermRef,
     what: What<'a>,
-    /// Earlier points of the thread that were surely passed on the way here.
-    before: Vec<usize>,
+    /// Earlier points of the thread that were passed on the way here.
+    before: Past,
 }
 
 enum What<'a> {
@@ -213,7 +222,7 @@ impl<'a> Narrowing<'a> {
                 position: operation.position,
                 guard: operation.guard,
                 what: What::Operation(index),
-                before: Vec::new(),
+                before: Past::default(),
             })
             .collect();
         points.extend(passed.iter().map(|passed| Point {
@@ -221,7 +230,7 @@ impl<'a> Narrowing<'a> {
             position: passed.position,
             guard: passed.guard,
             what: What::Barrier(passed),
-            before: Vec::new(),
+            before: Past::default(),
         }));
         points.sort_by_key(|point| (point.agent, point.position));
         for at in 0..points.len() {
@@ -233,10 +242,11 @@ impl<'a> Narrowing<'a> {
             };
             let (agent, position) = issued.unwrap_or((points[at].agent, points[at].position));
             let first = points.partition_point(|point| point.agent < agent);
-            points[at].before = (first..points.len())
+            let earlier: Vec<(usize, TermRef)> = (first..points.len())
                 .take_while(|&earlier| (points[earlier].agent, points[earlier].position) < (agent, position))
-                .filter(|&earlier| terms.implies_syntactically(guard, points[earlier].guard))
+                .map(|earlier| (earlier, points[earlier].guard))
                 .collect();
+            points[at].before = Past::new(terms, guard, &earlier);
         }
         let full = Interval { first: 0, last: PHASES_MAX };
         let mut of_phase = FxHashMap::default();
@@ -262,10 +272,7 @@ impl<'a> Narrowing<'a> {
         // What the arrivals at a barrier bring is the same for all that pass it; a later round finds what this one misses.
         let mut brought: FxHashMap<*const Vec<Arrival>, Known> = FxHashMap::default();
         for at in 0..self.points.len() {
-            let mut known = Known::default();
-            for &earlier in &self.points[at].before {
-                known.merge(&self.after[earlier]);
-            }
+            let mut known = self.known_after(&self.points[at].before);
             match &self.points[at].what {
                 What::Operation(index) => {
                     let index = *index;
@@ -317,10 +324,7 @@ impl<'a> Narrowing<'a> {
                 }
                 least = Some(match least {
                     None => there,
-                    Some(known) => Known {
-                        ordered: meet(&known.ordered, &there.ordered),
-                        let_through: meet(&known.let_through, &there.let_through),
-                    },
+                    Some(known) => known.met(&there),
                 });
             }
             brought.merge(&least.unwrap_or_default());
@@ -330,15 +334,22 @@ impl<'a> Narrowing<'a> {
 
     /// What a thread knows at a place between its points.
     fn known_at(&self, agent: AgentId, position: u32, guard: TermRef) -> Known {
-        let mut known = Known::default();
         let start = self.points.partition_point(|point| point.agent < agent);
-        for (at, point) in self.points.iter().enumerate().skip(start) {
-            if point.agent != agent || point.position >= position {
-                break;
-            }
-            if self.terms.implies_syntactically(guard, point.guard) {
-                known.merge(&self.after[at]);
-            }
+        let of_thread = self.points.iter().enumerate().skip(start);
+        let earlier: Vec<(usize, TermRef)> = of_thread
+            .take_while(|(_, point)| point.agent == agent && point.position < position)
+            .map(|(at, point)| (at, point.guard))
+            .collect();
+        self.known_after(&Past::new(self.terms, guard, &earlier))
+    }
+
+    /// What a thread knows that has passed some points.
+    fn known_after(&self, past: &Past) -> Known {
+        let mut known = Known::default();
+        past.surely.iter().for_each(|&point| known.merge(&self.after[point]));
+        for ways in &past.either {
+            let ways = ways.iter().map(|way| self.known_after(way));
+            known.merge(&ways.reduce(|a, b| a.met(&b)).unwrap_or_default());
         }
         known
     }
@@ -368,10 +379,11 @@ impl<'a> Narrowing<'a> {
         if !expected.is_initialised || expected.has_bytes || expected.has_drops || expected.has_raises {
             return 0;
         }
-        let earlier = self.points[at].before.iter().filter_map(|&earlier| match self.points[earlier].what {
-            What::Operation(index) => Some(&self.operations[index]),
-            What::Barrier(_) => None,
-        });
+        let earlier =
+            self.points[at].before.surely.iter().filter_map(|&earlier| match self.points[earlier].what {
+                What::Operation(index) => Some(&self.operations[index]),
+                What::Barrier(_) => None,
+            });
         let own: u32 = earlier
             .filter(|earlier| earlier.object == operation.object)
             .map(|earlier| earlier.kind.arrivals())
