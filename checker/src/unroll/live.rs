@@ -4,7 +4,8 @@
 //! computed; nor is an `if` decided that does nothing but assign such registers, like the one that limits a pause.
 //!
 //! Sound: an assignment has no effect but on its register, and no value that a condition, address, stored value or other
-//! operand is made of comes from a register left out.
+//! operand is made of comes from a register left out, but for the conditions of what is left out as well and for how long
+//! a thread sleeps.
 
 use fencepost_dsl::kernel::program::{
     Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Program, RegisterId,

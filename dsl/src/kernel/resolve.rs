@@ -266,6 +266,10 @@ impl Checker {
                     Diagnostic::new("resolve::unknown-type", message, span, "not a type of values").with_help(
                         "declare `param map: tensormap of src[4];`; a parameter takes its address: `map: &tensormap`",
                     )
+                } else if other == "pred" {
+                    let message = "conditions are neither converted to nor stored";
+                    Diagnostic::new("resolve::unknown-type", message, span, "not a type of numbers")
+                        .with_help("compare, for instance with `!= 0`; in memory a flag is a `u32`")
                 } else {
                     let message = format!("there is no type `{other}`");
                     Diagnostic::new("resolve::unknown-type", message, span, "unknown type")

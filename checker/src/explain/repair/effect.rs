@@ -7,7 +7,7 @@
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
 use super::find::Key;
-use super::handed::Handed;
+use super::handed::{HANDED_MAX, Handed};
 use super::opcode::SEMS;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
@@ -19,9 +19,6 @@ use std::collections::BTreeSet;
 
 /// Waits that a change touches, and branches and accesses, of which that is asked.
 const ASKED_MAX: usize = 8;
-
-/// Pairs of a write and a read of which it is asked whether the one still sees the other.
-const HANDED_MAX: usize = 2;
 
 /// What a branch holds that should never be run.
 const NEVER: &str = "assert false;";

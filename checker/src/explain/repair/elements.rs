@@ -35,8 +35,8 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             if !is_number(sources.text(index)) {
                 continue;
             }
-            if let Some(text) = of_the_others(ground, own, dimension)
-                && signalled(own).is_some_and(|signalled| signalled.span == memory.span)
+            if signalled(own).is_some_and(|signalled| signalled.span == memory.span)
+                && let Some(text) = of_the_others(ground, own, dimension)
                 && text != sources.text(index).trim()
             {
                 tried.push((index, text));

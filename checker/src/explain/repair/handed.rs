@@ -11,7 +11,8 @@ use super::propose::Ground;
 use super::signal::{decides, is_waited_for};
 use super::syntax::{NodeKind, Syntax};
 use super::text::{Edit, Texts};
-use crate::event::{AtomicClass, EventId, EventKind};
+use crate::event::{AtomicClass, EventId, EventKind, LocationId};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// A number that nobody writes, in 16 bits and more, and in 8.
@@ -29,8 +30,8 @@ pub struct Handed {
     pub always: bool,
 }
 
-/// Pairs asked of a hang.
-const PAIRS_MAX: usize = 2;
+/// Pairs of which it is asked whether the read still sees the write.
+pub const HANDED_MAX: usize = 2;
 
 impl Handed {
     /// Of the accesses of a race, if they are such, or of what a hang keeps from being handed over.
@@ -59,20 +60,20 @@ impl Handed {
         if ground.syntax.nodes.iter().any(|node| is_claim(sources.text(node.span))) {
             return Vec::new();
         }
-        let mut found: Vec<Self> = Vec::new();
-        let mut asked = BTreeSet::new();
-        for (read, event) in graph.events.iter_enumerated() {
-            let EventKind::Read(access) = &event.kind else { continue };
-            let write = graph.events.iter_enumerated().find(|(_, other)| {
-                matches!(&other.kind, EventKind::Write(written) if written.location == access.location)
-                    && other.agent != event.agent
-            });
-            let Some((write, other)) = write else { continue };
-            if found.len() < PAIRS_MAX && asked.insert((other.site, event.site)) {
-                found.extend(Self::of_pair(ground, write, read, true));
+        let mut writes: FxHashMap<LocationId, Vec<EventId>> = FxHashMap::default();
+        for (id, event) in graph.events.iter_enumerated() {
+            if let EventKind::Write(access) = &event.kind {
+                writes.entry(access.location).or_default().push(id);
             }
         }
-        found
+        let mut asked = BTreeSet::new();
+        let pairs = graph.events.iter_enumerated().filter_map(|(read, event)| {
+            let EventKind::Read(access) = &event.kind else { return None };
+            let mut of_location = writes.get(&access.location)?.iter();
+            let write = *of_location.find(|&&write| graph.events[write].agent != event.agent)?;
+            asked.insert((graph.events[write].site, event.site)).then_some((write, read))
+        });
+        pairs.filter_map(|(write, read)| Self::of_pair(ground, write, read, true)).take(HANDED_MAX).collect()
     }
 
     fn of_pair(ground: &Ground<'_>, write: EventId, read: EventId, always: bool) -> Option<Self> {

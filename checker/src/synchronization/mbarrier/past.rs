@@ -4,15 +4,13 @@
 //! for has passed on either of two paths. Of the members one holds, so what is known under each of them is known.
 //!
 //! Sound: members are taken to hold one after the other, each where those before it fail.
-//! Cannot: see what disjunctions have in common, or look into more than a few.
+//! Cannot: see what disjunctions have in common, or look into more than so many cases.
 
 use crate::event::{TermKind, TermPool, TermRef};
 use std::collections::BTreeSet;
 
-/// Disjunctions inside disjunctions that are looked into.
-const DEPTH_MAX: usize = 16;
-/// Members, and disjunctions of one guard, of which that is done.
-const MEMBERS_MAX: usize = 16;
+/// Cases that are looked into, those inside others included.
+const CASES_MAX: usize = 256;
 
 /// Points of a thread, by index, that were passed on the way to a place.
 #[derive(Default)]
@@ -28,7 +26,8 @@ impl Past {
     pub fn new(terms: &TermPool, guard: TermRef, earlier: &[(usize, TermRef)]) -> Self {
         let mut facts = Facts::default();
         let disjunctions = facts.assume(terms, guard);
-        Self::under(terms, &facts, &disjunctions, earlier, DEPTH_MAX)
+        let mut cases_left = CASES_MAX;
+        Self::under(terms, &facts, &disjunctions, earlier, &mut cases_left)
     }
 
     fn under(
@@ -36,32 +35,35 @@ impl Past {
         facts: &Facts,
         disjunctions: &[TermRef],
         earlier: &[(usize, TermRef)],
-        depth: usize,
+        cases_left: &mut usize,
     ) -> Self {
         let (surely, left): (Vec<_>, Vec<_>) =
             earlier.iter().copied().partition(|&(_, guard)| facts.imply(terms, guard));
         let mut past =
             Self { surely: surely.into_iter().map(|(point, _)| point).collect(), either: Vec::new() };
-        if left.is_empty() || depth == 0 {
+        if left.is_empty() {
             return past;
         }
-        for &disjunction in disjunctions.iter().take(MEMBERS_MAX) {
+        for &disjunction in disjunctions {
             let cases = cases(terms, disjunction);
+            if cases.len() > *cases_left {
+                break;
+            }
+            *cases_left -= cases.len();
             let mut ways = Vec::new();
             for case in &cases {
                 let mut facts = facts.clone();
-                facts.hold.remove(&disjunction);
                 facts.fail.extend(&case.fail);
                 let inner: Vec<TermRef> =
                     case.hold.iter().flat_map(|&term| facts.assume(terms, term)).collect();
-                let way = Self::under(terms, &facts, &inner, &left, depth - 1);
+                let way = Self::under(terms, &facts, &inner, &left, cases_left);
                 if way.is_empty() {
                     break;
                 }
                 ways.push(way);
             }
             // Where one way passes nothing, nothing is common to all.
-            if !cases.is_empty() && ways.len() == cases.len() {
+            if ways.len() == cases.len() {
                 past.either.push(ways);
             }
         }
@@ -73,20 +75,21 @@ impl Past {
     }
 }
 
-/// The cases of a disjunction or choice, of which one is so; none if they are too many.
+/// The cases of a disjunction or choice, of which one is so.
 fn cases(terms: &TermPool, term: TermRef) -> Vec<Facts> {
     let facts = |hold: &[TermRef], fail: &[TermRef]| Facts {
         hold: hold.iter().copied().collect(),
         fail: fail.iter().copied().collect(),
     };
     match terms.kind(term) {
-        TermKind::Or(members) if members.len() <= MEMBERS_MAX => {
+        TermKind::Or(members) => {
             members.iter().enumerate().map(|(at, &member)| facts(&[member], &members[..at])).collect()
         }
         &TermKind::IfThenElse(condition, then, otherwise) => {
             vec![facts(&[condition, then], &[]), facts(&[otherwise], &[condition])]
         }
-        _ => Vec::new(),
+        // One, of which nothing more is known.
+        _ => vec![Facts::default()],
     }
 }
 
@@ -111,7 +114,6 @@ impl Facts {
             self.hold.contains(&conjunct)
                 || match terms.kind(conjunct) {
                     TermKind::Not(inner) => self.fail.contains(inner),
-                    TermKind::Or(members) => members.iter().any(|&member| self.imply(terms, member)),
                     _ => false,
                 }
         })

@@ -434,12 +434,6 @@ impl Body<'_> {
     }
 
     fn resolve_cast(&mut self, operand: &Expr, ty: &ast::Name, span: Span) -> Resolved<Expression> {
-        if ty.text == "pred" {
-            let message = "nothing is converted to a condition";
-            let error =
-                Diagnostic::new("resolve::unknown-type", message, ty.place.0, "not a type of numbers");
-            return Err(self.checker.report(error.with_help("compare it, for instance with `!= 0`")));
-        }
         let width = self.checker.parse_type(ty, true)?;
         let want = match self.natural(operand) {
             Some(Natural::Flexible(own)) => Some(own.max(width).min(64)),
