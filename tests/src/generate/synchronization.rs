@@ -261,16 +261,19 @@ impl SyncSketch {
             _ => 0,
         });
         let n: usize = arrivals.sum();
-        let drops = self.threads.iter().flatten().any(|step| {
-            matches!(step, SyncStep::Arrive { object: own, kind: Arrival::Drops, .. } if *own == object)
-        });
+        let drops = |step: &&SyncStep| matches!(step, SyncStep::Arrive { object: own, kind: Arrival::Drops, .. } if *own == object);
+        let n_drops = self.threads.iter().flatten().filter(drops).count();
         let count = match self.counts[object] {
             Count::All => n,
             Count::Half => n.div_ceil(2),
             Count::Number(number) => number.into(),
         };
-        // With drops, never down to 0 (UB-M8).
-        if drops { n + 1 } else { count.max(1) }
+        // With drops, down to nobody now and then (UB-M8).
+        match (n_drops, self.counts[object]) {
+            (0, _) => count.max(1),
+            (_, Count::Half) => n_drops,
+            _ => n + 1,
+        }
     }
 }
 

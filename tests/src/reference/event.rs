@@ -52,6 +52,8 @@ pub enum Misuse {
     WaitWithoutArrival,
     /// UB-M6: an arrival finds fewer arrivals pending than it brings.
     TooManyArrivals,
+    /// UB-M8: the last one that an mbarrier expects drops out.
+    NobodyExpected,
     /// UB-M1, UB-M16: an operation on an mbarrier that no initialisation is ordered before; a wait that says no is not
     /// counted.
     NotInitialised,

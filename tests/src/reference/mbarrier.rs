@@ -93,14 +93,17 @@ struct State {
     pending: i64,
     expected: i64,
     tx: i64,
+    /// Nobody was expected when the phase began (UB-M8): nothing completes it.
+    expects_nobody: bool,
 }
 
 impl State {
     /// MB-4. Also after `expect_tx`.
     fn completed_if_possible(mut self) -> Self {
-        if self.pending == 0 && self.tx == 0 {
+        if self.pending == 0 && self.tx == 0 && !self.expects_nobody {
             self.phase += 1;
             self.pending = self.expected;
+            self.expects_nobody = self.expected == 0;
         }
         self
     }
@@ -116,7 +119,13 @@ impl State {
 /// The object after an operation; `None` where the operation cannot be as it is recorded. An object without
 /// initialisation is `Some(None)` and takes everything but a wait that says yes.
 fn apply(state: Option<State>, action: Action, n_lives: u64) -> Option<Option<State>> {
-    let newborn = |count| State { phase: n_lives * LIFE, pending: count, expected: count, tx: 0 };
+    let newborn = |count| State {
+        phase: n_lives * LIFE,
+        pending: count,
+        expected: count,
+        tx: 0,
+        expects_nobody: false,
+    };
     let Some(mut state) = state else {
         return match action {
             Action::Init { count } => Some(Some(newborn(count))),
@@ -165,7 +174,8 @@ fn apply(state: Option<State>, action: Action, n_lives: u64) -> Option<Option<St
 /// The phase in which each operation, by event, found its object; `None` if that had no initialisation.
 type PhaseOf = BTreeMap<usize, Option<u64>>;
 
-/// Arrivals with `.noComplete` that completed a phase (UB-M9), and initialisations of live objects (UB-M2).
+/// Arrivals with `.noComplete` that completed a phase (UB-M9), drops after which nobody is left (UB-M8), and initialisations
+/// of live objects (UB-M2).
 type Broken = BTreeSet<(usize, Misuse)>;
 
 /// In which phase each operation found its object, and how it ends.
@@ -348,6 +358,9 @@ impl<'a> Orders<'a> {
             let broken = match action {
                 Action::Arrive { no_complete: true, .. } if completes => {
                     Some((event, Misuse::NoCompleteCompletes))
+                }
+                Action::Arrive { drops: true, .. } if next.is_some_and(|next| next.expected <= 0) => {
+                    Some((event, Misuse::NobodyExpected))
                 }
                 Action::Init { .. } if state.is_some() => Some((event, Misuse::InitOfLiveObject)),
                 _ => None,
