@@ -402,7 +402,27 @@ impl<'a> Decider<'a> {
         self.decision
             .findings
             .sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
-        self.ask_rest(problem, encoding)
+        self.ask_rest(problem, encoding)?;
+        self.ask_unasked(problem, encoding)
+    }
+
+    /// Whether some execution breaks a rule of which nobody asked, and after which nothing has a meaning.
+    ///
+    /// Threads are not followed behind such a place, so what was asked is known only of executions that keep the rule.
+    fn ask_unasked(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let unasked = encoding.goals.iter().filter(|goal| is_unasked(self.config, problem, goal));
+        let any: Vec<_> = unasked.clone().map(|goal| goal.literal).collect();
+        if any.is_empty() || self.decision.limit.is_some() {
+            return Ok(());
+        }
+        let Some(assignment) = self.solve(encoding, &[any])? else { return Ok(()) };
+        let Some(found) = unasked.clone().find(|goal| assignment.is_true(goal.literal)) else {
+            let message = "the solver's assignment satisfies no goal".into();
+            return Err(CheckError::SelfCheck { pass: "solve", message });
+        };
+        let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
+        self.decision.unasked = Some(finding);
+        Ok(())
     }
 
     /// Which of the goals some execution reaches.
@@ -616,6 +636,13 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
     }
+}
+
+/// Whether it is about a rule after which a thread is not followed, and of a property that was not asked for.
+fn is_unasked(config: &Config, problem: Problem<'_>, goal: &Goal) -> bool {
+    let GoalKind::Obligation(index) = goal.kind else { return false };
+    problem.graph.obligations[index].kind != ObligationKind::Assertion
+        && !config.properties.contains(&property_of(problem, &goal.kind))
 }
 
 fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {

@@ -1,6 +1,7 @@
 //! What a run claims, and what it does not.
 
-use crate::event::{Because, EventGraph, EventKind};
+use crate::encode::goal::GoalKind;
+use crate::event::{Because, EventGraph, EventKind, ObligationKind};
 use crate::findings::{FindingKind, remark};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{
@@ -163,6 +164,9 @@ pub struct Outcome {
     pub limit: Option<Limit>,
     /// What kept the loop bound from being raised, so that the answers are those of a smaller one.
     pub raise_limit: Option<Limit>,
+    /// An execution that breaks a rule of a property that was not asked for, and behind which threads are not followed. So
+    /// nothing is proved of what was asked.
+    pub unasked: Option<Finding>,
     /// The answer to a litmus test's condition, if it was asked for.
     pub condition: Option<ConditionResult>,
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
@@ -260,4 +264,12 @@ pub struct Finding {
     pub property: Property,
     /// The execution.
     pub witness: Box<Witness>,
+}
+
+impl Finding {
+    /// Whether it breaks a rule behind which nothing has a meaning, so that the thread is not followed there.
+    pub fn ends_thread(&self, graph: &EventGraph) -> bool {
+        let GoalKind::Obligation(index) = self.witness.claim else { return false };
+        graph.obligations[index].kind != ObligationKind::Assertion
+    }
 }

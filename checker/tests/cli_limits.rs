@@ -592,3 +592,50 @@ fn many_threads_may_have_more_events_if_slices_prove_them() {
     is_stopped(&racy, &["--max-events", "1000"]);
     assert_eq!(code(&check(&racy, &[])), 1);
 }
+
+#[test]
+fn a_rule_that_nobody_asked_for_leaves_what_comes_after_it_open() {
+    let folder = Folder::new("unasked");
+    let barrier = "kernel k { shared m: mbarrier; mbarrier.init [m], 1; mbarrier.arrive.expect_tx _, [m], 16;
+        mbarrier.arrive _, [m]; assert false; }";
+    let bounds = "kernel k(N in 0..=2) { shared a[2]: u32; st [a[N]], 1; assert N < 2; }";
+    // So many threads are looked at in slices.
+    let slices = "kernel k { launch { warps: 256 } shared a[255]: u32; st [a[tid]], 1; assert tid < 255; }";
+    for (own, text) in [("barrier", barrier), ("bounds", bounds), ("bounds", slices)] {
+        let path = folder.write("k.fence", text);
+        for asked in ["assert", "race", "deadlock", "lifetime"] {
+            let output = check(&path, &["--property", asked, "--format", "json"]);
+            let (verdict, properties) = verdicts(&output);
+            assert_eq!((code(&output), verdict.as_str()), (3, "inconclusive"), "{text}: {asked}");
+            assert_eq!(properties, [(asked.to_owned(), "inconclusive".to_owned())]);
+            let note = json_lines(&output)[0]["notes"][0].to_string();
+            assert!(note.contains(&format!("a rule of `{own}`")), "{note}");
+        }
+        let output = check(&path, &["--property", &format!("assert,{own}"), "--format", "json"]);
+        let (verdict, properties) = verdicts(&output);
+        assert_eq!(verdict, "violated", "{text}");
+        for (property, verdict) in properties {
+            assert_eq!(verdict == "violated", property == own, "{text}: {property} is {verdict}");
+            assert_ne!(verdict, "proved", "{text}: {property}");
+        }
+    }
+    let kept = bounds.replace("0..=2", "0..=1");
+    assert_eq!(code(&check(&folder.write("k.fence", &kept), &["--property", "assert"])), 0);
+}
+
+#[test]
+fn a_loop_from_a_number_that_is_read_ends_where_its_ends_are() {
+    let folder = Folder::new("runtime-start");
+    let kernel = |start: &str| {
+        format!(
+            "kernel k {{ launch {{ ctas: 2 }} global x: u32 = 0; var r: u32 = 0;
+            if ctaid == 1 {{ st.relaxed.gpu [x], 2; exit; }}
+            let n = ld.relaxed.gpu [x];
+            for i in {start}..4 {{ r = r + 1; reachable i == 2; reachable i == 3; }}
+            assert r == 4 || r == 2; }}"
+        )
+    };
+    assert_eq!(code(&check(&folder.write("k.fence", &kernel("n")), &[])), 0);
+    // Below nought there is nothing, so the loop has no round where `n` is 0.
+    assert_eq!(code(&check(&folder.write("k.fence", &kernel("n - 1")), &[])), 1);
+}

@@ -20,6 +20,8 @@ pub(super) struct Decision {
     pub(super) limit: Option<Limit>,
     /// What stopped a larger bound, of which nothing else is kept.
     pub(super) raise_limit: Option<Limit>,
+    /// An execution that breaks a rule of which nobody asked, and after which nothing has a meaning.
+    pub(super) unasked: Option<Finding>,
     /// What the litmus condition claims.
     pub(super) quantifier: Option<Quantifier>,
     /// The execution that the litmus condition asks for.
@@ -38,6 +40,7 @@ impl Decision {
             vacuity: Vec::new(),
             limit: None,
             raise_limit: None,
+            unasked: None,
             condition_witness: None,
             statistics,
         }
@@ -63,6 +66,12 @@ impl Decision {
         self.condition_witness.is_some() && config.properties == [Property::Condition]
     }
 
+    /// Whether some executions were not looked at, or not to their end.
+    fn is_open(&self) -> bool {
+        let is_cut = || self.findings.iter().any(|finding| finding.ends_thread(&self.graph));
+        self.limit.is_some() || self.unasked.is_some() || is_cut()
+    }
+
     fn condition(&mut self) -> Option<ConditionResult> {
         let quantifier = self.quantifier?;
         let witness = self.condition_witness.take();
@@ -70,7 +79,7 @@ impl Decision {
         let holds = match (quantifier, witness.is_some()) {
             (Quantifier::Exists, true) => Some(true),
             (Quantifier::NotExists | Quantifier::Forall, true) => Some(false),
-            (_, false) if self.limit.is_some() || self.is_filtered_out() => None,
+            (_, false) if self.is_open() || self.is_filtered_out() => None,
             (Quantifier::Exists, false) => (!is_cut_short).then_some(false),
             (Quantifier::NotExists | Quantifier::Forall, false) => Some(true),
         };
@@ -89,7 +98,7 @@ impl Decision {
                 (Some(false), _) => Verdict::Violated,
                 (Some(true), None) if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
                 (Some(true), _) => Verdict::Proved,
-                (None, _) if self.limit.is_none() && self.is_filtered_out() => Verdict::Vacuous,
+                (None, _) if !self.is_open() && self.is_filtered_out() => Verdict::Vacuous,
                 (None, _) => Verdict::Inconclusive,
             };
         }
@@ -100,7 +109,8 @@ impl Decision {
         if property == Property::Reachable && !self.vacuity.iter().all(is_reached) {
             return Verdict::Vacuous;
         }
-        if self.limit.is_some() {
+        // An execution that gets there is one, whatever others do.
+        if self.limit.is_some() || property != Property::Reachable && self.is_open() {
             return Verdict::Inconclusive;
         }
         if self.open_loops.is_empty() { Verdict::Proved } else { Verdict::ProvedUpToBound }
@@ -157,6 +167,7 @@ impl Decision {
             vacuity: self.vacuity,
             limit: self.limit,
             raise_limit: self.raise_limit,
+            unasked: self.unasked,
             condition,
             assumptions: Vec::new(),
             statistics: self.statistics,

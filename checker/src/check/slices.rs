@@ -1,7 +1,7 @@
 //! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong.
 
 use super::prepare::{prepare, roots};
-use super::{Config, property_of};
+use super::{Config, is_unasked, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
@@ -110,6 +110,9 @@ impl Run<'_> {
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {
+        if is_unasked(self.config, problem, goal) {
+            return true;
+        }
         self.config.properties.contains(&property_of(problem, &goal.kind))
             && match goal.kind {
                 // What is about an initial write is about the slice's own.

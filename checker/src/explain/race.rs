@@ -59,6 +59,11 @@ pub fn explain(
         chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) && reasons.iter().any(is_told);
     if !is_mixed_size && (is_so(&kinds::OF_NOT_CARRIED) || !has_broken_chain) {
         let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
+        // It has not started when the other access is meant to be over.
+        let is_later =
+            starts_first(graph, links.as_ref(), pair) == Some(earlier) && !graph.is_of_operation(earlier);
+        let is_of_end = |reason: &Reason| matches!(reason, Reason::NotCompleted { .. });
+        let of_operations = of_operations.filter(|reason| !(is_later && is_of_end(reason)));
         if let Some(reason) = of_operations {
             reasons.retain(|reason| {
                 is_told(reason) && !matches!(reason, Reason::NothingObserved { .. } | Reason::WeakEnd { .. })
@@ -100,7 +105,11 @@ pub fn explain(
         let mut of_operations = pairs.filter(|&(a, b)| graph.is_of_operation(a) && !graph.is_of_operation(b));
         reasons.extend(of_operations.find_map(|pair| super::handover::early_wait(graph, witness, pair)));
     }
-    let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
+    let is_written =
+        matches!(graph.events[earlier].kind, EventKind::Write(_)) && graph.is_of_operation(earlier);
+    let is_source = std::ptr::eq(flag.kind, &kinds::ASYNC_SOURCE);
+    let kind = if is_source && is_written { &kinds::ASYNC_DESTINATION } else { flag.kind };
+    let mut explanation = bare(kind, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(&["MM-19"]));
     explanation.reasons = reasons;
     explanation.chain = chain;
@@ -262,12 +271,48 @@ fn orient(
         (None, Some(back)) => (b, a, Some(back)),
         (None, None) => {
             let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-            // A source that is overwritten is the operation's, which should have been waited for; else a write comes first.
-            let is_source = |event: EventId| reads(event) && graph.is_of_operation(event);
-            let swap = if is_source(a) || is_source(b) { is_source(b) } else { reads(a) && !reads(b) };
+            let swap = match starts_first(graph, links, (a, b)) {
+                Some(first) => first == b,
+                None => reads(a) && !reads(b),
+            };
             if swap { (b, a, None) } else { (a, b, None) }
         }
     }
+}
+
+/// Of an operation that reads memory and what writes it: which of them the program means to come first.
+///
+/// That is the one behind whose start the other one's lies, if anything leads from one to the other; else the one that the
+/// text has first, in the same round of a loop.
+fn starts_first(
+    graph: &EventGraph,
+    links: Option<&Links<'_>>,
+    (a, b): (EventId, EventId),
+) -> Option<EventId> {
+    let is_source = |event: EventId| {
+        matches!(graph.events[event].kind, EventKind::Read(_)) && graph.is_of_operation(event)
+    };
+    if !is_source(a) && !is_source(b) {
+        return None;
+    }
+    let start = |event: EventId| {
+        let mut issues = graph.edges.of(BaseRelation::Issue).filter(|edge| edge.to == event);
+        issues.next().map_or(event, |edge| edge.from)
+    };
+    let starts = (start(a), start(b));
+    let leads = |from, to| links.is_some_and(|links| links.chain(from, to).is_some());
+    match (leads(starts.0, starts.1), leads(starts.1, starts.0)) {
+        (true, false) => return Some(a),
+        (false, true) => return Some(b),
+        _ => {}
+    }
+    // Rounds of the loops that are around both, which are the outer ones.
+    let n_common = graph.events[a].iterations.len().min(graph.events[b].iterations.len());
+    let place = |event: EventId| {
+        let event = &graph.events[event];
+        (&event.iterations[..n_common], event.site.map(|site| graph.sites[site].span))
+    };
+    Some(if place(starts.1) < place(starts.0) { b } else { a })
 }
 
 /// Whether the accesses go through different virtual addresses, as the model reads it.

@@ -32,6 +32,8 @@ pub enum TensorLink {
     End,
     /// Its thread knows, but nothing leads from there to the second.
     EndUnused,
+    /// Its thread knows, but only after it has started the second.
+    EndLate,
     /// Its thread knows, and does not fence.
     FenceBefore,
     /// Nothing leads on from the fence, or the commit.

@@ -89,7 +89,11 @@ impl Rows<'_> {
             return if exists { TensorLink::FenceBefore } else { TensorLink::EndUnused };
         }
         if !leads(&anchors, &starts) {
-            return TensorLink::Execution;
+            let commits = anchors.iter().flat_map(|&anchor| self.starts(anchor));
+            let is_late = |commit: EventId| starts.iter().any(|&start| order.contains(start, commit));
+            let is_all_late =
+                anchors.iter().all(|&anchor| is_commit(anchor)) && commits.into_iter().all(is_late);
+            return if is_all_late { TensorLink::EndLate } else { TensorLink::Execution };
         }
         TensorLink::FenceAfter
     }

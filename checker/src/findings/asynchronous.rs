@@ -134,6 +134,11 @@ misuses! {
         help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, once \
                nobody uses it any more",
     }
+    TENSOR_MEMORY_COLUMNS_LEFT: TENSOR_MEMORY_KEPT, "UB-A8" {
+        what: "allocates tensor memory, and its CTA ends with {taken} columns allocated in all and {given} deallocated",
+        help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, once \
+               nobody uses it any more",
+    }
     CTA_OF_FAILED_CANCEL: CANCEL_FAILED, "UB-A11" {
         what: "asks which CTA was cancelled by a response that says that none was",
         help: "ask `query_cancel.is_canceled` first, and go on only if it is true",

@@ -72,12 +72,15 @@ impl Words<'_> {
                 "wait for it before the thread ends: `cp.async.wait_all`, or the phase of the mbarrier that \
                  `cp.async.mbarrier.arrive` arrives at"
             }
+            Some(OperationSort::TensorMemoryCommit) => {
+                "let a thread wait before it ends: for the phase of the mbarrier that this commit arrives at; that of \
+                 another commit, also of a later one, says nothing of this one's arrival"
+            }
             Some(
                 OperationSort::TensorProduct
                 | OperationSort::TensorMemoryCopy
                 | OperationSort::TensorMemoryLoad
-                | OperationSort::TensorMemoryStore
-                | OperationSort::TensorMemoryCommit,
+                | OperationSort::TensorMemoryStore,
             ) => {
                 "let a thread wait before it ends: for the phase of an mbarrier that a `tcgen05.commit` behind the \
                  operation arrives at"

@@ -10,7 +10,7 @@ use crate::mend::diff;
 use crate::mend::fix::{Fix, Found, Unfixed};
 use crate::mend::relax::{Because, Need, PlaceKind, PlaceReport, Relaxed};
 use crate::verdict::{Vacuity, Verdict};
-use fencepost_dsl::SourceMap;
+use fencepost_dsl::{SourceMap, Span};
 use serde::Serialize;
 
 /// What a failing launch is told as: one sentence and its place.
@@ -41,15 +41,23 @@ fn line_before(before: &SourceMap, edits: &[Edit], at: &Position) -> usize {
     let mut pieces: Vec<_> = edits.iter().flat_map(|edit| &edit.pieces).collect();
     pieces.retain(|piece| before.file(piece.span.file).name == at.file);
     pieces.sort_by_key(|piece| piece.span.start);
-    let n_lines = |text: &str| text.matches('\n').count();
-    pieces.into_iter().fold(at.line, |line, piece| {
-        let first = before.line_column(piece.span).line;
-        if line > first {
-            line + n_lines(before.text(piece.span)) - n_lines(&piece.text).min(line)
-        } else {
-            line
+    let Some(file) = pieces.first().map(|piece| piece.span.file) else { return at.line };
+    let place = at.bytes.start;
+    // What the pieces so far have put into the text, and what they have taken out of it.
+    let (mut added, mut taken) = (0, 0);
+    for piece in pieces {
+        let start = piece.span.start as usize + added - taken;
+        if place < start {
+            break;
         }
-    })
+        if place < start + piece.text.len() {
+            return before.line_column(piece.span).line;
+        }
+        added += piece.text.len();
+        taken += (piece.span.end - piece.span.start) as usize;
+    }
+    let start = u32::try_from(place + taken - added).unwrap_or(u32::MAX);
+    before.line_column(Span { file, start, end: start }).line
 }
 
 fn told_in(failure: &Failure, changes: Option<(&SourceMap, &[Edit])>) -> Option<Told> {

@@ -1,8 +1,9 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
 use super::{Case, Style, wording, wrap};
-use crate::event::{Because, UnknownKind};
-use crate::findings::remark;
+use crate::encode::goal::GoalKind;
+use crate::event::{Because, ObligationKind, UnknownKind};
+use crate::findings::{bounds, remark};
 use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
@@ -158,12 +159,32 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         )
     });
     assumptions
+        .chain(about_unasked(case))
         .chain(no_condition)
         .chain(unstated)
         .chain(about_target(case))
         .chain(about_proxies(case))
         .chain(about_uncomputed(case))
         .collect()
+}
+
+/// … about a rule that nobody asked for, and that is broken.
+fn about_unasked(case: &Case<'_>) -> Option<String> {
+    let outcome = case.outcome;
+    let finding = outcome.unasked.as_ref()?;
+    let GoalKind::Obligation(index) = finding.witness.claim else { return None };
+    let obligation = &outcome.graph.obligations[index];
+    let code = match &obligation.kind {
+        ObligationKind::Discipline(misuse) => misuse.code(),
+        ObligationKind::Bounds { .. } | ObligationKind::Assertion => bounds::OUT_OF_BOUNDS.code,
+    };
+    Some(format!(
+        "{} can break a rule of `{property}` ({code}), which was not asked for. Nothing is promised of what comes after \
+         that, and threads are not followed there, so the rest is not proved; ask for `{property}`, too, or leave \
+         --property out",
+        place(case.sources, obligation.span),
+        property = finding.property.name(),
+    ))
 }
 
 /// … about the architecture, if the file names none and something depends on it.
@@ -285,7 +306,14 @@ fn claim(case: &Case<'_>) -> String {
     let is_spa = case.outcome.launch.spa.is_some();
     let is_uniform = properties.iter().all(|&(_, verdict)| verdict == case.outcome.verdict);
     let is_proof = matches!(case.outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
-    let parts: Vec<String> = if is_uniform && is_proof {
+    let is_cut = case.outcome.findings.iter().any(|finding| finding.ends_thread(&case.outcome.graph));
+    let parts: Vec<String> = if is_cut {
+        let is_open = |verdict| verdict == Verdict::Inconclusive;
+        let told = properties.iter().filter(|&&(_, verdict)| !is_open(verdict));
+        let rest = properties.iter().any(|&(_, verdict)| is_open(verdict));
+        let told = told.map(|&(property, verdict)| one_property(case, property, verdict));
+        told.chain(rest.then(|| "the rest is open until that is mended".to_owned())).collect()
+    } else if is_uniform && is_proof {
         properties.iter().map(|&(property, _)| wording::proved(property, is_spa).to_owned()).collect()
     } else {
         properties.iter().map(|&(property, verdict)| one_property(case, property, verdict)).collect()

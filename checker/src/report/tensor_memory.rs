@@ -39,6 +39,13 @@ impl Words<'_> {
                     "{known} knows that (1) is over, but nothing leads from there to the start of (2) by {second}"
                 )
             }
+            TensorLink::EndLate => {
+                format!(
+                    "operations on tensor memory are not in the order in which they are started, but for products on one \
+                     accumulator; the commit that says that (1) is over stands behind (2): a `tcgen05.commit` before it, and \
+                     a wait for its mbarrier by {second}, would order them"
+                )
+            }
             TensorLink::FenceBefore => format!(
                 "{first} goes on to {second} without `tcgen05.fence::before_thread_sync` after (1): neither program order \
                  nor release and acquire order tensor memory"

@@ -32,7 +32,14 @@ pub fn finish(graph: &mut GraphBuilder, log: &[Allocation]) -> Result<(), GraphE
         let balanced = graph.terms.equal(taken, given);
         for one in all.iter().filter(|one| one.freed.is_none()) {
             let guard = graph.terms.and(one.guard, ended);
-            let misuse = Misuse::new(&findings::asynchronous::TENSOR_MEMORY_LEFT);
+            let misuse = match (graph.terms.constant_value(taken), graph.terms.constant_value(given)) {
+                (Some(taken), Some(given)) => {
+                    Misuse::new(&findings::asynchronous::TENSOR_MEMORY_COLUMNS_LEFT)
+                        .with("taken", taken)
+                        .with("given", given)
+                }
+                _ => Misuse::new(&findings::asynchronous::TENSOR_MEMORY_LEFT),
+            };
             graph.obligations.push(Obligation {
                 kind: ObligationKind::Discipline(misuse),
                 agent: one.agent,

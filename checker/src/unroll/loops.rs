@@ -105,7 +105,10 @@ impl Unroller<'_> {
             self.step(span)?;
             let offset = self.graph.terms.constant(u128::from(iteration), width);
             let value = self.graph.terms.binary(BinaryOp::Add, start, offset);
-            let goes_on = self.graph.terms.less(value, end);
+            // Sound: in each round before, the register was below the end, so it has not wrapped, and after as many rounds as
+            // the ends are ever apart it is there. Of a start that is read that is more than terms know.
+            let is_over = !needs_bound && u128::from(iteration) >= u128::from(ends_soon);
+            let goes_on = if is_over { TermPool::FALSE } else { self.graph.terms.less(value, end) };
             let (stay, leave) = self.split(state.live, goes_on);
             if leave != TermPool::FALSE {
                 left.push(State { live: leave, env: state.env.clone() });

@@ -228,7 +228,8 @@ pub fn names(text: &str, words: &[&str]) -> bool {
 pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
     let (syntax, graph) = (ground.syntax, ground.graph());
     let (Some(first), Some(second)) = (ground.place(a), ground.place(b)) else { return Vec::new() };
-    let is_carried = graph.events[a].iterations != graph.events[b].iterations;
+    let rounds = (&graph.events[a].iterations, &graph.events[b].iterations);
+    let is_carried = rounds.0.iter().zip(rounds.1).any(|(a, b)| a != b);
     let mut found: Vec<(u32, Gap)> = Vec::new();
     let mut push = |rank: u32, gap: Option<Gap>| {
         if let Some(gap) = gap.map(|gap| normal(syntax, gap))

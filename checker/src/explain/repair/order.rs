@@ -180,10 +180,13 @@ fn proxy_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let proxy = |event: EventId| graph.events[event].kind.access().map(|access| access.proxy);
     let is_async = [earlier, later].iter().any(|&event| proxy(event) == Some(Proxy::Async));
     let is_generic = [earlier, later].iter().any(|&event| proxy(event) == Some(Proxy::Generic));
-    if !is_async || !is_generic {
+    // Between two operations too, where only the fence is missing: whoever waits for the first passes it on by the generic
+    // proxy.
+    let is_known = ground.has(is_missing);
+    if !is_async || !is_generic && !is_known {
         return;
     }
-    let first = if ground.has(is_missing) { 5 } else { 35 };
+    let first = if is_known { 5 } else { 35 };
     for (event, is_after) in [(earlier, true), (later, false)] {
         let Some(agent) = graph.events[event].agent else { continue };
         let is_operation = graph.hierarchy.is_operation(agent);
