@@ -14,6 +14,8 @@ const LINE_MAX: usize = 400;
 /// What stays of a cut line before and after the start of a label.
 const BEFORE: usize = 60;
 const AFTER: usize = 120;
+/// So many lines between two labels are drawn, too, since a gap would take about as much room.
+const GAP_MAX: usize = 4;
 /// Stands for what was cut.
 const CUT: &str = "…";
 
@@ -112,16 +114,19 @@ impl SourceCode for Excerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let contents = self.named.read_span(span, before, after)?;
         // Asked for without context, it is for the place in the headline.
-        match self.columns.get(&span.offset()) {
-            Some(&column) if (before, after) == (0, 0) => Ok(Box::new(MietteSpanContents::new_named(
-                self.named.name().to_owned(),
-                contents.data(),
-                *contents.span(),
-                contents.line(),
-                column,
-                contents.line_count(),
-            ))),
-            _ => Ok(contents),
-        }
+        let column = match self.columns.get(&span.offset()) {
+            Some(&column) if (before, after) == (0, 0) => column,
+            _ => contents.column(),
+        };
+        // Counted by the library from the start of the file; it draws all lines between two places whose lines meet.
+        let n_lines = contents.data().split(|&byte| byte == b'\n').count();
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.named.name().to_owned(),
+            contents.data(),
+            *contents.span(),
+            contents.line(),
+            column,
+            n_lines + GAP_MAX,
+        )))
     }
 }
