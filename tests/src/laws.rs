@@ -178,8 +178,8 @@ pub fn ask(model: &MemoryModel, open_text: &str, final_block: &str) -> Answer {
         Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => None,
     });
     Answer {
-        race: run::verdict(&outcome, Property::Race),
-        no_other: run::verdict(&outcome, Property::Assert),
+        race: run::verdict_of_the_rest(&outcome, Property::Race),
+        no_other: run::verdict_of_the_rest(&outcome, Property::Assert),
         unreachable: unreachable.collect(),
         nothing_completes: outcome.vacuity.contains(&Vacuity::NothingCompletes),
     }

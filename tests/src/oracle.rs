@@ -203,9 +203,9 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, 
         Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => None,
     });
     Ok(Answer {
-        race: crate::run::verdict(&outcome, Property::Race),
-        deadlock: crate::run::verdict(&outcome, Property::Deadlock),
-        no_other: crate::run::verdict(&outcome, Property::Assert),
+        race: crate::run::verdict_of_the_rest(&outcome, Property::Race),
+        deadlock: crate::run::verdict_of_the_rest(&outcome, Property::Deadlock),
+        no_other: crate::run::verdict_of_the_rest(&outcome, Property::Assert),
         unreachable: unreachable.collect(),
         is_stuck: outcome.vacuity.contains(&Vacuity::NothingCompletes),
     })

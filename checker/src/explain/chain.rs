@@ -175,6 +175,11 @@ impl<'a> Links<'a> {
         self.chain_through(earlier, later, false)
     }
 
+    /// Whether the execution has an event.
+    pub fn is_executed(&self, event: EventId) -> bool {
+        self.basis.executed.contains(event)
+    }
+
     /// What comes after an event by steps that order.
     pub fn ordered_after(&self, start: EventId) -> EventSet {
         let mut found = EventSet::empty(self.graph.events.len());

@@ -109,6 +109,8 @@ pub struct MissingWrite {
     pub span: Span,
     /// Where the thread is instead.
     pub standing: Standing,
+    /// Whether it has happened before, in another round or call.
+    pub is_again: bool,
 }
 
 /// A read of a try that fails for ever.
@@ -382,12 +384,21 @@ fn missing_writes(
             .iter()
             .any(|&(location, start, end)| location == access.location && first < end && start < last);
         let span = graph.sites[site].span;
+        // That others do not take the lock either is no news.
+        let is_attempt = looks.iter().any(|look| look.site == site) && graph.sites[site].has_word("cas");
         if is_there
+            && !is_attempt
             && !witness.execution.executed.contains(id)
             && missing.iter().all(|known| (known.agent, known.span) != (agent, span))
         {
             let standing = standing_of(graph, witness, standing, agent);
-            missing.push(MissingWrite { agent, span, standing });
+            let is_again = witness.execution.executed.iter().any(|other| {
+                let other = &graph.events[other];
+                other.agent == Some(agent)
+                    && other.site == Some(site)
+                    && matches!(other.kind, EventKind::Write(_))
+            });
+            missing.push(MissingWrite { agent, span, standing, is_again });
         }
     }
     missing

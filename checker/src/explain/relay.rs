@@ -12,7 +12,8 @@ use fencepost_dsl::vocabulary::Scope;
 /// Neighbours' events that are looked at, nearest first.
 const RELAYS_MAX: usize = 64;
 
-/// Where two threads meet last before both accesses, and first after both: the later one's part of the barrier.
+/// Where two threads meet last before both accesses, and first after both: the later one's part of the barrier, if both
+/// have the same one there.
 pub(super) fn met(
     graph: &EventGraph,
     witness: &Witness,
@@ -23,12 +24,15 @@ pub(super) fn met(
     let barriers = &relations[&BaseRelation::BarrierSynchronization];
     let agents = (graph.events[earlier].agent, graph.events[later].agent);
     let of = |event: EventId| graph.events[event].agent;
+    let site = |event: EventId| graph.events[event].site;
     let pairs =
         || barriers.pairs().filter(|&(from, to)| (of(from), of(to)) == agents && agents.0 != agents.1);
     let before = pairs().filter(|&(from, to)| order.contains(from, earlier) && order.contains(to, later));
     let after = pairs().filter(|&(from, to)| order.contains(earlier, from) && order.contains(later, to));
     let position = |&(_, to): &(EventId, EventId)| graph.events[to].position;
-    let end = |pair: Option<(EventId, EventId)>| pair.map(|(_, to)| to);
+    let end = |pair: Option<(EventId, EventId)>| {
+        pair.filter(|&(from, to)| site(from) == site(to)).map(|(_, to)| to)
+    };
     (end(before.max_by_key(position)), end(after.min_by_key(position)))
 }
 
@@ -80,6 +84,14 @@ pub(super) fn waits_alone(
         EventKind::Read(_) => matches!(graph.events[event].role, Role::Spin(_) | Role::Await),
         _ => false,
     };
+    // In any round or call: one of them may be the wait that was meant.
+    let is_passed_on = |wait: EventId, access: EventId| {
+        let of = &graph.events[wait];
+        let mut alike = graph.events.iter_enumerated().filter(|(id, own)| {
+            own.agent == of.agent && own.site == of.site && is_wait(*id) && links.is_executed(*id)
+        });
+        alike.any(|(id, _)| links.ordered_after(id).contains(access))
+    };
     [(later, earlier), (earlier, later)].into_iter().find_map(|(access, other)| {
         if graph.is_of_operation(access) || of(access)?.1 == of(other)?.1 {
             return None;
@@ -94,7 +106,7 @@ pub(super) fn waits_alone(
         let mut near = waits.filter(|&wait| {
             let is_before = span(wait).is_some_and(|span| span.file == at.file && span.start < at.start);
             let is_neighbour = of(wait).is_some_and(|(own, of_cta)| own != agent && of_cta == cta);
-            is_before && is_neighbour && !has(wait) && !links.ordered_after(wait).contains(access)
+            is_before && is_neighbour && !has(wait) && links.is_executed(wait) && !is_passed_on(wait, access)
         });
         near.next().map(|wait| Reason::WaitsAlone { access, wait })
     })

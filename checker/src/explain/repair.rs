@@ -27,6 +27,7 @@ mod mbarrier;
 mod missing;
 mod misuse;
 mod numbers;
+mod odd;
 mod opcode;
 mod order;
 mod propose;

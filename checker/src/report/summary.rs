@@ -171,7 +171,8 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
 /// … about a rule that nobody asked for, and that is broken.
 fn about_unasked(case: &Case<'_>) -> Option<String> {
     let outcome = case.outcome;
-    let finding = outcome.unasked.as_ref()?;
+    let is_open = |&(_, verdict): &(Property, Verdict)| verdict == Verdict::Inconclusive;
+    let finding = outcome.unasked.as_ref().filter(|_| outcome.properties.iter().any(is_open))?;
     let GoalKind::Obligation(index) = finding.witness.claim else { return None };
     let obligation = &outcome.graph.obligations[index];
     let code = match &obligation.kind {

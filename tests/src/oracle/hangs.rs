@@ -137,7 +137,7 @@ fn compare_under(
         completes: !twin.outcomes.is_empty(),
         is_cut: twin.cut,
         is_endless: twin.endless,
-        deadlock: crate::run::verdict(&outcome, Property::Deadlock),
+        deadlock: crate::run::verdict_of_the_rest(&outcome, Property::Deadlock),
         is_open: is_open.get(),
     }))
 }
@@ -190,7 +190,7 @@ impl Sides<'_> {
     }
 
     fn verdict(&self, property: Property) -> Verdict {
-        crate::run::verdict(self.outcome, property)
+        crate::run::verdict_of_the_rest(self.outcome, property)
     }
 
     /// The twin with another number of rounds; nothing if that is too much.

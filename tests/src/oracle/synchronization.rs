@@ -238,7 +238,7 @@ impl Complaints {
 }
 
 fn compare_results(text: &str, outcome: &Outcome, twin: &Reference, complaints: &mut Complaints) {
-    let is_violated = |property| match crate::run::verdict(outcome, property) {
+    let is_violated = |property| match crate::run::verdict_of_the_rest(outcome, property) {
         Verdict::Violated => Some(true),
         Verdict::Proved => Some(false),
         _ => None,

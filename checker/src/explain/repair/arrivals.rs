@@ -25,9 +25,10 @@ fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let instructions = &ground.syntax.instructions;
     let sources = ground.texts.sources();
     let delivered = delivered(ground);
-    for arrival in instructions.iter().filter(|own| own.opcode.starts_with("mbarrier.arrive.")) {
+    for arrival in instructions.iter().filter(|own| own.opcode.starts_with("mbarrier.arrive")) {
         let (Some(object), [_, _]) = (arrival.objects.last(), arrival.operands.as_slice()) else { continue };
-        let is_told = arrival.opcode.contains("expect_tx") || arrival.opcode.contains("noComplete");
+        let is_told =
+            ["expect_tx", "noComplete", "arrive_drop"].iter().any(|word| arrival.opcode.contains(word));
         let is_expected = instructions
             .iter()
             .any(|own| own.opcode.contains("expect_tx") && own.objects.last() == Some(object));
@@ -35,7 +36,7 @@ fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if is_told || is_expected || !ground.can_change(arrival.node) {
             continue;
         }
-        let opcode = arrival.opcode.replacen("mbarrier.arrive.", "mbarrier.arrive.expect_tx.", 1);
+        let opcode = arrival.opcode.replacen("mbarrier.arrive", "mbarrier.arrive.expect_tx", 1);
         let rest = sources.text(arrival.span).strip_prefix(arrival.opcode.as_str()).unwrap_or("");
         let text = format!("{opcode}{rest}, {bytes}");
         found.push(Proposal { rank: 8, edits: vec![Edit::replace(sources, arrival.span, text)] });

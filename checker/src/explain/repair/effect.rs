@@ -7,7 +7,7 @@
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
 use super::find::Key;
-use super::handed::{HANDED_MAX, Handed};
+use super::handed::{HANDED_MAX, Handed, Sees};
 use super::opcode::SEMS;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
@@ -83,9 +83,9 @@ pub fn only_hides(
             Some(wrong.keys.difference(known).any(|key| key.0 == Property::Assert))
         };
         let now = fails(wrong(handed.asked(after, &new.syntax), Where::Here)?, left);
-        let is_lost = match handed.always {
-            true => now == Some(true),
-            false => {
+        let is_lost = match handed.sees {
+            Sees::Always | Sees::InTurn(_) => now == Some(true),
+            Sees::Sometimes => {
                 now == Some(false)
                     && fails(wrong(handed.asked(before, &old.syntax), Where::Here)?, found) == Some(true)
             }

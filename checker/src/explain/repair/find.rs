@@ -5,7 +5,7 @@
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
 use super::effect::{Where, Wrong, only_hides};
-use super::handed::Handed;
+use super::handed::{HANDED_MAX, Handed};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
@@ -32,6 +32,8 @@ const ALL_STEPS: (u64, u64) = (10, 24_000_000);
 /// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
 /// decided, since a proof may take many times what it takes to find something violated.
 const FIRST_STEPS: (u64, u64) = (10, 4_000_000);
+/// Changes tried behind one that mends everything, for one with which each read sees what it had better see.
+const BETTER_MAX: usize = 24;
 /// Changes that were not decided and are tried again.
 const AGAIN_MAX: usize = 6;
 
@@ -88,7 +90,13 @@ pub fn find(
     let ground = |explanation| Ground { texts: job.texts, syntax: &syntax, outcome, explanation };
     let grounds: Vec<Ground<'_>> = explanations.iter().map(ground).collect();
     let by_finding: Vec<Vec<Proposal>> = grounds.iter().map(proposals).collect();
-    let handed = grounds.iter().flat_map(Handed::of).collect();
+    let mut handed: Vec<Handed> = Vec::new();
+    for own in grounds.iter().flat_map(Handed::of) {
+        if !handed.contains(&own) {
+            handed.push(own);
+        }
+    }
+    let better = grounds.first().map(Handed::better).unwrap_or_default();
     // First what mended another launch of the kernel.
     let hints: Vec<Proposal> =
         job.texts.hint(&job.kernel.name).into_iter().map(|edits| Proposal { rank: 0, edits }).collect();
@@ -105,8 +113,15 @@ pub fn find(
             break;
         }
     }
-    let mut search =
-        Search { job, outcome, keys, handed, tries: Tries::default(), allowance: job.config.allowance() };
+    let mut search = Search {
+        job,
+        outcome,
+        keys,
+        handed,
+        better,
+        tries: Tries::default(),
+        allowance: job.config.allowance(),
+    };
     let repairs = search.run(&all, &by_finding)?;
     Ok((repairs, search.tries))
 }
@@ -126,6 +141,8 @@ struct Search<'a> {
     keys: Vec<Key>,
     /// What reads should be able to see, or should always see.
     handed: Vec<Handed>,
+    /// … or had better see.
+    better: Vec<Handed>,
     tries: Tries,
     allowance: crate::work::Allowance,
 }
@@ -146,12 +163,20 @@ impl Search<'_> {
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
         let mut here_only: Option<Repair> = None;
+        // What mends everything, and has some read see what it had better not.
+        let mut second: Option<(Repair, usize)> = None;
         let mut undecided: Vec<&Proposal> = Vec::new();
         let steps = self.outcome.statistics.steps;
         let first = steps.saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
         for &(_, target, proposal) in all {
             if self.allowance.used_up().is_some() || self.allowance.used() >= first {
                 break;
+            }
+            if let Some((_, tried)) = &mut second {
+                *tried += 1;
+                if *tried > BETTER_MAX {
+                    break;
+                }
             }
             // What has mended another launch may take all there is.
             let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
@@ -160,7 +185,10 @@ impl Search<'_> {
             if done.verdict.is_proof() {
                 match self.mends(proposal, done.verdict)? {
                     Some(repair) if repair.n_launches == self.n_launches() => {
-                        return Ok(self.for_all(&repair));
+                        if self.keeps_better(&proposal.edits)? {
+                            return Ok(self.for_all(&repair));
+                        }
+                        second.get_or_insert((repair, 0));
                     }
                     Some(repair) => _ = here_only.get_or_insert(repair),
                     None => {}
@@ -179,6 +207,9 @@ impl Search<'_> {
             {
                 promising.push((target, proposal));
             }
+        }
+        if let Some((repair, _)) = second {
+            return Ok(self.for_all(&repair));
         }
         if here_only.is_none() {
             self.tries.n_undecided = undecided.len();
@@ -203,6 +234,25 @@ impl Search<'_> {
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         self.in_parts(&promising, by_finding)
+    }
+
+    /// Whether with a change each read sees what it had better see.
+    fn keeps_better(&mut self, edits: &[Edit]) -> Result<bool, CheckError> {
+        if self.better.is_empty() {
+            return Ok(true);
+        }
+        let Some(changed) = self.job.texts.changed(edits) else { return Ok(true) };
+        let only = (!self.job.kernel.is_program).then_some(self.job.kernel.name.as_str());
+        let syntax = Syntax::new(changed.sources(), only);
+        for handed in self.better.clone().iter().take(HANDED_MAX) {
+            let Some(asked) = handed.asked(&changed, &syntax) else { continue };
+            let most = self.most();
+            let tried = self.attempt_on(&asked, &self.outcome.launch, 1, most)?;
+            if tried.is_some_and(|tried| tried.verdict == Verdict::Violated) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn n_launches(&self) -> usize {

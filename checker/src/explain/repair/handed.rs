@@ -11,7 +11,8 @@ use super::propose::Ground;
 use super::signal::{decides, is_waited_for};
 use super::syntax::{NodeKind, Syntax};
 use super::text::{Edit, Texts};
-use crate::event::{AtomicClass, EventId, EventKind, LocationId};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, Mbarrier, MbarrierRole};
+use fencepost_dsl::SourceMap;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -26,8 +27,19 @@ pub struct Handed {
     /// The name of what is read.
     name: String,
     mark: &'static str,
-    /// Whether each read should see it, not only some.
-    pub always: bool,
+    /// How often it should.
+    pub sees: Sees,
+}
+
+/// Which reads should see the write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sees {
+    /// Some.
+    Sometimes,
+    /// Each.
+    Always,
+    /// Each that of the same round: the name of the rounds, in loops that begin with the same words.
+    InTurn(String),
 }
 
 /// Pairs of which it is asked whether the read still sees the write.
@@ -37,23 +49,37 @@ impl Handed {
     /// Of the accesses of a race, if they are such, or of what a hang keeps from being handed over.
     pub fn of(ground: &Ground<'_>) -> Vec<Self> {
         let graph = ground.graph();
+        let is_awaited = |write: EventId, read: EventId| is_awaited(graph, write, read);
         match ground.explanation.subject {
             Subject::Race { earlier, later } => {
                 let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-                match (is_read(earlier), is_read(later)) {
-                    (false, true) => Self::of_pair(ground, earlier, later, false).into_iter().collect(),
-                    (true, false) => Self::of_pair(ground, later, earlier, false).into_iter().collect(),
-                    _ => Vec::new(),
-                }
+                let own = match (is_read(earlier), is_read(later)) {
+                    (false, true) => Self::of_pair(ground, earlier, later, Sees::Sometimes),
+                    (true, false) => Self::of_pair(ground, later, earlier, Sees::Sometimes),
+                    _ => None,
+                };
+                Self::of_all(ground, is_awaited).into_iter().chain(own).collect()
             }
-            Subject::Deadlock { .. } => Self::of_all(ground),
+            Subject::Misuse { .. } => Self::of_all(ground, is_awaited),
+            Subject::Deadlock { .. } => Self::of_all(ground, |_, _| true),
             _ => Vec::new(),
         }
     }
 
+    /// What a change had better keep, too, if one does: each read sees a write, and that of its round.
+    pub fn better(ground: &Ground<'_>) -> Vec<Self> {
+        let all = Self::of_all(ground, |_, _| true);
+        let in_turn = all.iter().filter_map(|handed| {
+            let turn = handed.turn(ground.texts.sources(), ground.syntax)?;
+            Some(Self { sees: Sees::InTurn(turn), ..handed.clone() })
+        });
+        let in_turn: Vec<Self> = in_turn.collect();
+        in_turn.into_iter().chain(all).collect()
+    }
+
     /// The pairs of a write and a read of it by another thread, where the program claims nothing: its own claims say
     /// what should be read, and do not hold of another number.
-    fn of_all(ground: &Ground<'_>) -> Vec<Self> {
+    fn of_all(ground: &Ground<'_>, is_meant: impl Fn(EventId, EventId) -> bool) -> Vec<Self> {
         let (graph, sources) = (ground.graph(), ground.texts.sources());
         let is_claim =
             |text: &str| ["assert", "final", "reachable"].iter().any(|word| text.starts_with(word));
@@ -71,12 +97,16 @@ impl Handed {
             let EventKind::Read(access) = &event.kind else { return None };
             let mut of_location = writes.get(&access.location)?.iter();
             let write = *of_location.find(|&&write| graph.events[write].agent != event.agent)?;
-            asked.insert((graph.events[write].site, event.site)).then_some((write, read))
+            (is_meant(write, read) && asked.insert((graph.events[write].site, event.site)))
+                .then_some((write, read))
         });
-        pairs.filter_map(|(write, read)| Self::of_pair(ground, write, read, true)).take(HANDED_MAX).collect()
+        pairs
+            .filter_map(|(write, read)| Self::of_pair(ground, write, read, Sees::Always))
+            .take(HANDED_MAX)
+            .collect()
     }
 
-    fn of_pair(ground: &Ground<'_>, write: EventId, read: EventId, always: bool) -> Option<Self> {
+    fn of_pair(ground: &Ground<'_>, write: EventId, read: EventId, sees: Sees) -> Option<Self> {
         let (graph, syntax, sources) = (ground.graph(), ground.syntax, ground.texts.sources());
         let EventKind::Write(access) = &graph.events[write].kind else { return None };
         let is_plain = |event: EventId| {
@@ -105,7 +135,7 @@ impl Handed {
         let text = |node: usize| sources.text(syntax.nodes[node].span).to_owned();
         let mark = MARKS[usize::from(access.width_bytes < 2)];
         let (write, read) = (text(store.node), text(load.node));
-        let found = Self { write, read, name: binding.name.clone(), mark, always };
+        let found = Self { write, read, name: binding.name.clone(), mark, sees };
         found.asked(ground.texts, syntax).map(|_| found)
     }
 
@@ -122,15 +152,47 @@ impl Handed {
         let (store, others) = (stores.next()?, stores.next());
         let &value = store.operands.last()?;
         let is_number = !sources.text(value).contains(['{', '.']);
-        let is_simple = store.opcode.starts_with("st.") && is_number && others.is_none();
+        let is_simple = store.is("st") && is_number && others.is_none();
         if !is_simple || syntax.nodes[write].kind != NodeKind::Plain {
             return None;
         }
-        let relation = if self.always { "==" } else { "!=" };
-        let claim = format!("assert {} {relation} {};", self.name, self.mark);
+        let (relation, mark) = match &self.sees {
+            Sees::Sometimes => ("!=", self.mark.to_owned()),
+            Sees::Always => ("==", self.mark.to_owned()),
+            Sees::InTurn(turn) => ("==", format!("{} + {turn}", self.mark)),
+        };
+        let claim = format!("assert {} {relation} {mark};", self.name);
         texts.changed(&[
-            Edit::replace(sources, value, self.mark),
+            Edit::replace(sources, value, &mark),
             Edit::insert(sources, syntax.nodes[read].span, true, &claim),
         ])
     }
+    /// The name of the rounds of the loops around both, where they begin with the same words.
+    fn turn(&self, sources: &SourceMap, syntax: &Syntax) -> Option<String> {
+        let head = |text: &str| {
+            let node = (0..syntax.nodes.len()).find(|&node| sources.text(syntax.nodes[node].span) == text)?;
+            let around = syntax.ancestors(node);
+            let around = around.into_iter().find(|&around| syntax.nodes[around].kind == NodeKind::Loop)?;
+            let text = sources.text(syntax.nodes[around].span);
+            Some(text.split('{').next()?.trim())
+        };
+        let (writes, reads) = (head(&self.write)?, head(&self.read)?);
+        let name = writes.strip_prefix("for ")?.split_whitespace().next()?;
+        (writes == reads && self.mark == MARKS[0]).then(|| name.to_owned())
+    }
+}
+
+/// Whether the thread that reads waits at an mbarrier for the one that writes.
+fn is_awaited(graph: &EventGraph, write: EventId, read: EventId) -> bool {
+    let agent = |event: EventId| graph.events[event].agent;
+    let does = |object: &Mbarrier, by: EventId, wanted: fn(MbarrierRole) -> bool| {
+        let mut operations = object.operations.iter().map(|operation| operation.event);
+        operations.any(|event| {
+            let EventKind::Mbarrier(operation) = &graph.events[event].kind else { return false };
+            agent(event) == agent(by) && wanted(operation.role)
+        })
+    };
+    let waits = |role| matches!(role, MbarrierRole::Wait | MbarrierRole::Test);
+    let arrives = |role| matches!(role, MbarrierRole::Arrive);
+    graph.mbarriers.iter().any(|object| does(object, read, waits) && does(object, write, arrives))
 }

@@ -81,7 +81,7 @@ fn is_about_signals(ground: &Ground<'_>, binding: &Binding) -> bool {
     });
     let is_passed_on = syntax.bindings.iter().any(|other| is_named(other.value));
     let is_data = syntax.instructions.iter().any(|instruction| {
-        let is_write = instruction.opcode.starts_with("st.") && !instruction.is_strong();
+        let is_write = instruction.is("st") && !instruction.is_strong();
         is_write && instruction.operands.last().is_some_and(|&value| is_named(value))
     });
     let synchronizes = |instruction: &Instruction| {
@@ -138,7 +138,7 @@ fn next_slot(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
             let declared = ground.syntax.objects.iter().find(|object| object.name == memory.name);
             let Some(&size) = declared.and_then(|object| object.dimensions.last()) else { continue };
             let is_own = ground.syntax.instructions.iter().any(|wait| {
-                let waits = wait.opcode.contains("_wait") || wait.opcode.starts_with("ld.");
+                let waits = wait.opcode.contains("_wait") || wait.is("ld");
                 waits
                     && wait.memory.iter().any(|other| {
                         sources.text(other.span).trim_matches(['[', ']'])

@@ -7,7 +7,7 @@ use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
     anywhere, arrivals, atomics, barrier, branch, cluster, crossing, elements, group, halves, handshake,
-    mbarrier, missing, misuse, numbers, order, relay, scope, spa, streams,
+    mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -153,6 +153,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         misuse::propose(ground, &mut found);
         numbers::propose(ground, &mut found);
         elements::propose(ground, &mut found);
+        odd::propose(ground, &mut found);
         branch::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);

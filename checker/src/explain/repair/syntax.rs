@@ -183,11 +183,15 @@ impl Instruction {
         arrives.iter().any(|word| self.opcode.starts_with(word)) || self.signals()
     }
 
+    /// Whether it is of an instruction, however much of its opcode is left out.
+    pub fn is(&self, instruction: &str) -> bool {
+        self.opcode.split('.').next() == Some(instruction)
+    }
+
     /// Whether it tells what others did, and does nothing itself that they could see.
     pub fn only_looks(&self) -> bool {
-        ["ld.", "nanosleep", "mbarrier.test_wait", "mbarrier.try_wait"]
-            .iter()
-            .any(|word| self.opcode.starts_with(word))
+        let waits = ["mbarrier.test_wait", "mbarrier.try_wait"];
+        self.is("ld") || self.is("nanosleep") || waits.iter().any(|word| self.opcode.starts_with(word))
     }
 
     /// Whether it accesses memory as a part of no data: with a sem that is not weak.
