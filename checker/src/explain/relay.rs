@@ -106,7 +106,7 @@ pub(super) fn waits_alone(
         let mut near = waits.filter(|&wait| {
             let is_before = span(wait).is_some_and(|span| span.file == at.file && span.start < at.start);
             let is_neighbour = of(wait).is_some_and(|(own, of_cta)| own != agent && of_cta == cta);
-            is_before && is_neighbour && !has(wait) && links.is_executed(wait) && !is_passed_on(wait, access)
+            is_before && is_neighbour && !has(wait) && !is_passed_on(wait, access)
         });
         near.next().map(|wait| Reason::WaitsAlone { access, wait })
     })

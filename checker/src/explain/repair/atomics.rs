@@ -149,7 +149,7 @@ fn one_atomic(ground: &Ground<'_>, load: EventId, store: EventId) -> Option<[Edi
     };
     let node = &syntax.nodes[st.node];
     let is_alone = node.kind == NodeKind::Plain && syntax.inside(st.node).nth(1).is_none();
-    let is_simple = ld.is("ld") && st.is("st") && is_alone;
+    let is_simple = ld.opcode.starts_with("ld.") && st.opcode.starts_with("st.") && is_alone;
     if !is_simple || sources.text(from.span) != sources.text(to.span) {
         return None;
     }

@@ -68,7 +68,17 @@ impl Handed {
 
     /// What a change had better keep, too, if one does: each read sees a write, and that of its round.
     pub fn better(ground: &Ground<'_>) -> Vec<Self> {
-        let all = Self::of_all(ground, |_, _| true);
+        let graph = ground.graph();
+        // Who updates what is there may be the first.
+        let updates = |read: EventId| {
+            let location = |event: &EventKind| event.access().map(|access| access.location);
+            let of = &graph.events[read];
+            let mut own = graph.events.iter().filter(|own| own.agent == of.agent);
+            own.any(|own| {
+                matches!(own.kind, EventKind::Write(_)) && location(&own.kind) == location(&of.kind)
+            })
+        };
+        let all = Self::of_all(ground, |_, read| !updates(read));
         let in_turn = all.iter().filter_map(|handed| {
             let turn = handed.turn(ground.texts.sources(), ground.syntax)?;
             Some(Self { sees: Sees::InTurn(turn), ..handed.clone() })

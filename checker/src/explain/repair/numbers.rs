@@ -9,7 +9,7 @@ use super::text::Edit;
 use fencepost_dsl::Span;
 
 /// What tells a thread from others, wider groups first.
-const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
+pub const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
 /// The least number of registers that a thread can have (AS-41), and what they come in.
 const REGISTERS: (u32, u32) = (24, 8);
 /// Other numbers that are tried for what signals store.

@@ -4,6 +4,7 @@
 //! Cannot: see what is wrong alike in all places.
 
 use super::barrier::{insert, last_of, names};
+use super::numbers::OWN;
 use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, Memory, NodeKind};
 use super::text::Edit;
@@ -68,7 +69,12 @@ fn indices(ground: &Ground<'_>, loops: &[usize], found: &mut Vec<Proposal>) {
             if count(usual) < 2 {
                 continue;
             }
-            for odd in of_size.iter().filter(|memory| text(memory) != usual) {
+            // Threads that name elements of each other mean to.
+            let is_odd = |memory: &&&Memory| text(memory) != usual && !is_of_thread(ground, text(memory));
+            if is_of_thread(ground, usual) {
+                continue;
+            }
+            for odd in of_size.iter().filter(is_odd) {
                 n += 1;
                 if n > TRIED_MAX {
                     return;
@@ -89,6 +95,13 @@ fn size_of<'a>(ground: &Ground<'a>, name: &str) -> Option<&'a str> {
     let declared = ground.syntax.objects.iter().find(|object| object.name == name)?;
     let [size] = declared.dimensions.as_slice() else { return None };
     Some(ground.texts.sources().text(*size).trim())
+}
+
+/// Whether an index differs from thread to thread, by itself or by a name in it.
+fn is_of_thread(ground: &Ground<'_>, index: &str) -> bool {
+    let sources = ground.texts.sources();
+    let mut named = ground.syntax.bindings.iter().filter(|own| names(index, &[own.name.as_str()]));
+    names(index, OWN) || named.any(|own| names(sources.text(own.value), OWN))
 }
 
 /// What another role of the kernel calls by the same name.
