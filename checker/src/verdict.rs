@@ -267,8 +267,12 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether it breaks a rule behind which nothing has a meaning, so that the thread is not followed there.
+    /// Whether it breaks a rule behind which nothing has a meaning: threads are mostly not followed there. Which of several
+    /// such findings are listed is chance, so all of `barrier` and `bounds` count.
     pub fn ends_thread(&self, graph: &EventGraph) -> bool {
+        if matches!(self.property, Property::Barrier | Property::Bounds) {
+            return true;
+        }
         let GoalKind::Obligation(index) = self.witness.claim else { return false };
         graph.obligations[index].kind != ObligationKind::Assertion
     }
