@@ -635,7 +635,7 @@ fn a_loop_from_a_number_that_is_read_ends_where_its_ends_are() {
             assert r == 4 || r == 2; }}"
         )
     };
-    assert_eq!(code(&check(&folder.write("k.fence", &kernel("n")), &[])), 0);
+    assert_eq!(code(&check(&folder.write("k.fence", kernel("n")), &[])), 0);
     // Below nought there is nothing, so the loop has no round where `n` is 0.
-    assert_eq!(code(&check(&folder.write("k.fence", &kernel("n - 1")), &[])), 1);
+    assert_eq!(code(&check(&folder.write("k.fence", kernel("n - 1")), &[])), 1);
 }

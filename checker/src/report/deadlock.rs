@@ -9,6 +9,9 @@ use indexmap::IndexSet;
 /// Characters of a condition that is told.
 const CONDITION_MAX: usize = 80;
 
+/// Writes that are missing: where their threads are instead, and whether they have happened before; whose; and their lines.
+type Missing = ((Standing, bool), Vec<AgentId>, Vec<String>);
+
 /// Threads named one by one; more are folded.
 const NAMED_MAX: usize = 3;
 
@@ -318,7 +321,7 @@ impl Words<'_> {
     /// Who would write what is waited for, and why they do not.
     fn missing_writes(&self, writes: &[MissingWrite]) -> String {
         let by_write = fold(writes.iter().map(|one| ((one.span, (one.standing, one.is_again)), one.agent)));
-        let mut groups: Vec<((Standing, bool), Vec<AgentId>, Vec<String>)> = Vec::new();
+        let mut groups: Vec<Missing> = Vec::new();
         for ((span, standing), agents) in by_write {
             let line = self.line(span);
             match groups.iter_mut().find(|(of, who, _)| *of == standing && *who == agents) {
@@ -326,17 +329,16 @@ impl Words<'_> {
                 None => groups.push((standing, agents, vec![line])),
             }
         }
-        let sentence =
-            |((standing, is_again), agents, lines): ((Standing, bool), Vec<AgentId>, Vec<String>)| {
-                let (s, is) = if lines.len() == 1 { ("", "is") } else { ("s", "are") };
-                let again = if is_again { " again" } else { "" };
-                format!(
-                    "; the write{s} on {} {is} not reached{again} by {}, which {}",
-                    list(&lines),
-                    self.agents(&agents),
-                    self.standing(standing, agents.len() == 1)
-                )
-            };
+        let sentence = |((standing, is_again), agents, lines): Missing| {
+            let (s, is) = if lines.len() == 1 { ("", "is") } else { ("s", "are") };
+            let again = if is_again { " again" } else { "" };
+            format!(
+                "; the write{s} on {} {is} not reached{again} by {}, which {}",
+                list(&lines),
+                self.agents(&agents),
+                self.standing(standing, agents.len() == 1)
+            )
+        };
         groups.into_iter().map(sentence).collect()
     }
 
