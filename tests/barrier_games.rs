@@ -2,8 +2,9 @@
 //!
 //! Threads, each a warp or a CTA of its own, run straight-line programs of `bar.sync` and `bar.arrive` (with counts that
 //! may or may not be those of the warps that come), cluster barriers, flags and early ends. The machine keeps per barrier
-//! who has arrived; it shares no code with the checker. Compared are whether some run comes back to a barrier too early
-//! (UB-B4, UB-C1) and, if none does, whether some run hangs. `FENCEPOST_BARRIER_GAMES=N` plays N programs of each kind.
+//! who has arrived, and with which count; it shares no code with the checker. Compared are whether some run comes back to
+//! a barrier too early (UB-B4, UB-C1) or with another count than those it meets there (UB-B3) and, if none does, whether
+//! some run hangs. `FENCEPOST_BARRIER_GAMES=N` plays N programs of each kind.
 
 #![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
 
@@ -39,6 +40,8 @@ struct State {
     at: Vec<(usize, bool)>,
     /// Per barrier: who has arrived in the present generation.
     arrived: Vec<BTreeSet<usize>>,
+    /// Per barrier: what the first to arrive in the present generation says of how many make it.
+    demanded: Vec<Option<usize>>,
     /// The same of the cluster barrier.
     in_cluster: BTreeSet<usize>,
     /// Per thread: whether the phase it arrived in last is complete.
@@ -50,7 +53,15 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Fate {
     comes_back_early: bool,
+    counts_differ: bool,
     hangs: bool,
+}
+
+impl Fate {
+    /// Whether something is undefined.
+    fn breaks_a_rule(self) -> bool {
+        self.comes_back_early || self.counts_differ
+    }
 }
 
 fn play(programs: &[Vec<Step>]) -> Fate {
@@ -58,6 +69,7 @@ fn play(programs: &[Vec<Step>]) -> Fate {
     let start = State {
         at: vec![(0, false); n],
         arrived: vec![BTreeSet::new(); N_BARRIERS],
+        demanded: vec![None; N_BARRIERS],
         in_cluster: BTreeSet::new(),
         may_pass: vec![false; n],
         flags: [false; N_FLAGS],
@@ -80,6 +92,10 @@ fn play(programs: &[Vec<Step>]) -> Fate {
                     moved = true;
                     fate.comes_back_early = true;
                 }
+                Move::AnotherCount => {
+                    moved = true;
+                    fate.counts_differ = true;
+                }
                 Move::None => {}
             }
         }
@@ -97,6 +113,7 @@ fn has_left(state: &State, thread: usize, programs: &[Vec<Step>]) -> bool {
 enum Move {
     To(State),
     TooEarly,
+    AnotherCount,
     None,
 }
 
@@ -113,8 +130,22 @@ fn advance(state: &State, thread: usize, programs: &[Vec<Step>]) -> Move {
     match step {
         _ if waits => return Move::None,
         Step::Sync(id, _) | Step::Arrive(id, _) => {
+            let count = match step {
+                Step::Sync(_, count) => count,
+                Step::Arrive(_, count) => Some(count),
+                _ => None,
+            };
+            let of_warps = |count: Option<usize>| count.unwrap_or(programs.len());
             if !next.arrived[id].insert(thread) {
                 return Move::TooEarly;
+            }
+            if next.arrived[id].len() == 1 {
+                next.demanded[id] = count;
+            } else if of_warps(next.demanded[id]) != of_warps(count) {
+                return Move::AnotherCount;
+            } else if count.is_some() {
+                // An exited warp is waited for where somebody names a count.
+                next.demanded[id] = count;
             }
             if matches!(step, Step::Sync(..)) {
                 next.at[thread] = (position, true);
@@ -141,15 +172,9 @@ fn advance(state: &State, thread: usize, programs: &[Vec<Step>]) -> Move {
 fn settle(state: &mut State, programs: &[Vec<Step>]) {
     let left = |state: &State, thread: usize| has_left(state, thread, programs);
     for id in 0..N_BARRIERS {
-        let count = programs.iter().flatten().find_map(|step| match *step {
-            Step::Sync(own, count) if own == id => Some(count),
-            Step::Arrive(own, count) if own == id => Some(Some(count)),
-            _ => None,
-        });
-        let is_full = match count {
-            None => false,
-            Some(Some(count)) => state.arrived[id].len() == count,
-            Some(None) => {
+        let is_full = match state.demanded[id] {
+            Some(count) => state.arrived[id].len() == count,
+            None => {
                 (0..programs.len()).all(|thread| state.arrived[id].contains(&thread) || left(state, thread))
             }
         };
@@ -175,6 +200,7 @@ fn settle(state: &mut State, programs: &[Vec<Step>]) {
     }
 }
 
+/// One count for each barrier.
 fn warps(seed: u64) -> Vec<Vec<Step>> {
     let mut numbers = Numbers(seed);
     let n = 2 + numbers.index(3);
@@ -194,6 +220,34 @@ fn warps(seed: u64) -> Vec<Vec<Step>> {
                 .collect()
         })
         .collect()
+}
+
+/// Barriers that are used with several counts: rarely, so that something else than UB-B3 comes of it, too.
+fn mixed_warps(seed: u64) -> Vec<Vec<Step>> {
+    let mut numbers = Numbers(seed);
+    let n = 2 + numbers.index(3);
+    let shared: Vec<Step> = (0..numbers.index(3)).map(|_| any_sync(&mut numbers, n)).collect();
+    let tail: Vec<Step> = (0..numbers.index(3)).map(|_| any_sync(&mut numbers, n)).collect();
+    (0..n)
+        .map(|_| {
+            let own = (0..numbers.index(4)).map(|_| match numbers.index(9) {
+                0..=2 => any_sync(&mut numbers, n),
+                3 => Step::Arrive(1, 2 + numbers.index(n - 1)),
+                4 | 5 => Step::Set(numbers.index(N_FLAGS)),
+                _ => Step::Await(numbers.index(N_FLAGS)),
+            });
+            let own: Vec<Step> = own.collect();
+            let stays = numbers.index(4) > 0;
+            let tail = if stays { &tail[..] } else { &[] };
+            [&shared, &own[..], tail].concat()
+        })
+        .collect()
+}
+
+fn any_sync(numbers: &mut Numbers, n: usize) -> Step {
+    let id = numbers.index(2);
+    let count = 1 + numbers.index(n);
+    Step::Sync(id, (numbers.index(3) > 0).then_some(count))
 }
 
 fn ctas(seed: u64) -> Vec<Vec<Step>> {
@@ -258,6 +312,7 @@ fn find(text: &str, model: &MemoryModel) -> Fate {
     for code in codes_of(&outcome, model) {
         match code {
             "barrier::reuse-before-reset" | "barrier::second-arrival" => fate.comes_back_early = true,
+            "barrier::count-mismatch" => fate.counts_differ = true,
             code if code.starts_with("deadlock::") => fate.hangs = true,
             code => panic!("{code} in\n{text}"),
         }
@@ -265,28 +320,42 @@ fn find(text: &str, model: &MemoryModel) -> Fate {
     fate
 }
 
-fn compare(dimension: &str, coordinate: &str, generate: fn(u64) -> Vec<Vec<Step>>) {
+/// `n_default`: how many programs are played unless the environment says another number.
+///
+/// `counts_differ`: whether the programs are to break UB-B3, or are to leave it alone.
+fn compare(
+    dimension: &str,
+    coordinate: &str,
+    n_default: u64,
+    generate: fn(u64) -> Vec<Vec<Step>>,
+    counts_differ: bool,
+) {
     let n_programs =
-        std::env::var("FENCEPOST_BARRIER_GAMES").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+        std::env::var("FENCEPOST_BARRIER_GAMES").ok().and_then(|n| n.parse().ok()).unwrap_or(n_default);
     let model = model(&[]);
-    let (mut n_early, mut n_hanging, mut n_fine) = (0, 0, 0);
+    let (mut n_early, mut n_differing, mut n_hanging, mut n_fine) = (0, 0, 0, 0);
     let mut complaints = Vec::new();
     for seed in 0..n_programs {
         let programs = generate(seed);
         let text = text(&programs, dimension, coordinate);
         let (played, found) = (play(&programs), find(&text, &model));
-        let agrees = played.comes_back_early == found.comes_back_early
-            && (played.comes_back_early || played.hangs == found.hangs);
+        let agrees = match (played.breaks_a_rule(), found.breaks_a_rule()) {
+            (false, false) => played.hangs == found.hangs,
+            (played, found) => played == found,
+        };
         if !agrees {
             complaints.push(format!("the machine {played:?}, the checker {found:?}\n{text}"));
         }
         match played {
             Fate { comes_back_early: true, .. } => n_early += 1,
+            Fate { counts_differ: true, .. } => n_differing += 1,
             Fate { hangs: true, .. } => n_hanging += 1,
             Fate { .. } => n_fine += 1,
         }
     }
-    println!("barrier_games, {dimension}: {n_early} come back early, {n_hanging} hang, {n_fine} do neither");
+    println!(
+        "barrier_games, {dimension}: {n_early} come back early, {n_differing} give different counts, {n_hanging} hang, {n_fine} do none of these"
+    );
     complaints.sort_by_key(String::len);
     assert!(
         complaints.is_empty(),
@@ -294,17 +363,27 @@ fn compare(dimension: &str, coordinate: &str, generate: fn(u64) -> Vec<Vec<Step>
         complaints.len(),
         complaints[..complaints.len().min(4)].join("\n")
     );
-    for (what, n) in [("comes back early", n_early), ("hangs", n_hanging), ("does neither", n_fine)] {
+    for (what, n) in [("comes back early", n_early), ("hangs", n_hanging), ("does none", n_fine)] {
         assert!(n * 50 >= n_programs, "{n} of {n_programs}: {what}");
     }
+    assert_eq!(
+        n_differing * 50 >= n_programs,
+        counts_differ,
+        "{n_differing} of {n_programs}: different counts"
+    );
 }
 
 #[test]
 fn warps_at_numbered_barriers() {
-    compare("warps", "warpid", warps);
+    compare("warps", "warpid", 600, warps, false);
+}
+
+#[test]
+fn warps_at_barriers_of_several_counts() {
+    compare("warps", "warpid", 300, mixed_warps, true);
 }
 
 #[test]
 fn ctas_at_the_cluster_barrier() {
-    compare("ctas", "ctaid", ctas);
+    compare("ctas", "ctaid", 600, ctas, false);
 }

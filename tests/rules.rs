@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rules that have kernels, by family.
 const COVERED: &[(&str, &[&str])] = &[
-    ("execution-barriers", &["UB-B1", "UB-B2", "UB-B3", "UB-B4", "UB-B5", "UB-B6", "BR-6", "A-22", "P-1"]),
+    (
+        "execution-barriers",
+        &["UB-B1", "UB-B2", "UB-B3", "UB-B4", "UB-B5", "UB-B6", "BR-3", "BR-6", "A-22", "P-1"],
+    ),
     ("warp-barriers", &["UB-W1", "BR-8"]),
     ("cluster-barriers", &["UB-C1", "UB-C2", "UB-C3", "R-12", "BR-14", "P-1"]),
     ("lifetime-and-progress", &["L-1", "L-2", "P-2", "P-3"]),

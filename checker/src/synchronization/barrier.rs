@@ -10,6 +10,7 @@ mod completion;
 mod instances;
 mod loose;
 mod misuse;
+mod mixed;
 mod passed;
 mod quorum;
 mod registers;
@@ -103,7 +104,7 @@ impl Barriers<'_> {
     ) -> Result<(), GraphError> {
         let instances = self.instances(group, executions);
         if self.log.loose.contains(&group) {
-            return self.finish_loose(group, &instances);
+            return self.finish_loose(group, &instances, supports);
         }
         if let Group::Cluster(cluster) = group {
             self.state_reuse(group, &instances)?;

@@ -201,8 +201,13 @@ impl BarrierLog {
         groups
     }
 
-    /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not (UB-B3 is
-    /// stated of them).
+    /// Whether executions give different thread counts.
+    pub fn is_mixed(&self, hierarchy: &Hierarchy, executions: &[usize]) -> bool {
+        let count = |index: usize| self.effective_count(hierarchy, index);
+        executions.windows(2).any(|pair| count(pair[0]) != count(pair[1]))
+    }
+
+    /// The thread count all executions agree on; `None` for all threads of the CTA, and where they do not.
     pub fn common_count(&self, hierarchy: &Hierarchy, executions: &[usize]) -> Option<u32> {
         let mut counts = executions.iter().map(|&index| self.effective_count(hierarchy, index));
         let count = counts.next()?;

@@ -63,7 +63,8 @@ impl Barriers<'_> {
         generation: Generation,
     ) -> TermRef {
         let mut needed: Vec<TermRef> = awaited.iter().map(|&(_, enough)| enough).collect();
-        if instances.exit_counts && !instances.exit_counts_for_warps {
+        let is_counted = self.is_counted(instances, generation);
+        if is_counted != TermPool::FALSE {
             // With an explicit count, a warp whose threads have all exited is still waited for.
             let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
             for &lane in instances.per_lane.keys() {
@@ -72,10 +73,18 @@ impl Barriers<'_> {
             }
             for (_, arrivals) in warps {
                 let some = self.graph.terms.or_all(arrivals);
-                needed.push(some);
+                needed.push(self.graph.terms.implies(is_counted, some));
             }
         }
         self.graph.terms.and_all(needed)
+    }
+
+    /// 1 iff somebody in the generation gives a thread count.
+    fn is_counted(&mut self, instances: &Instances, generation: Generation) -> TermRef {
+        if !instances.counted.is_empty() && instances.counted.len() == instances.executions.len() {
+            return TermPool::TRUE;
+        }
+        self.arrived(&instances.counted, generation)
     }
 
     /// Who takes part, and when each has done what the others wait for.

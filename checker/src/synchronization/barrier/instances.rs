@@ -38,8 +38,8 @@ pub struct Instances {
     of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
     pub exit_counts: bool,
-    /// Whether `exit_counts` holds for whole warps too.
-    pub exit_counts_for_warps: bool,
+    /// Executions that give a thread count: in their generations, whole warps are waited for even so.
+    pub counted: Vec<usize>,
 }
 
 impl Instances {
@@ -96,13 +96,13 @@ impl<'a> Barriers<'a> {
     pub fn instances(&self, group: Group, executions: Vec<usize>) -> Instances {
         let hierarchy = &self.graph.hierarchy;
         let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
-        let (exit_counts, exit_counts_for_warps) = match group {
-            Group::Instance(..) => (true, true),
+        let (exit_counts, counted) = match group {
+            Group::Instance(..) => (true, Vec::new()),
             Group::Cluster(cluster) => {
                 for agent in hierarchy.threads_of_cluster(cluster) {
                     per_lane.insert(agent, Vec::new());
                 }
-                (true, true)
+                (true, Vec::new())
             }
             Group::Warp(warp, mask) | Group::Election(warp, mask) => {
                 for (lane, agent) in hierarchy.lanes_of(warp).enumerate() {
@@ -110,19 +110,19 @@ impl<'a> Barriers<'a> {
                         per_lane.insert(agent, Vec::new());
                     }
                 }
-                (false, false)
+                (false, Vec::new())
             }
             Group::Registers(warp) => {
                 per_lane.extend(hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));
-                (false, false)
+                (false, Vec::new())
             }
             Group::Cta(cta, _) => {
                 let explicit = self.log.common_count(hierarchy, &executions);
                 for agent in self.participants(cta, explicit, &executions) {
                     per_lane.insert(agent, Vec::new());
                 }
-                let any_count = executions.iter().any(|&index| self.execution(index).count.is_some());
-                (true, !any_count)
+                let names_count = |&&index: &&usize| self.execution(index).count.is_some();
+                (true, executions.iter().filter(names_count).copied().collect())
             }
         };
         let mut of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>> = Some(BTreeMap::new());
@@ -134,7 +134,7 @@ impl<'a> Barriers<'a> {
                 _ => of_generation = None,
             }
         }
-        Instances { executions, per_lane, of_generation, exit_counts, exit_counts_for_warps }
+        Instances { executions, per_lane, of_generation, exit_counts, counted }
     }
 
     fn participants(&self, cta: CtaId, count: Option<u32>, executions: &[usize]) -> Vec<AgentId> {

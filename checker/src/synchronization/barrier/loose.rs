@@ -1,6 +1,7 @@
 //! Barriers whose thread count is not that of the warps that use them: any warps that come make up a generation.
 //!
-//! Where `b` threads are counted and more (or fewer) warps use the barrier, who meets whom depends on who comes first. So
+//! Where `b` threads are counted and more (or fewer) warps use the barrier, or where not all uses count the same number
+//! (`mixed`), who meets whom depends on who comes first. So
 //! the generation of each warp's n-th arrival is an unknown. A generation has no more than its count, and none begins
 //! before the last is full; a later one comes after an earlier one (`bar-order`), so no generation contains arrivals that
 //! program order or other synchronization keeps apart.
@@ -12,6 +13,8 @@
 //! lane exits instead of arriving with its warp, and up to [`MAX_ARRIVALS`] arrivals of warps; else refused.
 
 use super::instances::{Barriers, Instances};
+use super::mixed::Demand;
+use crate::event::support::Supports;
 use crate::event::{
     AgentId, BaseRelation, Blocked, Edge, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
 };
@@ -24,14 +27,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most arrivals of warps at one barrier.
 const MAX_ARRIVALS: usize = 48;
 /// Bits of a generation and of a number of arrivals.
-const WIDTH: u8 = 8;
+pub(super) const WIDTH: u8 = 8;
+
 /// Barriers of which counting each thread's arrivals does not say who meets.
+///
+/// Where all uses count the same number and it is that of all warps that use the barrier, every generation is of all of
+/// them, so that the n-th arrivals meet. Where numbers differ, there are generations of fewer.
 pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> BTreeSet<Group> {
     let is_loose = |executions: &[usize]| {
         let agents = executions.iter().map(|&index| log.executions[index].agent);
         let warps: BTreeSet<u32> = agents.map(|agent| hierarchy.warp_of(agent)).collect();
         let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
-        log.common_count(hierarchy, executions).is_some_and(|count| count != n_threads)
+        log.is_mixed(hierarchy, executions)
+            || log.common_count(hierarchy, executions).is_some_and(|count| count != n_threads)
     };
     log.groups()
         .into_iter()
@@ -41,40 +49,64 @@ pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> BTreeSet<Group
 }
 
 /// A warp's n-th arrival.
-struct WarpArrival {
-    warp: u32,
+pub(super) struct WarpArrival {
+    pub warp: u32,
     /// How many the warp has made before.
-    index: u32,
+    pub index: u32,
     /// The lanes' executions.
-    executions: Vec<usize>,
+    pub executions: Vec<usize>,
+    /// What it says of how many are to come.
+    pub demand: Demand,
     /// 1 iff all lanes have arrived.
-    arrived: TermRef,
+    pub arrived: TermRef,
     /// 1 iff it counts: neither it nor an earlier one came back before the warp's last generation was complete.
-    counts: TermRef,
+    pub counts: TermRef,
     /// 1 iff it is the first that came back too early.
     early: TermRef,
-    generation: TermRef,
+    pub generation: TermRef,
     /// The last lane to come.
     last: Option<TermRef>,
 }
 
 /// All arrivals at a barrier, and how full its generations are.
-struct Meeting {
-    group: Group,
-    arrivals: Vec<WarpArrival>,
-    /// Warps that make a generation.
-    needed: TermRef,
-    /// Per generation: the number of arrivals.
-    counts: Vec<TermRef>,
+pub(super) struct Meeting {
+    pub group: Group,
+    pub arrivals: Vec<WarpArrival>,
+    pub generations: Vec<Round>,
+}
+
+/// A generation.
+pub(super) struct Round {
+    /// Its number.
+    pub number: TermRef,
+    /// Arrivals of warps.
+    pub count: TermRef,
+    /// Warps that make it.
+    pub needed: TermRef,
+    /// 1 iff all of them have come, or have exited where that counts.
+    pub filled: TermRef,
+    /// 1 iff who comes does not agree on how many make it.
+    pub differs: TermRef,
+    /// Warps whose exit counts, if they have not come, and when.
+    pub exits: Vec<(u32, TermRef)>,
 }
 
 impl Barriers<'_> {
     /// States who meets at a loose barrier.
-    pub(super) fn finish_loose(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
+    pub(super) fn finish_loose(
+        &mut self,
+        group: Group,
+        instances: &Instances,
+        supports: &mut Supports,
+    ) -> Result<(), GraphError> {
         let meeting = self.meeting(group, instances)?;
         self.state_meeting(&meeting);
         self.state_early(&meeting);
         self.link_meeting(&meeting);
+        if self.log.is_mixed(&self.graph.hierarchy, &instances.executions) {
+            self.state_agreement(&meeting);
+            self.link_exits_of_warps(&meeting, supports);
+        }
         if self.hangs {
             self.record_loose_blocked(&meeting);
         }
@@ -106,14 +138,13 @@ impl Barriers<'_> {
                 "too many arrivals to look at every way in which warps can meet",
             ));
         }
-        let needed = u128::from(self.effective_count(first) / WARP_SIZE);
-        let mut meeting = Meeting {
-            group,
-            needed: self.graph.terms.constant(needed, WIDTH),
-            counts: Vec::new(),
-            arrivals: Vec::with_capacity(by_warp.len()),
-        };
-        let n_generations = by_warp.len().div_ceil(usize::try_from(needed).unwrap_or(1).max(1));
+        let mut sizes: Vec<u32> =
+            instances.executions.iter().map(|&index| self.effective_count(index) / WARP_SIZE).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut meeting =
+            Meeting { group, arrivals: Vec::with_capacity(by_warp.len()), generations: Vec::new() };
+        let n_generations = by_warp.len().div_ceil(usize::try_from(sizes[0]).unwrap_or(1).max(1));
         for ((warp, index), executions) in by_warp {
             let previous = meeting.arrivals.last().filter(|arrival| arrival.warp == warp);
             let previous = previous.map(|arrival| (arrival.counts, self.may_go_on(&arrival.executions)));
@@ -124,15 +155,23 @@ impl Barriers<'_> {
             meeting.arrivals.push(arrival);
         }
         for generation in 0..n_generations {
-            let mut sum = self.graph.terms.constant(0, WIDTH);
+            let number = self.graph.terms.constant(generation as u128, WIDTH);
+            let mut count = self.graph.terms.constant(0, WIDTH);
             for arrival in &meeting.arrivals {
-                let number = self.graph.terms.constant(generation as u128, WIDTH);
                 let here = self.graph.terms.equal(arrival.generation, number);
                 let counts = self.graph.terms.and(here, arrival.counts);
                 let one = self.graph.terms.resize(counts, WIDTH);
-                sum = self.graph.terms.binary(BinaryOp::Add, sum, one);
+                count = self.graph.terms.binary(BinaryOp::Add, count, one);
             }
-            meeting.counts.push(sum);
+            let round = match sizes[..] {
+                [needed] => {
+                    let needed = self.graph.terms.constant(u128::from(needed), WIDTH);
+                    let filled = self.graph.terms.equal(count, needed);
+                    Round { number, count, needed, filled, differs: TermPool::FALSE, exits: Vec::new() }
+                }
+                _ => self.mixed_round(&meeting, &sizes, number, count),
+            };
+            meeting.generations.push(round);
         }
         Ok(meeting)
     }
@@ -152,11 +191,15 @@ impl Barriers<'_> {
         let lanes: Vec<AgentId> = self.graph.hierarchy.lanes_of(warp).collect();
         let n_lanes = u32::try_from(lanes.len()).unwrap_or(u32::MAX);
         let mut all = Vec::new();
+        let mut demands = Vec::new();
         for lane in lanes {
             let own: Vec<usize> =
                 executions.iter().copied().filter(|&index| self.execution(index).agent == lane).collect();
             let arrived = self.arrived(&own, Generation::Static(index));
             all.push((lane, arrived));
+            if let [first, others @ ..] = own.as_slice() {
+                demands.push(self.demand(*first, others));
+            }
         }
         let is_uniform = all.iter().all(|(_, arrived)| *arrived == all[0].1);
         let terms = &self.graph.terms;
@@ -164,6 +207,9 @@ impl Barriers<'_> {
             && all.iter().any(|&(lane, arrived)| !terms.entails(self.graph.completed[lane], arrived))
         {
             return Err(self.refuse_loose(group, executions[0], "some lane of the warp may not come"));
+        }
+        if demands.iter().any(|demand| *demand != demands[0]) {
+            return Err(self.refuse_loose(group, executions[0], "lanes of one warp count differently"));
         }
         let arrived = self.graph.terms.and_all(all.iter().map(|&(_, arrived)| arrived).collect::<Vec<_>>());
         let (may_count, early) = match previous {
@@ -191,20 +237,20 @@ impl Barriers<'_> {
             let above = self.graph.terms.signed_less(wide, bound);
             self.graph.constrain(above);
         }
-        Ok(WarpArrival { warp, index, executions, arrived, counts, early, generation, last })
+        let demand = demands[0];
+        Ok(WarpArrival { warp, index, executions, demand, arrived, counts, early, generation, last })
     }
 
     /// Generations are filled one after the other, and a warp is in each at most once.
     fn state_meeting(&mut self, meeting: &Meeting) {
-        for (generation, &count) in meeting.counts.iter().enumerate() {
-            let over = self.graph.terms.less(meeting.needed, count);
+        for (at, round) in meeting.generations.iter().enumerate() {
+            let over = self.graph.terms.less(round.needed, round.count);
             let within = self.graph.terms.not(over);
             self.graph.constrain(within);
-            if let Some(&next) = meeting.counts.get(generation + 1) {
+            if let Some(next) = meeting.generations.get(at + 1) {
                 let zero = self.graph.terms.constant(0, WIDTH);
-                let begun = self.graph.terms.less(zero, next);
-                let full = self.graph.terms.equal(count, meeting.needed);
-                self.graph.imply(begun, full);
+                let begun = self.graph.terms.less(zero, next.count);
+                self.graph.imply(begun, round.filled);
             }
         }
         for pair in meeting.arrivals.windows(2) {
@@ -214,8 +260,7 @@ impl Barriers<'_> {
             }
         }
         for arrival in &meeting.arrivals {
-            let full = self.full(meeting, arrival);
-            let passes = self.graph.terms.and(arrival.counts, full);
+            let passes = self.gets_through(meeting, arrival);
             for &index in &arrival.executions {
                 if let Some((_, guard)) = self.execution(index).wait {
                     self.graph.imply(guard, passes);
@@ -224,16 +269,29 @@ impl Barriers<'_> {
         }
     }
 
-    /// 1 iff the arrival's generation is complete in the end.
-    fn full(&mut self, meeting: &Meeting, arrival: &WarpArrival) -> TermRef {
+    /// 1 iff something holds of the arrival's generation.
+    pub(super) fn of_its_generation(
+        &mut self,
+        meeting: &Meeting,
+        arrival: &WarpArrival,
+        property: impl Fn(&mut TermPool, &Round) -> TermRef,
+    ) -> TermRef {
         let mut ways = Vec::new();
-        for (generation, &count) in meeting.counts.iter().enumerate() {
-            let number = self.graph.terms.constant(generation as u128, WIDTH);
-            let here = self.graph.terms.equal(arrival.generation, number);
-            let full = self.graph.terms.equal(count, meeting.needed);
-            ways.push(self.graph.terms.and(here, full));
+        for round in &meeting.generations {
+            let here = self.graph.terms.equal(arrival.generation, round.number);
+            let holds = property(&mut self.graph.terms, round);
+            ways.push(self.graph.terms.and(here, holds));
         }
         self.graph.terms.or_all(ways)
+    }
+
+    /// 1 iff the arrival counts, and its generation is complete in the end.
+    fn gets_through(&mut self, meeting: &Meeting, arrival: &WarpArrival) -> TermRef {
+        let complete = self.of_its_generation(meeting, arrival, |terms, round| {
+            let agrees = terms.not(round.differs);
+            terms.and(round.filled, agrees)
+        });
+        self.graph.terms.and(arrival.counts, complete)
     }
 
     /// UB-B4: a warp comes back, and its last generation is not complete by then.
@@ -243,7 +301,7 @@ impl Barriers<'_> {
             if back.early == TermPool::FALSE {
                 continue;
             }
-            let full = self.full(meeting, previous);
+            let full = self.of_its_generation(meeting, previous, |_, round| round.filled);
             let mut ways = vec![self.graph.terms.not(full)];
             for other in meeting.arrivals.iter().filter(|other| other.warp != back.warp) {
                 let same = self.graph.terms.equal(other.generation, previous.generation);
@@ -285,14 +343,7 @@ impl Barriers<'_> {
                 let before = self.graph.terms.and(before, both);
                 for &to_index in &to.executions {
                     let end = self.execution(to_index);
-                    let is_last = match to.last {
-                        Some(last) => {
-                            let lane = self.graph.hierarchy.threads[end.agent].lane;
-                            let lane = self.graph.terms.constant(u128::from(lane), WIDTH);
-                            self.graph.terms.equal(last, lane)
-                        }
-                        None => TermPool::TRUE,
-                    };
+                    let is_last = self.is_last(to, end.agent);
                     let before = self.graph.terms.and(before, is_last);
                     for &from_index in &from.executions {
                         let start = self.execution(from_index).arrive;
@@ -314,14 +365,27 @@ impl Barriers<'_> {
         }
     }
 
+    /// 1 iff a lane is the last of its warp to come.
+    pub(super) fn is_last(&mut self, arrival: &WarpArrival, agent: AgentId) -> TermRef {
+        match arrival.last {
+            Some(last) => {
+                let lane = self.graph.hierarchy.threads[agent].lane;
+                let lane = self.graph.terms.constant(u128::from(lane), WIDTH);
+                self.graph.terms.equal(last, lane)
+            }
+            None => TermPool::TRUE,
+        }
+    }
+
     /// Says when a thread that has arrived waits for ever.
     fn record_loose_blocked(&mut self, meeting: &Meeting) {
         let name = meeting.group.name(&self.graph.hierarchy);
-        let n_warps = self.effective_count(meeting.arrivals[0].executions[0]) / WARP_SIZE;
         for arrival in &meeting.arrivals {
-            let full = self.full(meeting, arrival);
-            let passes = self.graph.terms.and(arrival.counts, full);
-            let incomplete = self.graph.terms.not(passes);
+            // Where counts differ, what happens is undefined, and no hang of its own.
+            let over = self
+                .of_its_generation(meeting, arrival, |terms, round| terms.or(round.filled, round.differs));
+            let over = self.graph.terms.and(arrival.counts, over);
+            let incomplete = self.graph.terms.not(over);
             let mut awaited: BTreeMap<AgentId, TermRef> = BTreeMap::new();
             for other in &meeting.arrivals {
                 let same = self.graph.terms.equal(other.generation, arrival.generation);
@@ -343,7 +407,8 @@ impl Barriers<'_> {
                 let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
                 if stuck != TermPool::FALSE {
                     let (name, awaited) = (name.clone(), awaited.clone());
-                    let wait = Wait::Barrier { site, name, awaited, any_of: Some(n_warps) };
+                    let any_of = Some(self.effective_count(index) / WARP_SIZE);
+                    let wait = Wait::Barrier { site, name, awaited, any_of };
                     let (agent, span) = (execution.agent, execution.span);
                     self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
                 }
@@ -359,7 +424,11 @@ impl Barriers<'_> {
             execution.span,
             why,
         );
-        let help = "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)";
+        let help = if self.of_group(group).any(|other| other.count != execution.count) {
+            "give each use with another thread count a barrier number of its own (a warp counts as 32)"
+        } else {
+            "let exactly the warps that the thread count stands for use a barrier number (a warp counts as 32)"
+        };
         GraphError::Unsupported(diagnostic.with_help(help).with_rule("BR-1"))
     }
 }

@@ -1,6 +1,5 @@
-//! Rules about who meets at a numbered barrier.
-//!
-//! The threads of one generation agree on the thread count (UB-B3), and none or all of them reduce (UB-B5).
+//! Rules about who meets at a numbered barrier: none or all of the threads of one generation reduce (UB-B5). That they
+//! agree on the thread count (UB-B3) is stated of barriers that are used with several (`mixed`).
 
 use super::instances::{Barriers, Instances};
 use crate::event::{GraphError, Misuse, TermPool};
@@ -9,26 +8,22 @@ use crate::synchronization::log::{Execution, Form, Group};
 use fencepost_dsl::Diagnostic;
 
 impl Barriers<'_> {
-    /// States that the executions of one generation agree on the thread count (UB-B3), and that none or all of them are
-    /// reductions (UB-B5). Nobody gets through a generation in which they do not.
+    /// States that none or all of the executions of one generation are reductions (UB-B5). Nobody gets through a generation
+    /// in which they differ.
     pub(super) fn state_discipline(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let Group::Cta(cta, id) = group else { return Ok(()) };
         let executions = &instances.executions;
-        let differs = |a: &Execution, b: &Execution| {
-            matches!(a.form, Form::Reduce { .. }) != matches!(b.form, Form::Reduce { .. })
-        };
-        let ways = |index: usize| {
-            let form = self.execution(index).form;
-            (self.effective_count(index), matches!(form, Form::Reduce { .. }))
-        };
-        if executions.windows(2).all(|pair| ways(pair[0]) == ways(pair[1])) {
+        let reduces = |execution: &Execution| matches!(execution.form, Form::Reduce { .. });
+        let is_uniform = executions
+            .windows(2)
+            .all(|pair| reduces(&self.execution(pair[0])) == reduces(&self.execution(pair[1])));
+        if is_uniform {
             return Ok(());
         }
         for (at, &first) in executions.iter().enumerate() {
             for &second in &executions[at + 1..] {
                 let (a, b) = (self.execution(first), self.execution(second));
-                let counts = (self.effective_count(first), self.effective_count(second));
-                if a.agent == b.agent || (counts.0 == counts.1 && !differs(&a, &b)) {
+                if a.agent == b.agent || reduces(&a) == reduces(&b) {
                     continue;
                 }
                 let meet = a.generation.same(b.generation, &mut self.graph.terms);
@@ -49,14 +44,7 @@ impl Barriers<'_> {
                     }
                 }
                 let name = format!("barrier {id} of {}", self.graph.hierarchy.describe_cta(cta));
-                let misuse = if counts.0 == counts.1 {
-                    Misuse::new(&findings::barrier::REDUCTION_ON_ONE_SIDE).with("barrier", name)
-                } else {
-                    Misuse::new(&findings::barrier::ANOTHER_COUNT)
-                        .with("barrier", name)
-                        .with("own", counts.1)
-                        .with("others", counts.0)
-                };
+                let misuse = Misuse::new(&findings::barrier::REDUCTION_ON_ONE_SIDE).with("barrier", name);
                 self.graph.oblige_at(b.arrive, misuse, both, TermPool::FALSE);
             }
         }
@@ -64,7 +52,7 @@ impl Barriers<'_> {
     }
 }
 
-/// Whether two forms or counts meet depends on how often each thread has been here.
+/// Whether two forms meet depends on how often each thread has been here.
 fn undecided(id: u32, a: &Execution, b: &Execution) -> GraphError {
     let diagnostic = Diagnostic::new(
         "unsupported::barrier-mixed-red",
