@@ -144,7 +144,9 @@ impl Barriers<'_> {
         sizes.dedup();
         let mut meeting =
             Meeting { group, arrivals: Vec::with_capacity(by_warp.len()), generations: Vec::new() };
-        let n_generations = by_warp.len().div_ceil(usize::try_from(sizes[0]).unwrap_or(1).max(1));
+        // With several counts, one arrival may make a generation: the others have exited.
+        let smallest = if let [size] = sizes[..] { usize::try_from(size).unwrap_or(1) } else { 1 };
+        let n_generations = by_warp.len().div_ceil(smallest.max(1));
         for ((warp, index), executions) in by_warp {
             let previous = meeting.arrivals.last().filter(|arrival| arrival.warp == warp);
             let previous = previous.map(|arrival| (arrival.counts, self.may_go_on(&arrival.executions)));
