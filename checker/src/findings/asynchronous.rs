@@ -129,6 +129,12 @@ misuses! {
         help: "execute `wgmma.fence.sync.aligned` before the first `wgmma.mma_async`, and after registers were \
                written",
     }
+    SHAPES_WITHOUT_FENCE: NO_MATRIX_FENCE, "UB-A5" {
+        what: "starts an operation of shape {shape} on an accumulator that one of shape {earlier} uses, without a \
+               `wgmma.fence` between them",
+        help: "execute `wgmma.fence.sync.aligned` between the two; only operations of one shape are in order on their \
+               accumulator without it",
+    }
     TENSOR_MEMORY_LEFT: TENSOR_MEMORY_KEPT, "UB-A8" {
         what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated",
         help: "let one warp execute `tcgen05.dealloc` for what was allocated, with the same number of columns, once \

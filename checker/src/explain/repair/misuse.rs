@@ -13,7 +13,13 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         return;
     }
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let Some(node) = ground.nodes().into_iter().find(|&node| ground.can_change(node)) else { return };
+    // Where the rule is broken; what was read on the way there comes after it.
+    let broken = match &ground.explanation.subject {
+        Subject::Misuse { span, .. } => syntax.node_around(*span),
+        _ => None,
+    };
+    let mut nodes = broken.into_iter().chain(ground.nodes());
+    let Some(node) = nodes.find(|&node| ground.can_change(node)) else { return };
     let own = || syntax.inside(node);
     let mut push = |rank: u32, edit: Edit| found.push(Proposal { rank, edits: vec![edit] });
     match ground.explanation.code {

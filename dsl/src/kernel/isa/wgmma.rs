@@ -1,6 +1,6 @@
 //! `wgmma` (AS-24 … AS-26), and the `mov` by which a thread accesses registers that matrix operations use (§5.7).
 //!
-//! Shapes and types of elements have to be those that there are, and mean nothing else here.
+//! Shapes and types of elements have to be those that there are; types mean nothing else here.
 
 use super::words::Words;
 use super::{
@@ -173,7 +173,7 @@ fn check_product(words: &Words<'_>) -> Result<(), Diagnostic> {
 }
 
 /// `acc, [a] or a, [b]{, scale-d{, immediates}}`
-fn build_product(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {
+fn build_product(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     body.expect_no_result(site)?;
     let form = "an accumulator, A, B, and maybe whether the accumulator is added to and scales";
     body.expect_operands(site, 3, 8, form)?;
@@ -198,7 +198,10 @@ fn build_product(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Res
             accumulates = constant_value(&value) != Some(0);
         }
     }
-    Ok((AsyncOp::Matrix(MatrixOp { accumulator, accumulates, a, b }).into(), Vec::new()))
+    Ok((
+        AsyncOp::Matrix(MatrixOp { shape: words.of(Key::Shape), accumulator, accumulates, a, b }).into(),
+        Vec::new(),
+    ))
 }
 
 /// `let v = mov acc;` reads registers that are an object, `mov acc, v;` writes them.

@@ -87,6 +87,8 @@ pub enum AsyncGroup {
 /// The operands of `wgmma.mma_async`: each one run of elements, which is read or written as a whole.
 #[derive(Clone, Debug)]
 pub struct MatrixOp {
+    /// `m64n8k16` and so on: operations of one shape on one accumulator are in order.
+    pub shape: &'static str,
     /// Registers: of [`Space::Register`](crate::vocabulary::Space).
     pub accumulator: Address,
     /// `scale-d`: whether the old accumulator is added; if not, it is not read.
