@@ -5,11 +5,13 @@
 
 pub(crate) mod cause;
 pub(crate) mod chain;
+pub(crate) mod circle;
 pub(crate) mod crossing;
 pub(crate) mod deadlock;
 pub mod elsewhere;
 pub(crate) mod handover;
 pub(crate) mod lifetime;
+pub(crate) mod meeting;
 pub(crate) mod pair;
 pub(crate) mod proxy;
 pub(crate) mod race;

@@ -74,6 +74,8 @@ pub struct Meeting {
     pub name: Arc<str>,
     /// How many times the thread has arrived there before.
     pub generation: Turn,
+    /// Whether it is one of a CTA that has a number.
+    pub is_of_cta: bool,
 }
 
 /// A number that is the same in every execution, or not.

@@ -78,6 +78,7 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
             Reason::NoWayBack { .. }
                 | Reason::NotSeen { .. }
                 | Reason::CompletedByOthers { .. }
+                | Reason::OtherGeneration { .. }
                 | Reason::SamePhaseAgain { .. }
                 | Reason::NeitherSees { .. }
                 | Reason::TooSoon { .. }

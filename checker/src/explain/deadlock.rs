@@ -4,7 +4,7 @@
 //! who could still change it, which is whoever has an instruction for it in the text. Cannot: say which of the waits in a
 //! circle the author meant to come first, or how often a thread would have arrived on another path.
 
-use super::{Explanation, Subject, bare, final_reads, support, update};
+use super::{Explanation, Subject, bare, circle, final_reads, support, update};
 use crate::encode::goal::GoalKind;
 use crate::event::{
     Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole,
@@ -230,6 +230,10 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     if let Some(lost) = lost {
         explanation.add_rules(lost.rules());
         explanation.reasons.push(lost);
+    }
+    if let Some(circle) = circle::explain(graph, witness, &standing) {
+        explanation.add_rules(circle.rules());
+        explanation.reasons.push(circle);
     }
     explanation.reads = reads;
     explanation

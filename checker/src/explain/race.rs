@@ -83,6 +83,7 @@ pub fn explain(
         if let Some(better) = super::update::both_took(graph, witness, (earlier, later))
             .or_else(|| super::crossing::of_race(graph, witness, (earlier, later)))
             .or_else(|| super::handover::explain(graph, witness, links, (earlier, later)))
+            .or_else(|| super::meeting::explain(graph, witness, (earlier, later)))
             .or_else(|| relay((earlier, later)))
         {
             *reason = better;

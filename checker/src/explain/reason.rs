@@ -42,6 +42,17 @@ pub enum TensorLink {
     FenceAfter,
 }
 
+/// A word that one thread waits for and another has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Who waits.
+    pub waits: AgentId,
+    /// Who has it.
+    pub by: AgentId,
+    /// How that one took it.
+    pub write: EventId,
+}
+
 /// Why a pair is not ordered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -156,6 +167,26 @@ pub enum Reason {
         went: u128,
         /// Who completed the phase that was passed.
         by: Vec<AgentId>,
+    },
+    /// Threads that wait in a circle, each for what the next one has taken.
+    Circle {
+        /// Who waits for what.
+        taken: Vec<Taken>,
+    },
+    /// A barrier was passed whose generation others made up; the arrival that counts is at another one, or elsewhere.
+    OtherGeneration {
+        /// The access before the arrival.
+        access: EventId,
+        /// That behind the wait.
+        other: EventId,
+        /// Where the first one's thread arrives.
+        arrival: EventId,
+        /// Where the other one's thread gets through.
+        wait: EventId,
+        /// Whether both are at one barrier.
+        is_there: bool,
+        /// Warps that made up the generation.
+        by: Vec<u32>,
     },
     /// A wait passed a phase of an mbarrier that its thread had waited for before.
     SamePhaseAgain {
@@ -384,6 +415,8 @@ impl Reason {
             Self::NobodyHasWaited { .. } => &["A-44"],
             Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
+            Self::OtherGeneration { .. } => &["BR-4"],
+            Self::Circle { .. } => &["LT-8"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
             Self::LostUpdate { .. } | Self::BothTook { .. } => &["MM-43"],
             Self::NeitherSees { .. } => &["AX-2", "MM-32"],
@@ -426,6 +459,8 @@ impl Reason {
             }
             Self::NotSeen { access, other, signal, look, .. } => vec![access, other, signal, look],
             Self::CompletedByOthers { wait, arrival, .. } => vec![wait, arrival],
+            Self::Circle { ref taken } => taken.iter().map(|taken| taken.write).collect(),
+            Self::OtherGeneration { access, other, arrival, wait, .. } => vec![access, other, arrival, wait],
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
             Self::LostUpdate { write, read, lost } => vec![write, read, lost],
             Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),

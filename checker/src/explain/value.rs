@@ -37,7 +37,10 @@ pub(super) fn explain(
         return;
     }
     if explanation.reasons.is_empty()
-        && let Some(reason) = missed().find_map(|pair| super::handover::too_soon(graph, witness, pair))
+        && let Some(reason) = missed().find_map(|pair| {
+            let meeting = super::meeting::explain(graph, witness, pair);
+            meeting.or_else(|| super::handover::too_soon(graph, witness, pair))
+        })
     {
         explanation.add_rules(reason.rules());
         explanation.reasons.push(reason);

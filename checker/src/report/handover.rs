@@ -76,6 +76,25 @@ impl Words<'_> {
                 self.thread(*arrival),
                 self.numbered(*arrival)
             ),
+            Reason::OtherGeneration { access, other, arrival, wait, is_there, by } => self.other_generation(
+                (self.end(*access, explanation), self.end(*other, explanation)),
+                (*arrival, *wait),
+                *is_there,
+                by,
+            ),
+            Reason::Circle { taken } => {
+                let each = taken.iter().map(|taken| {
+                    let (who, by) = (self.agent(taken.waits), self.agent(taken.by));
+                    let object = self.object_instance(taken.write).unwrap_or_default();
+                    format!("{who} waits for {object}, which {by} took at {}", self.in_round(taken.write))
+                });
+                let each: Vec<String> = each.collect();
+                format!(
+                    "{}: nobody in this circle can go on; who needs several of them takes them in one order, the same in every \
+                     thread",
+                    each.join("; ")
+                )
+            }
             Reason::SamePhaseAgain { object, wait, before, passed } => format!(
                 "{} does not wait: it passes phase {passed} of {}, counted from 0, which {} had waited for before, at {}; \
                  a parity must change with every phase that a thread waits for",
@@ -224,6 +243,40 @@ impl Words<'_> {
     }
 
     /// An instruction with its line and the iteration it is of.
+    fn other_generation(
+        &self,
+        (after, before): (String, String),
+        (arrival, wait): (EventId, EventId),
+        is_there: bool,
+        by: &[u32],
+    ) -> String {
+        let graph = self.graph();
+        let name = |event: EventId| graph.meetings.get(&event).map_or("a barrier", |meeting| &*meeting.name);
+        let (from, to) = (self.thread(arrival), self.thread(wait));
+        let by = match by {
+            [only] => format!("warp {only} alone"),
+            [init @ .., last] => {
+                let init: Vec<String> = init.iter().map(u32::to_string).collect();
+                format!("warps {} and {last}", init.join(", "))
+            }
+            [] => "nobody".to_owned(),
+        };
+        let (barrier, arrives) = (name(wait), self.in_round(arrival));
+        let passes = self.in_round(wait);
+        if is_there {
+            format!(
+                "the generation of {barrier} that {to} passes before {before}, at {passes}, was made up by {by}; the arrival \
+                 of {from} after {after}, at {arrives}, went into another one"
+            )
+        } else {
+            format!(
+                "after {after} {from} goes to {}, at {arrives}, but before {before} {to} comes from {barrier}, at {passes}, \
+                 whose generation {by} made up",
+                name(arrival)
+            )
+        }
+    }
+
     fn in_round(&self, event: EventId) -> String {
         format!("{}{}", self.quoted(event), Self::iterations(&self.graph().events[event].iterations))
     }

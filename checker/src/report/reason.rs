@@ -2,6 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
+use crate::explain::deadlock::Role;
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
@@ -10,16 +11,26 @@ use indexmap::IndexSet;
 impl Words<'_> {
     /// Why, one sentence per reason.
     pub fn reasons(&self, explanation: &Explanation) -> Vec<String> {
+        let circle = explanation.reasons.iter().find_map(|reason| match reason {
+            Reason::Circle { taken } => Some(taken.as_slice()),
+            _ => None,
+        });
+        let circle = circle.unwrap_or_default();
         let mut sentences = match &explanation.subject {
             Subject::Deadlock { roles, absent } => {
-                let mut sentences = self.all_blocked(roles, !absent.is_empty());
+                // Of threads in a circle that is all there is to say.
+                let is_told =
+                    |role: &&Role| role.agents.iter().all(|agent| circle.iter().any(|t| t.waits == *agent));
+                let roles: Vec<Role> = roles.iter().filter(|role| !is_told(role)).cloned().collect();
+                let mut sentences = self.all_blocked(&roles, !absent.is_empty());
                 sentences.extend(self.absence(absent));
                 sentences
             }
             Subject::Lifetime { access, owner, ended, .. } => vec![self.why_outside(*access, *owner, *ended)],
             _ => Vec::new(),
         };
-        sentences.extend(explanation.reads.iter().map(|fact| self.read(fact)));
+        let is_told = |fact: &&ReadFact| circle.iter().any(|taken| taken.write == fact.read);
+        sentences.extend(explanation.reads.iter().filter(|fact| !is_told(fact)).map(|fact| self.read(fact)));
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
         let who = if self.graph().hierarchy.launch().spa.is_some() { "the document" } else { "PTX" };
         sentences.extend(explanation.readings.iter().map(|reading| {
@@ -253,6 +264,8 @@ impl Words<'_> {
             | Reason::PassedAtOnce { .. }
             | Reason::NobodyHasWaited { .. }
             | Reason::CompletedByOthers { .. }
+            | Reason::OtherGeneration { .. }
+            | Reason::Circle { .. }
             | Reason::SamePhaseAgain { .. }
             | Reason::NeitherSees { .. }
             | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),

@@ -71,14 +71,20 @@ fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
             Generation::Static(number) => Turn::Known(number),
             Generation::Dynamic(term) => Turn::Term(term),
         };
-        let meeting = Meeting { name: name(execution.group), generation };
+        let meeting = Meeting {
+            name: name(execution.group),
+            generation,
+            is_of_cta: matches!(execution.group, Group::Cta(..)),
+        };
         for event in [Some(execution.arrive), execution.wait.map(|(wait, _)| wait)].into_iter().flatten() {
             graph.meetings.insert(event, meeting.clone());
         }
     }
     for wait in &log.cluster_waits {
         let name = name(Group::Cluster(wait.cluster));
-        graph.meetings.insert(wait.event, Meeting { name, generation: Turn::Known(wait.generation) });
+        graph
+            .meetings
+            .insert(wait.event, Meeting { name, generation: Turn::Known(wait.generation), is_of_cta: false });
     }
 }
 

@@ -8,6 +8,7 @@ use crate::event::{AgentId, EventId, EventKind};
 use crate::findings::lifetime;
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Scope;
+use std::collections::BTreeSet;
 
 /// Threads of a warp, as barriers count them (BR-2).
 const LANES: u32 = 32;
@@ -15,6 +16,8 @@ const LANES: u32 = 32;
 const WARPS_MAX: u32 = 4;
 /// Places tried for barriers of fewer threads than the two that are in no order.
 const GAPS_MAX: usize = 4;
+/// Other numbers tried for barriers.
+const NUMBERS_MAX: usize = 16;
 
 /// A place between two statements: the one before it, or the one after it where there is none.
 pub type Gap = (usize, bool);
@@ -23,6 +26,7 @@ pub type Gap = (usize, bool);
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     lifetimes(ground, found);
     counts(ground, found);
+    numbers(ground, found);
     let graph = ground.graph();
     for (a, b) in ground.pairs() {
         let (Some(first), Some(second)) = (ground.thread(a), ground.thread(b)) else { continue };
@@ -38,6 +42,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     | Reason::NotSeen { .. }
                     | Reason::NoWayBack { .. }
                     | Reason::CompletedByOthers { .. }
+                    | Reason::OtherGeneration { .. }
             )
         };
         let is_assertion = !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. });
@@ -124,6 +129,51 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
+}
+
+/// Another number in a barrier, for one that too few or others come to: one that the text has for as many threads.
+fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let is_hang = ground.explanation.code.starts_with("deadlock::barrier");
+    let is_by_others = ground.has(|reason| matches!(reason, Reason::OtherGeneration { .. }));
+    if !is_hang && !is_by_others {
+        return;
+    }
+    let sources = ground.texts.sources();
+    let number = |own: &Instruction| {
+        let span = number_of(own)?;
+        sources.text(span).trim().parse::<u32>().ok()
+    };
+    let barriers = || ground.syntax.instructions.iter().filter(|own| number(own).is_some());
+    let threads = |own: &Instruction| count_of(own).map(|span| sources.text(span));
+    let waits = ground.nodes();
+    let of_waits = |other: u32| barriers().any(|own| number(own) == Some(other) && waits.contains(&own.node));
+    let mut proposals: Vec<Proposal> = Vec::new();
+    for own in barriers().filter(|own| ground.can_change(own.node)) {
+        let alike = barriers().filter(|other| threads(other) == threads(own));
+        let others: BTreeSet<u32> =
+            alike.filter_map(number).filter(|&other| Some(other) != number(own)).collect();
+        for other in others {
+            // Whoever is missed may have gone to another barrier; or who waits has.
+            let rank = match (of_waits(other), waits.contains(&own.node)) {
+                (true, false) => 10,
+                (true, true) => 11,
+                (false, true) => 12,
+                (false, false) => continue,
+            };
+            let Some(span) = number_of(own) else { continue };
+            proposals.push(Proposal { rank, edits: vec![Edit::replace(sources, span, other.to_string())] });
+        }
+    }
+    proposals.sort_by_key(|proposal| proposal.rank);
+    proposals.truncate(NUMBERS_MAX);
+    found.append(&mut proposals);
+}
+
+/// The number of a barrier of a CTA that has one.
+fn number_of(instruction: &Instruction) -> Option<Span> {
+    let is_barrier = ["bar.", "barrier."].iter().any(|word| instruction.opcode.starts_with(word));
+    let is_of_cta = ["cluster", "warp", "red"].iter().all(|word| !instruction.opcode.contains(word));
+    instruction.operands.first().copied().filter(|_| is_barrier && is_of_cta)
 }
 
 /// The number of threads of a barrier that has one.

@@ -20,6 +20,30 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     released_too_early(ground, found);
     total_order(ground, found);
     link_fences(ground, found);
+    one_order(ground, found);
+}
+
+/// Two locks that are taken one right after the other, the other way round, where threads wait in a circle.
+fn one_order(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if !ground.has(|reason| matches!(reason, Reason::Circle { .. })) {
+        return;
+    }
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let opcodes =
+        |node: usize| -> Vec<&str> { syntax.acts(node).into_iter().map(|act| act.opcode.as_str()).collect() };
+    let takes = |opcodes: &[&str]| {
+        opcodes.iter().any(|opcode| opcode.starts_with("atom") && !opcode.contains("release"))
+    };
+    for node in 0..syntax.nodes.len() {
+        let (siblings, at) = syntax.siblings(node);
+        let Some(&next) = siblings.get(at + 1).filter(|_| ground.can_change(node)) else { continue };
+        let (first, second) = (syntax.nodes[node].span, syntax.nodes[next].span);
+        let own = opcodes(node);
+        if takes(&own) && own == opcodes(next) && sources.text(first) != sources.text(second) {
+            let edits = vec![Edit::moved(sources, second, first, false)];
+            found.push(Proposal { rank: 8, edits });
+        }
+    }
 }
 
 /// A fence that releases before a signal, or acquires behind it.
