@@ -1,8 +1,9 @@
 //! Proposals for accesses that always name one element where others beside them name one for each round, or where the
 //! other operands of the statement all name another one: the index that they have.
 
-use super::super::Subject;
+use super::super::{Reason, Subject};
 use super::barrier::names;
+use super::numbers::OWN;
 use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, Memory};
 use super::text::Edit;
@@ -15,7 +16,13 @@ const TRIED_MAX: usize = 8;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. } | Subject::Flag { .. });
-    let nodes = ground.nodes();
+    let mut nodes = ground.nodes();
+    // Where a signal is given, and where it is looked for in another element.
+    for reason in &ground.explanation.reasons {
+        if let Reason::NotSeen { signal, look, .. } = *reason {
+            nodes.extend([look, signal].iter().filter_map(|&event| Some(ground.instruction(event)?.node)));
+        }
+    }
     let hands_over = |own: &Instruction| {
         own.gives_signal() || own.synchronizes() || own.is_strong() || own.opcode.contains("_wait")
     };
@@ -32,7 +39,17 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             own.memory.iter().flat_map(|memory| (0..memory.indices.len()).map(move |d| (memory, d)))
         {
             let index = memory.indices[dimension];
-            if !is_number(sources.text(index)) {
+            let text = sources.text(index).trim();
+            if !is_number(text) {
+                if hands_over(own) {
+                    let others = elsewhere(ground, own, (memory, dimension));
+                    let others = others.into_iter().filter(|other| !tried.contains(&(index, *other)));
+                    let others: Vec<&str> = others.take(TRIED_MAX.saturating_sub(tried.len())).collect();
+                    for other in others {
+                        tried.push((index, other));
+                        found.push(Proposal { rank: 12, edits: vec![Edit::replace(sources, index, other)] });
+                    }
+                }
                 continue;
             }
             if signalled(own).is_some_and(|signalled| signalled.span == memory.span)
@@ -80,6 +97,31 @@ fn of_the_others<'a>(ground: &Ground<'a>, own: &Instruction, dimension: usize) -
     });
     let first = texts.next().filter(|text| is_number(text))?;
     texts.all(|text| text == first).then_some(first)
+}
+
+/// Other indices in terms of the same thread or round, of operands beside.
+fn elsewhere<'a>(
+    ground: &Ground<'a>,
+    own: &Instruction,
+    (memory, dimension): (&Memory, usize),
+) -> Vec<&'a str> {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let text = sources.text(memory.indices[dimension]).trim();
+    let around = syntax.ancestors(own.node);
+    let counted = syntax.counted.iter().filter(|counted| around.contains(&counted.node));
+    let rounds = counted.map(|counted| counted.variable.as_str());
+    let own_names: Vec<&str> =
+        OWN.iter().copied().chain(rounds).filter(|name| names(text, &[name])).collect();
+    let mut found: Vec<&str> = Vec::new();
+    for other in beside(ground, own).filter(|other| has_same_size(ground, (memory, other), dimension)) {
+        let Some(other) = other.indices.get(dimension).map(|&other| sources.text(other).trim()) else {
+            continue;
+        };
+        if other != text && !found.contains(&other) && names(other, &own_names) {
+            found.push(other);
+        }
+    }
+    found
 }
 
 fn is_number(text: &str) -> bool {

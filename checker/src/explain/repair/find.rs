@@ -11,6 +11,7 @@ use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::explain::{Explanation, Subject};
+use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
@@ -56,6 +57,9 @@ pub struct Job<'a> {
     /// How the launch was checked, with what is left of its budget.
     pub config: &'a Config,
 }
+
+/// In place of operands, for a wait that only the launch can end.
+const RESIDENCE: &str = "residence";
 
 /// What makes a finding the same one in a changed program: its property and the operands it is about.
 pub type Key = (Property, BTreeSet<String>);
@@ -329,8 +333,9 @@ impl Search<'_> {
                 break;
             }
         }
-        // A hang that stays keeps from being seen what comes behind it.
-        if parts.last().is_some_and(|(_, left)| left.iter().any(|key| key.0 == Property::Deadlock)) {
+        // A hang that stays keeps from being seen what comes behind it; not one for want of CTAs that may start as well.
+        let hides = |(property, places): &Key| *property == Property::Deadlock && !places.contains(RESIDENCE);
+        if parts.last().is_some_and(|(_, left)| left.iter().any(hides)) {
             return Ok(vec![None; self.keys.len()]);
         }
         Ok(self.assigned(&parts))
@@ -563,6 +568,9 @@ pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanati
         | Subject::Bounds { span, .. }
         | Subject::Final { span } => BTreeSet::from([text(*span)]),
         Subject::Lifetime { access, .. } => site(*access).into_iter().collect(),
+        Subject::Deadlock { .. } if explanation.code == NOT_CO_RESIDENT.code => {
+            BTreeSet::from([RESIDENCE.to_owned()])
+        }
         Subject::Deadlock { .. } | Subject::Completion => BTreeSet::new(),
     };
     (property, places)

@@ -33,6 +33,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     first_turn(ground, base, found);
     next_slot(ground, base, found);
     slot_per_round(ground, base, found);
+    target_per_round(ground, found);
 }
 
 /// A name for a number, as one that depends on the round, or on the thread.
@@ -177,6 +178,35 @@ fn slot_per_round(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
         if edits.len() > 1 && sources.text(size) != "1" {
             found.push(Proposal { rank: base, edits });
         }
+    }
+}
+
+/// A counter that grows from round to round and is compared with the same numbers in each: with numbers that grow as well.
+fn target_per_round(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    for object in &syntax.objects {
+        let accesses = || syntax.instructions.iter().filter(|own| own.objects.contains(&object.name));
+        let is_reset = accesses().any(|own| own.is("st") || own.opcode.contains(".exch"));
+        let mut targets: Vec<(usize, Span, u32)> = Vec::new();
+        for own in accesses().filter(|own| own.is("ld") && ground.can_change(own.node)) {
+            let Some(counted) = syntax.counted_around(own.node) else { continue };
+            let statement = syntax.nodes[own.node].span;
+            let behind = Span::new(statement.file, own.span.end as usize, statement.end as usize);
+            let text = sources.text(behind);
+            let compares = ["== ", ">= ", "< ", "!= "].iter().any(|sign| text.trim_start().starts_with(sign));
+            let number = literals(text, behind).into_iter().next().filter(|_| compares);
+            targets.extend(number.map(|(span, number)| (counted.node, span, number)));
+        }
+        let Some(&(round, ..)) = targets.first() else { continue };
+        if is_reset || targets.iter().any(|&(other, ..)| other != round) {
+            continue;
+        }
+        let Some(counted) = syntax.counted.iter().find(|counted| counted.node == round) else { continue };
+        let each = targets.iter().map(|&(_, _, number)| number).max().unwrap_or(0);
+        let edits = targets.iter().map(|&(_, span, number)| {
+            Edit::replace(sources, span, format!("{} * {each} + {number}", counted.variable))
+        });
+        found.push(Proposal { rank: 13, edits: edits.collect() });
     }
 }
 
