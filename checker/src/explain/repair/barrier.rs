@@ -135,9 +135,11 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let is_hang = ground.explanation.code.starts_with("deadlock::barrier");
     let is_by_others = ground.has(|reason| matches!(reason, Reason::OtherGeneration { .. }));
-    if !is_hang && !is_by_others {
+    let is_early = ground.explanation.code == "barrier::reuse-before-reset";
+    if !is_hang && !is_by_others && !is_early {
         return;
     }
+    next_numbers(ground, found);
     let sources = ground.texts.sources();
     let number = |own: &Instruction| {
         let span = number_of(own)?;
@@ -167,6 +169,22 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     proposals.sort_by_key(|proposal| proposal.rank);
     proposals.truncate(NUMBERS_MAX);
     found.append(&mut proposals);
+}
+
+/// The barrier of the next warp, or thread, in place of the own one.
+fn next_numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let launch = ground.graph().hierarchy.launch();
+    for own in ground.syntax.instructions.iter().filter(|own| ground.can_change(own.node)) {
+        let Some(span) = number_of(own) else { continue };
+        let text = sources.text(span);
+        let rank = if own.opcode.contains("arrive") { 12 } else { 13 };
+        if names(text, &["warpid"]) && !text.contains('%') && launch.warps > 1 {
+            let next = format!("(warpid + 1) % {}", launch.warps);
+            let after = text.replacen("warpid", &next, 1);
+            found.push(Proposal { rank, edits: vec![Edit::replace(sources, span, after)] });
+        }
+    }
 }
 
 /// The number of a barrier of a CTA that has one.

@@ -117,11 +117,17 @@ fn elsewhere<'a>(
         let Some(other) = other.indices.get(dimension).map(|&other| sources.text(other).trim()) else {
             continue;
         };
-        if other != text && !found.contains(&other) && names(other, &own_names) {
+        // Behind a name of its own it may be anything.
+        let is_alike = names(other, &own_names) || is_name(text) && names(other, OWN);
+        if other != text && !found.contains(&other) && is_alike {
             found.push(other);
         }
     }
     found
+}
+
+fn is_name(text: &str) -> bool {
+    !OWN.contains(&text) && !is_number(text) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn is_number(text: &str) -> bool {

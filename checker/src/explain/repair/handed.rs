@@ -49,7 +49,8 @@ impl Handed {
     /// Of the accesses of a race, if they are such, or of what a hang keeps from being handed over.
     pub fn of(ground: &Ground<'_>) -> Vec<Self> {
         let graph = ground.graph();
-        let is_awaited = |write: EventId, read: EventId| is_awaited(graph, write, read);
+        let is_awaited =
+            |write: EventId, read: EventId| is_awaited(graph, write, read) && !updates(graph, read);
         match ground.explanation.subject {
             Subject::Race { earlier, later } => {
                 let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
@@ -61,7 +62,7 @@ impl Handed {
                 Self::of_all(ground, is_awaited).into_iter().chain(own).collect()
             }
             Subject::Misuse { .. } => Self::of_all(ground, is_awaited),
-            Subject::Deadlock { .. } => Self::of_all(ground, |_, _| true),
+            Subject::Deadlock { .. } => Self::of_all(ground, |_, read| !updates(graph, read)),
             _ => Vec::new(),
         }
     }
@@ -69,16 +70,7 @@ impl Handed {
     /// What a change had better keep, too, if one does: each read sees a write, and that of its round.
     pub fn better(ground: &Ground<'_>) -> Vec<Self> {
         let graph = ground.graph();
-        // Who updates what is there may be the first.
-        let updates = |read: EventId| {
-            let location = |event: &EventKind| event.access().map(|access| access.location);
-            let of = &graph.events[read];
-            let mut own = graph.events.iter().filter(|own| own.agent == of.agent);
-            own.any(|own| {
-                matches!(own.kind, EventKind::Write(_)) && location(&own.kind) == location(&of.kind)
-            })
-        };
-        let all = Self::of_all(ground, |_, read| !updates(read));
+        let all = Self::of_all(ground, |_, read| !updates(graph, read));
         let in_turn = all.iter().filter_map(|handed| {
             let turn = handed.turn(ground.texts.sources(), ground.syntax)?;
             Some(Self { sees: Sees::InTurn(turn), ..handed.clone() })
@@ -190,6 +182,14 @@ impl Handed {
         let name = writes.strip_prefix("for ")?.split_whitespace().next()?;
         (writes == reads && self.mark == MARKS[0]).then(|| name.to_owned())
     }
+}
+
+/// Whether a thread writes what it reads: it may be the first that does.
+fn updates(graph: &EventGraph, read: EventId) -> bool {
+    let location = |event: &EventKind| event.access().map(|access| access.location);
+    let of = &graph.events[read];
+    let mut own = graph.events.iter().filter(|own| own.agent == of.agent);
+    own.any(|own| matches!(own.kind, EventKind::Write(_)) && location(&own.kind) == location(&of.kind))
 }
 
 /// Whether the thread that reads waits at an mbarrier for the one that writes.
