@@ -15,6 +15,7 @@ mod atomics;
 mod barrier;
 mod branch;
 mod cluster;
+mod compares;
 mod crossing;
 mod effect;
 mod elements;

@@ -30,7 +30,8 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let signals = hands_over(own) || signalled(own).is_some();
         ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && signals)
     };
-    let mut tried: Vec<(Span, &str)> = Vec::new();
+    let is_claimed = matches!(ground.explanation.subject, Subject::Assertion { .. });
+    let (mut tried, mut n_elsewhere) = (Vec::<(Span, &str)>::new(), 0);
     for own in syntax.instructions.iter().filter(is_about) {
         let around = syntax.ancestors(own.node);
         let counted = syntax.counted.iter().filter(|counted| around.contains(&counted.node));
@@ -41,13 +42,14 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let index = memory.indices[dimension];
             let text = sources.text(index).trim();
             if !is_number(text) {
-                if hands_over(own) {
-                    let others = elsewhere(ground, own, (memory, dimension));
-                    let others = others.into_iter().filter(|other| !tried.contains(&(index, *other)));
-                    let others: Vec<&str> = others.take(TRIED_MAX.saturating_sub(tried.len())).collect();
-                    for other in others {
-                        tried.push((index, other));
-                        found.push(Proposal { rank: 12, edits: vec![Edit::replace(sources, index, other)] });
+                // What is claimed of data says which element is meant.
+                if hands_over(own) || is_claimed {
+                    for other in elsewhere(ground, own, (memory, dimension)) {
+                        if n_elsewhere < TRIED_MAX {
+                            n_elsewhere += 1;
+                            let edits = vec![Edit::replace(sources, index, other)];
+                            found.push(Proposal { rank: 12, edits });
+                        }
                     }
                 }
                 continue;
@@ -100,11 +102,7 @@ fn of_the_others<'a>(ground: &Ground<'a>, own: &Instruction, dimension: usize) -
 }
 
 /// Other indices in terms of the same thread or round, of operands beside.
-fn elsewhere<'a>(
-    ground: &Ground<'a>,
-    own: &Instruction,
-    (memory, dimension): (&Memory, usize),
-) -> Vec<&'a str> {
+fn elsewhere(ground: &Ground<'_>, own: &Instruction, (memory, dimension): (&Memory, usize)) -> Vec<String> {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let text = sources.text(memory.indices[dimension]).trim();
     let around = syntax.ancestors(own.node);
@@ -112,18 +110,29 @@ fn elsewhere<'a>(
     let rounds = counted.map(|counted| counted.variable.as_str());
     let own_names: Vec<&str> =
         OWN.iter().copied().chain(rounds).filter(|name| names(text, &[name])).collect();
-    let mut found: Vec<&str> = Vec::new();
+    let mut found: Vec<String> = neighbour(text).into_iter().collect();
     for other in beside(ground, own).filter(|other| has_same_size(ground, (memory, other), dimension)) {
         let Some(other) = other.indices.get(dimension).map(|&other| sources.text(other).trim()) else {
             continue;
         };
         // Behind a name of its own it may be anything.
         let is_alike = names(other, &own_names) || is_name(text) && names(other, OWN);
-        if other != text && !found.contains(&other) && is_alike {
-            found.push(other);
+        if other != text && !found.iter().any(|known| known == other) && is_alike {
+            found.push(other.to_owned());
         }
     }
     found
+}
+
+/// The slot after that of a round in turn, or the one before.
+fn neighbour(text: &str) -> Option<String> {
+    let (round, size) = text.rsplit_once(" % ").filter(|(_, size)| !size.contains([' ', ')']))?;
+    let inner = round.strip_prefix('(').and_then(|inner| inner.strip_suffix(" + 1)"));
+    let is_plain = |text: &str| !text.contains(['(', ')', ' ']);
+    match inner.filter(|inner| is_plain(inner)) {
+        Some(inner) => Some(format!("{inner} % {size}")),
+        None => is_plain(round).then(|| format!("({round} + 1) % {size}")),
+    }
 }
 
 fn is_name(text: &str) -> bool {

@@ -211,11 +211,10 @@ fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
         let start = span.start as usize + head.len() + ">= ".len();
         let operand = Span::new(span.file, start, start + end.len());
-        let (rank, more) = match end.strip_suffix("- 1") {
-            Some(all) => (4, all.trim_end().to_owned()),
-            None => (17, format!("{end} + 1")),
-        };
-        found.push(Proposal { rank, edits: vec![Edit::replace(sources, operand, more)] });
+        if !end.ends_with("- 1") {
+            let edits = vec![Edit::replace(sources, operand, format!("{end} + 1"))];
+            found.push(Proposal { rank: 17, edits });
+        }
     }
 }
 

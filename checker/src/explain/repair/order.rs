@@ -5,6 +5,7 @@ use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
 use crate::event::{Access, EventGraph, EventId, EventKind, GridId};
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::AsyncSpace;
 use fencepost_dsl::vocabulary::{Proxy, Scope};
 
@@ -42,8 +43,30 @@ fn one_order(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if takes(&own) && own == opcodes(next) && sources.text(first) != sources.text(second) {
             let edits = vec![Edit::moved(sources, second, first, false)];
             found.push(Proposal { rank: 8, edits });
+            // Of two elements the smaller one first.
+            if let Some((a, b)) = elements(sources.text(first), sources.text(second)) {
+                let (one, two) = (&sources.text(first)[a.clone()], &sources.text(second)[b.clone()]);
+                let at = |span: Span, range: std::ops::Range<usize>| {
+                    let start = span.start as usize;
+                    Span::new(span.file, start + range.start, start + range.end)
+                };
+                let edits = vec![
+                    Edit::replace(sources, at(first, a), format!("{one} < {two} ? {one} : {two}")),
+                    Edit::replace(sources, at(second, b), format!("{one} < {two} ? {two} : {one}")),
+                ];
+                found.push(Proposal { rank: 9, edits });
+            }
         }
     }
+}
+
+/// Where the index is in which two statements differ, if they differ in nothing else.
+fn elements(first: &str, second: &str) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    let same = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count();
+    let start = first.get(..same)?.rfind('[')? + 1;
+    let end = |text: &str| Some(start + text.get(start..)?.find(']')?);
+    let (a, b) = (start..end(first)?, start..end(second)?);
+    (first[a.end..] == second[b.end..]).then_some((a, b))
 }
 
 /// A fence that releases before a signal, or acquires behind it.

@@ -6,8 +6,8 @@ use super::signal::{is_link, is_signal};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, elements, group, halves, handshake,
-    mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
+    anywhere, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group, halves,
+    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -157,6 +157,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         branch::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
+        compares::propose(ground, &mut found);
         atomics::propose(ground, &mut found);
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
