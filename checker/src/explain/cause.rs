@@ -4,7 +4,7 @@
 //! link, where no change was found. The root is the one that says most: a broken rule before what follows from it, a race
 //! before the assertion that fails for it, and a story with a named link before one without.
 
-use super::{Explanation, Reason};
+use super::{Explanation, Reason, Subject};
 use crate::event::{EventGraph, EventId, SiteId};
 use crate::findings;
 use crate::verdict::{Finding, Property};
@@ -41,10 +41,28 @@ fn have_one_cause(graph: &EventGraph, a: &Explanation, b: &Explanation) -> bool 
         (Some(first), Some(second)) => first == second,
         (None, None) => {
             let links = (link(graph, a), link(graph, b));
-            links.0.is_some() && links.0 == links.1
+            links.0.is_some() && links.0 == links.1 || fails_for(graph, a, b) || fails_for(graph, b, a)
         }
         _ => false,
     }
+}
+
+/// Whether an assertion fails for what the two accesses of a race let be read, or missed.
+fn fails_for(graph: &EventGraph, race: &Explanation, assertion: &Explanation) -> bool {
+    let (Subject::Race { earlier, later }, Subject::Assertion { .. }) = (&race.subject, &assertion.subject)
+    else {
+        return false;
+    };
+    let site = |event: EventId| graph.events[event].site;
+    let pair = [site(*earlier), site(*later)];
+    assertion.reads.iter().any(|fact| {
+        let writes = [fact.source, fact.missed].into_iter().flatten();
+        let mut writes = writes.filter_map(site).filter(|_| site(fact.read).is_some());
+        writes.any(|write| {
+            let read = site(fact.read);
+            read != Some(write) && (pair == [Some(write), read] || pair == [read, Some(write)])
+        })
+    })
 }
 
 /// The broken link of a finding: what kind of reason it is, and the instruction at fault.
