@@ -88,6 +88,7 @@ pub fn list() -> String {
 const INPUT: &[(&str, &str)] = &[
     ("syntax::unexpected-token", "something else was expected here"),
     ("syntax::unexpected-end", "the text ends too early"),
+    ("syntax::foreign", "a word of CUDA, of a library over it, of C++ or of Python"),
     ("syntax::bad-token", "these characters are not part of the language"),
     ("syntax::unexpected-character", "this character means nothing in a memory model"),
     ("syntax::bad-number", "this is not a number, or too large for any width"),

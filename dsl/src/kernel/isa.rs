@@ -479,6 +479,12 @@ pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
     }
 }
 
+/// Whether instructions of PTX or of the table of SPA machines begin with this word, whether they are read here or not.
+pub(super) fn is_mnemonic(word: &str) -> bool {
+    let first = |family: &&&Family| family.name.split('.').next() == Some(word);
+    FAMILIES.iter().chain(SPA_FAMILIES).any(|family| first(&family)) || unknown::is_mnemonic(word)
+}
+
 /// The form of an instruction in full spelling.
 pub fn form_of(text: &str) -> Option<&'static Form> {
     let families = FAMILIES.iter().chain(SPA_FAMILIES);
