@@ -35,7 +35,7 @@ impl Pasted {
         let span = error.span();
         let starts_in = |of: &Span| of.file == span.file && of.start <= span.start && span.start <= of.end;
         let is_syntax = error.code.starts_with("syntax::");
-        let is_unknown = error.code.starts_with("resolve::unknown-");
+        let is_unknown = error.code.strip_prefix("resolve::").is_some_and(|kind| kind.starts_with("unknown"));
         // A program may have launched its kernels in what was taken out.
         let is_about_launches =
             error.code == "resolve::host-call" && error.message.contains("launches no kernel");
