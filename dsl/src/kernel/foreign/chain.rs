@@ -227,7 +227,7 @@ impl Chain<'_> {
     /// What the table says of it.
     pub fn answer(&self) -> Option<Answer> {
         // What stands further behind says more than what qualifies it.
-        let mut best: Option<((usize, (usize, usize, usize)), Answer)> = None;
+        let mut best: Option<((usize, Rank), Answer)> = None;
         for (from, part) in self.parts.iter().enumerate() {
             for key in KEYS.of(part.name) {
                 if !key.fits(&self.parts[from..]) {
@@ -291,13 +291,15 @@ impl Chain<'_> {
     }
 }
 
+/// How well a key fits: the more parts, conditions and letters, the better.
+type Rank = (usize, usize, usize);
+
 /// A key of the table, taken apart.
 struct Key {
     names: Vec<&'static str>,
     is_member: bool,
     condition: &'static str,
-    /// The more parts, conditions and letters, the better it fits.
-    rank: (usize, usize, usize),
+    rank: Rank,
     origin: Origin,
     help: &'static str,
 }

@@ -82,10 +82,11 @@ fn declared<'t>(tokens: &Tokens<'_, 't>) -> BTreeSet<&'t str> {
                 let end = tokens.partner(i + 1).unwrap_or(i + 1);
                 names.extend((i + 2..end).map(|at| tokens.spelling(at)));
             }
-            (Some(token), Some(Token::Identifier(name))) if is_declaring(token) => {
-                if !matches!(behind, Some(Token::Identifier(_) | Token::Semicolon | Token::Star)) {
-                    names.insert(name);
-                }
+            (Some(token), Some(Token::Identifier(name)))
+                if is_declaring(token)
+                    && !matches!(behind, Some(Token::Identifier(_) | Token::Semicolon | Token::Star)) =>
+            {
+                names.insert(name);
             }
             (Some(Token::Identifier(name)), Some(Token::In)) => {
                 names.insert(name);
