@@ -17,7 +17,6 @@ mod shell;
 mod templates;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
 use clap::error::ErrorKind as Misuse;
 use output::Output;
 use std::io::{self, ErrorKind, Write};
@@ -64,7 +63,7 @@ const STACK_BYTES: usize = 256 << 20;
 pub fn main() -> ExitCode {
     // The clock starts here.
     clock();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::of_process() {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == Misuse::DisplayHelpOnMissingArgumentOrSubcommand => {
             // As for anything else that is asked for wrongly: to stderr, and input rejected.

@@ -36,9 +36,23 @@ fn with_page(kinds: impl Iterator<Item = &'static FindingKind>) -> impl Iterator
     kinds.map(|kind| Code { name: kind.code, summary: kind.summary, page: kind.page })
 }
 
-/// The code called `name`.
+/// The code called `name`, in whatever case it is written.
 pub fn find(name: &str) -> Option<Code> {
-    all().find(|code| code.name == name)
+    all().find(|code| code.name.eq_ignore_ascii_case(name))
+}
+
+/// What `fencepost explain race` prints: the codes of a family.
+pub fn group(name: &str) -> Option<String> {
+    let name = name.trim_end_matches(':').to_lowercase();
+    let is_one = |code: &Code| code.name.split_once("::").is_some_and(|(family, _)| family == name);
+    let found: Vec<Code> = all().filter(is_one).collect();
+    let width = found.iter().map(|code| code.name.len()).max()?;
+    let mut text = format!("{name}: {} codes\n\n", found.len());
+    for code in found {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {:<width$}  {}", code.name, code.summary);
+    }
+    Some(text)
 }
 
 /// The code that `name` may have been meant to be: one that ends like it, or the nearest within three edits.
@@ -88,6 +102,7 @@ pub fn list() -> String {
 const INPUT: &[(&str, &str)] = &[
     ("syntax::unexpected-token", "something else was expected here"),
     ("syntax::unexpected-end", "the text ends too early"),
+    ("syntax::foreign", "a word of CUDA, of a library over it, of C++ or of Python"),
     ("syntax::bad-token", "these characters are not part of the language"),
     ("syntax::unexpected-character", "this character means nothing in a memory model"),
     ("syntax::bad-number", "this is not a number, or too large for any width"),

@@ -94,6 +94,8 @@ pub mod report;
 
 pub mod rules;
 
+mod instructions;
+
 pub mod cli;
 
 // All of it in one call.

@@ -237,6 +237,24 @@ fn launches_at_a_time_say_what_they_say_one_by_one() {
 }
 
 #[test]
+fn a_rejected_file_is_one_line_of_the_brief_form() {
+    let folder = Folder::new("brief-rejected");
+    let path = folder.write("k.fence", "kernel k {\n    __syncthreads();\n    bar.snyc 0;\n}\n");
+    let output = check(&path, &["--format", "brief"]);
+    let line = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&output), 2);
+    assert!(line.contains(
+        "k.fence: rejected: syntax::foreign: line 2: `__syncthreads()` is CUDA, not `.fence` (1 more)"
+    ));
+    assert_eq!(line.lines().count(), 1, "{line}");
+    let empty = check(&folder.write("empty.fence", ""), &["--format", "brief"]);
+    assert!(
+        String::from_utf8_lossy(&empty.stdout)
+            .ends_with("rejected: input::no-kernel: there is no kernel to check\n")
+    );
+}
+
+#[test]
 fn json_is_one_line_per_kernel_and_launch() {
     let folder = Folder::new("json");
     let text = format!("{PROVED}\nkernel two {{ launch a {{ ctas: 1 }} launch b {{ ctas: 2 }} }}");

@@ -280,7 +280,7 @@ fn a_launch_that_is_not_supported_does_not_hide_the_others() {
     let (brief, errors) = command(&["--format", "brief"]);
     let (error, count) =
         errors.split_at(errors.len() - "1 error in 1 input; rejected input was not checked\n".len());
-    assert_eq!(report.to_brief(), brief + error);
+    assert_eq!(report.to_brief(), brief);
     let shown = report.to_text(Style::PLAIN);
     assert!(shown.contains(error) && shown.ends_with(count), "{shown}");
     assert!(shown.contains("1 launch checked: 1 proved\n"), "{shown}");

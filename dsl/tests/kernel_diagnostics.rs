@@ -428,7 +428,7 @@ fn a_syntax_error_does_not_echo() {
     let (sources, found) = errors(text);
     let rows: Vec<_> =
         found.iter().map(|e| (sources.line_column(e.span()).line, e.help.as_deref().unwrap_or(""))).collect();
-    let of_loop = "a loop over numbers is `for i in 0..4 { … }`";
+    let of_loop = "write `for i in 0..4 { … }`";
     assert_eq!(rows, [(2, "a statement ends with `;`"), (3, of_loop), (6, "compare with `==`")]);
 }
 

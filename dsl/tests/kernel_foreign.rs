@@ -287,6 +287,28 @@ const LINES: &[&str] = &[
     "__trap();",
     "assert v = 1;",
     "unroll for i in 0..4 { }",
+    "cuda::atomic_ref<int, cuda::thread_scope_device> r(x);",
+    "cuda::atomic_ref<unsigned, cuda::thread_scope_device>(x).fetch_add(1, cuda::memory_order_release);",
+    "__shared__ cuda::barrier<cuda::thread_scope_block> bar;",
+    "cute::cluster_arrive();",
+    "pipe.producer_acquire();",
+    "tl.debug_barrier();",
+    "tl.atomic_xchg(p, 1, sem=\"release\");",
+    "while (r.load(cuda::memory_order_acquire) == 0) __nanosleep(20);",
+    "while (!r.load(cuda::memory_order_acquire)) { }",
+    "int i = blockIdx.x * blockDim.x + threadIdx.x;",
+    "if ((int)(now - then) < 0) { st [x], 1; }",
+    "unsigned v = *(volatile unsigned*)&x;",
+    "asm volatile(\"{\\n\\t.reg .pred p;\\n\\t\" \"mbarrier.try_wait.parity.b64 p, [%0], %1;\" :: \"r\"(m));",
+    "asm volatile(\"\" ::: \"memory\");",
+    "auto t = m.arrive();",
+    "m.wait(std::move(t));",
+    "bars[1].arrive_and_wait();",
+    "const __grid_constant__ CUtensorMap map;",
+    "struct Slot { unsigned seq, data; } slot[2];",
+    "do { st [x], 1; } while (again());",
+    "std::mutex lock;",
+    "mbarrier.init(m, 4);",
 ];
 
 /// Files.
@@ -343,6 +365,12 @@ const FILES: &[&str] = &[
     "kernel k { global x: u32 = 0; final { assert x == 0; } }",
     "kernel k { global x: u32 = 0; assert [x] == 0; }",
     "kernel { }",
+    "template <int N> __global__ void k(unsigned* x) { st [x], 1; }",
+    "extern \"C\" __global__ void __launch_bounds__(128) k(unsigned* x, int n) { st [x], n; }",
+    "__device__ unsigned f(int n) { return n; }",
+    "__device__ unsigned counter;",
+    "#pragma once\nkernel k { global x: u32 = 0; st [x], 1; }",
+    "@triton.jit\nkernel k { }",
 ];
 
 fn told(text: &str) -> Vec<(String, Option<String>)> {
@@ -382,6 +410,49 @@ fn each_says_what_to_write() {
 #[test]
 fn items_and_launches_say_what_to_write() {
     insta::assert_snapshot!("foreign-files", helps(FILES, |text| format!("{text}\n")));
+}
+
+/// A file of CUDA in which each line is told once, whatever its neighbours are.
+#[test]
+fn lines_of_a_pasted_kernel_are_told_one_by_one() {
+    let text = r#"#include <cuda/barrier>
+template <int N>
+__global__ void __launch_bounds__(128) k(unsigned* x, int n) {
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    extern __shared__ float smem[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) { init(&bar, blockDim.x); }
+    __syncthreads();
+    for (int j = 0; j < n; ++j) {
+        while (r.load(cuda::memory_order_acquire) == 0) __nanosleep(20);
+        auto t = bar.arrive();
+        smem[j] = x[j];
+        __syncthreads()
+        asm volatile("fence.proxy.async;" ::: "memory");
+    }
+    if (i == 0) atomicAdd(x, 1);
+}
+kernel good {
+    launch { ctas: 2 }
+    global y: u32 = 0;
+    st [y], blockIdx.x;
+    st.releese.gpu [y], 1;
+}
+"#;
+    let lines = |told: Vec<(String, Option<String>)>| -> String {
+        let line = |(message, help): (String, Option<String>)| {
+            format!("{message}\n    help: {}\n", help.unwrap_or_default())
+        };
+        told.into_iter().map(line).collect()
+    };
+    insta::assert_snapshot!("pasted-kernel", lines(told(text)));
+    // Without what the parser stumbles over, names and instructions are looked at, too.
+    insta::assert_snapshot!(
+        "pasted-lines",
+        lines(told(
+            &text.replace("        smem[j] = x[j];\n", "").replace("    if (i == 0) atomicAdd(x, 1);\n", "",)
+        ))
+    );
 }
 
 #[test]

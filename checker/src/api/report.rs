@@ -146,7 +146,9 @@ impl Report {
 
     /// A line per kernel and launch: `--format brief`.
     pub fn to_brief(&self) -> String {
-        self.each(|case| format!("{}\n", summary::line(&case)), |error| self.error(error, Style::PLAIN))
+        let rejected =
+            |error: &_| summary::rejected_file(&self.sources, &self.file, std::slice::from_ref(error));
+        self.each(|case| format!("{}\n", summary::line(&case)), rejected)
     }
 
     /// A line of JSON per kernel and launch, and one per warning: `--format json`.

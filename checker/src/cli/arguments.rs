@@ -6,7 +6,9 @@ use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use crate::encode::Treatment;
 use crate::verdict::Property;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
@@ -23,6 +25,44 @@ pub struct Arguments {
     // The last but for the help, of every command; its place would change with the number of commands.
     #[arg(long, value_enum, default_value_t = Color::Auto, global = true, display_order = 998)]
     pub color: Color,
+}
+
+impl Arguments {
+    /// Those of this process, or why they are none.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        Self::of(Self::command().try_get_matches()?)
+    }
+
+    fn of(matches: ArgMatches) -> Result<Self, clap::Error> {
+        let arguments = Self::from_arg_matches(&matches)?;
+        match arguments.contradiction(matches.subcommand().map(|(_, matches)| matches)) {
+            Some(why) => Err(Self::command().error(ErrorKind::ArgumentConflict, why)),
+            None => Ok(arguments),
+        }
+    }
+
+    /// What no run can do at once. A bound that the defaults name gives way.
+    fn contradiction(&self, given: Option<&ArgMatches>) -> Option<String> {
+        let is_given =
+            |id: &str| given.is_some_and(|given| given.value_source(id) == Some(ValueSource::CommandLine));
+        let (program, unroll_max) = match &self.command {
+            Command::Check(options) if options.trace && options.format == Format::Brief => {
+                return Some(
+                    "`--format brief` is one line per launch, and `--trace` shows all steps: leave one of them out".to_owned(),
+                );
+            }
+            Command::Check(options) => (&options.program, options.unroll_max),
+            Command::Fix(options) | Command::Relax(options) => (&options.program, options.unroll_max),
+            _ => return None,
+        };
+        let unroll = program.unroll;
+        (is_given("unroll_max") && unroll_max < unroll).then(|| {
+            format!(
+                "the bound starts at `--unroll {unroll}`, which is above `--unroll-max {unroll_max}`; loops are unrolled from \
+                 the one to the other"
+            )
+        })
+    }
 }
 
 /// When to use colours.
@@ -233,8 +273,9 @@ pub enum Format {
 /// `fencepost explain`.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainOptions {
-    /// The code, such as `race::uniform`, the id of a rule, such as `MM-36`, or a file of the library, such as `lib/lock`,
-    /// of which the text is printed; `lib` lists those. Without it, all codes are listed.
+    /// The code, such as `race::uniform`, or a family of them, such as `race`; the id of a rule, such as `MM-36`; an
+    /// instruction, such as `bar.sync`; or a file of the library, such as `lib/lock`, of which the text is printed: `lib`
+    /// lists those. Without it, all codes are listed.
     pub code: Option<String>,
 }
 
@@ -330,6 +371,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let of = |line: &str| {
+            let words = line.split(' ');
+            Arguments::command()
+                .try_get_matches_from(words)
+                .and_then(Arguments::of)
+                .map_err(|error| error.to_string())
+        };
+        let says = |line: &str, part: &str| of(line).is_err_and(|text| text.contains(part));
+        assert!(says("fencepost check --format brief --trace a.fence", "one line per launch"));
+        assert!(says("fencepost check --unroll 8 --unroll-max 4 a.fence", "`--unroll-max 4`"));
+        assert!(says("fencepost fix --unroll-max 1 a.fence", "`--unroll-max 1`"));
+        for fine in
+            ["--trace", "--format brief", "--unroll 200", "--unroll 4 --unroll-max 4", "--unroll-max 9"]
+        {
+            assert!(of(&format!("fencepost check {fine} a.fence")).is_ok(), "{fine}");
+        }
     }
 
     #[test]

@@ -54,6 +54,11 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         Artefact::Events | Artefact::Bounds | Artefact::Cnf => {
             let program = load::program(&mut sources, &file, &options.program)
                 .map_err(|errors| draw(&sources, &errors))?;
+            if program.kernels.is_empty() {
+                let reason =
+                    format!("error: {}: there is no kernel in it, so there is nothing to print", file.name);
+                return Err((Status::Rejected, reason));
+            }
             let name = options.program.model.as_deref().unwrap_or(models::usual(&program));
             let model = load::model(&mut sources, name, &options.program.variant)
                 .map_err(|errors| draw(&sources, &errors))?;
@@ -114,5 +119,8 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
             };
         }
     }
-    Ok(text)
+    match &options.launch {
+        Some(wanted) if text.is_empty() => Err(Failure::Launch(format!("no kernel has a launch `{wanted}`"))),
+        _ => Ok(text),
+    }
 }

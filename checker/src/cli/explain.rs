@@ -1,11 +1,11 @@
-//! `fencepost explain`, of a code, of a rule, or of a file of the library.
+//! `fencepost explain`, of a code or a group of them, of a rule, of an instruction, or of a file of the library.
 
 use super::Status;
 use super::arguments::ExplainOptions;
 use super::output::Output;
-use crate::{codes, library, rules};
+use crate::{codes, instructions, library, rules};
 
-/// Prints the page of a code or a rule, a file of the library, or a list.
+/// Prints the page of a code, a rule or an instruction, a file of the library, or a list.
 pub fn run(options: &ExplainOptions, output: &mut Output) -> Status {
     let Some(name) = &options.code else {
         output.print(&codes::list());
@@ -22,16 +22,20 @@ pub fn run(options: &ExplainOptions, output: &mut Output) -> Status {
         output.print(&rules::page(&rule));
         return Status::Fine;
     }
-    match codes::find(name) {
-        Some(code) => {
-            output.print(&codes::page(code));
+    let page = codes::find(name)
+        .map(codes::page)
+        .or_else(|| codes::group(name))
+        .or_else(|| instructions::page(name));
+    match page {
+        Some(page) => {
+            output.print(&page);
             Status::Fine
         }
         None => {
             let near =
                 codes::similar(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             output.complain(&format!(
-                "error: there is no code or rule `{name}`{near}\n  `fencepost explain` without a name lists all codes\n"
+                "error: there is no code, rule or instruction `{name}`{near}\n  `fencepost explain` without a name lists all codes\n"
             ));
             Status::Rejected
         }

@@ -49,6 +49,10 @@ pub fn run(options: &FmtOptions, output: &mut Output) -> Status {
 
 /// A file's text now, and in the canonical layout.
 fn canonical(file: &Input) -> Result<(String, String), (Status, String)> {
+    if file.is_litmus() {
+        let reason = "`fmt` is for `.fence` files; litmus tests have no canonical layout";
+        return Err((Status::Rejected, reason.to_owned()));
+    }
     let text = paths::read(&file.path).map_err(|reason| (Status::Rejected, reason))?;
     let canonical = in_layout(&file.name, &text)?;
     Ok((text, canonical))

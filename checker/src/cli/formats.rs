@@ -78,7 +78,8 @@ impl Report {
     /// What to print of a file with errors.
     pub fn rejected(&mut self, sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> String {
         match self.format {
-            Format::Pretty | Format::Brief => return String::new(),
+            Format::Pretty => return String::new(),
+            Format::Brief => return summary::rejected_file(sources, file, errors),
             Format::Json => return format!("{}\n", json::rejected(sources, file, errors)),
             Format::Github => return github::rejected(sources, errors),
             Format::Sarif => self.sarif.reject(sources, errors),
@@ -97,7 +98,8 @@ impl Report {
         reasons: Option<(&SourceMap, &[Diagnostic])>,
     ) -> String {
         match self.format {
-            Format::Pretty | Format::Brief => return String::new(),
+            Format::Pretty => return String::new(),
+            Format::Brief => return format!("{file}: rejected: {code}: {message}\n"),
             Format::Json => return format!("{}\n", json::refused(file, code, message, reasons)),
             Format::Github => return github::refused(file, code, message),
             Format::Sarif => self.sarif.refuse(file, code, message),

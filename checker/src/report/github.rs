@@ -48,7 +48,9 @@ pub fn refused(file: &str, code: &str, reason: &str) -> String {
 pub(super) fn command(level: &str, at: Option<&Position>, title: &str, message: &str) -> String {
     let mut properties = Vec::new();
     if let Some(at) = at {
-        properties.push(format!("file={}", property(&at.file)));
+        // A runner takes it for a path.
+        let file = if at.file == "<stdin>" { "stdin" } else { &at.file };
+        properties.push(format!("file={}", property(file)));
         properties.push(format!("line={},endLine={}", at.line, at.end_line));
         if at.line == at.end_line {
             properties.push(format!("col={},endColumn={}", at.column, at.end_column));
@@ -70,6 +72,19 @@ fn property(text: &str) -> String {
 mod tests {
     use super::command;
     use crate::report::json::Position;
+
+    #[test]
+    fn standard_input_is_no_path_with_brackets() {
+        let at = Position {
+            file: "<stdin>".to_owned(),
+            line: 2,
+            column: 3,
+            end_line: 3,
+            end_column: 9,
+            bytes: 12..18,
+        };
+        assert_eq!(command("error", Some(&at), "t", "m"), "::error file=stdin,line=2,endLine=3,title=t::m\n");
+    }
 
     #[test]
     fn what_means_something_to_the_runner_is_escaped() {

@@ -8,7 +8,7 @@ use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
 use fencepost_dsl::vocabulary::Proxy;
-use fencepost_dsl::{SourceMap, Span};
+use fencepost_dsl::{Diagnostic, SourceMap, Span};
 use std::collections::BTreeSet;
 
 /// The paragraph; its first line names kernel, launch and verdict.
@@ -102,6 +102,19 @@ pub fn line(case: &Case<'_>) -> String {
     let verdict = case.outcome.verdict.name().replace('_', " ");
     let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
+}
+
+/// Input and first error of a file that was rejected, on one line.
+pub fn rejected_file(sources: &SourceMap, file: &str, errors: &[Diagnostic]) -> String {
+    let Some(first) = errors.first() else { return String::new() };
+    let span = first.span();
+    let (name, line) = (&sources.file(span.file).name, sources.line_column(span).line);
+    let place = if name == file { format!("line {line}") } else { format!("{name}, line {line}") };
+    let more = match errors.len() {
+        1 => String::new(),
+        n => format!(" ({} more)", n - 1),
+    };
+    format!("{file}: rejected: {}: {place}: {}{more}\n", first.code, first.message)
 }
 
 /// The line of a run that rejected something, as in `2 errors in 1 input; rejected input was not checked`.

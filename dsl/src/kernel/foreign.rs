@@ -2,9 +2,16 @@
 //!
 //! Nothing is accepted because of it. Only lines with an error are looked at, so a kernel may use any of these as a name.
 
+mod chain;
+mod inline;
 mod libcu;
+mod names;
+mod origin;
+mod paste;
 mod shape;
 mod words;
+
+pub use paste::take_out;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::SourceMap;
@@ -33,6 +40,9 @@ const VAGUE: &[&str] = &[
 pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
     let mut advised = BTreeSet::new();
     diagnostics.retain_mut(|diagnostic| {
+        if diagnostic.code == "syntax::foreign" {
+            return true;
+        }
         let line = (diagnostic.span().file.0, sources.line_column(diagnostic.span()).line);
         if advised.contains(&line) && diagnostic.code.starts_with("syntax::") {
             return false;

@@ -316,8 +316,8 @@ impl Form {
     const fn traits(self, traits: Traits) -> Self {
         Self { traits, ..self }
     }
-    /// Its row in the table of the book: words that must stand there as they are, those that need not in braces.
-    fn table_row(&self) -> String {
+    /// Its words: those that must stand there as they are, those that need not in braces.
+    pub fn words(&self) -> String {
         let mut words = self.name.to_owned();
         for slot in self.slots {
             let all: Vec<String> = slot.words.iter().map(|word| format!(".{word}")).collect();
@@ -330,6 +330,10 @@ impl Form {
                 _ => {}
             }
         }
+        words
+    }
+    /// The first version and architecture that have it.
+    pub fn since(&self) -> String {
         let Floor { ptx, sm, only } = self.floor;
         let sm = match only {
             [] if sm == 0 => String::new(),
@@ -339,7 +343,11 @@ impl Form {
                 format!(", {}", names.join(" "))
             }
         };
-        let since = if ptx == (0, 0) { "formal".to_owned() } else { format!("{}.{}{sm}", ptx.0, ptx.1) };
+        if ptx == (0, 0) { "formal".to_owned() } else { format!("{}.{}{sm}", ptx.0, ptx.1) }
+    }
+    /// Its row in the table of the book.
+    fn table_row(&self) -> String {
+        let (words, since) = (self.words(), self.since());
         let operands = if self.operands.is_empty() { String::new() } else { format!("`{}`", self.operands) };
         format!("| `{words}` | {operands} | {since} | {} |\n", self.rule)
     }
@@ -477,6 +485,26 @@ pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
         InstructionKind::Barrier { aligned: false, .. } => &barrier::BARRIER.forms[0],
         _ => &access::LOAD.forms[0],
     }
+}
+
+/// Whether instructions of PTX or of the table of SPA machines begin with this word, whether they are read here or not.
+pub(super) fn is_mnemonic(word: &str) -> bool {
+    let first = |family: &&&Family| family.name.split('.').next() == Some(word);
+    FAMILIES.iter().chain(SPA_FAMILIES).any(|family| first(&family)) || unknown::is_mnemonic(word)
+}
+
+/// The forms that are called `name`, or whose name goes on from there; of a name with more words, those that it is a form of.
+pub fn forms_of(name: &str) -> Vec<&'static Form> {
+    let goes_on = |text: &str, start: &str| {
+        text.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
+    };
+    let all = || FAMILIES.iter().flat_map(|family| family.forms);
+    let mut found: Vec<&Form> = all().filter(|form| goes_on(form.name, name)).collect();
+    if found.is_empty() {
+        let longest = all().filter(|form| goes_on(name, form.name)).map(|form| form.name.len()).max();
+        found = all().filter(|form| goes_on(name, form.name) && Some(form.name.len()) == longest).collect();
+    }
+    found
 }
 
 /// The form of an instruction in full spelling.

@@ -1,8 +1,8 @@
 //! A file and everything it uses, as one program.
 
 use super::ast::{File, ItemKind, Name};
-use super::foreign::advise;
-use super::parse::parse;
+use super::foreign::{advise, take_out};
+use super::parse::{parse, parse_tokens, split};
 use super::program::Program;
 use super::resolve::resolve;
 use super::target::Target;
@@ -45,17 +45,70 @@ pub fn load(
         read,
         done: BTreeSet::new(),
         stack: Vec::new(),
+        ids: Vec::new(),
         files: Vec::new(),
+        syntax: Vec::new(),
         diagnostics: Vec::new(),
     };
     let main = loader.load(&normalise(path), None, None);
-    let Loader { files, diagnostics, .. } = loader;
-    if !diagnostics.is_empty() {
-        return Err(told(sources, diagnostics));
-    }
+    let Loader { ids, files, syntax, diagnostics, .. } = loader;
     let start = Span::new(main.unwrap_or(FileId(0)), 0, 0);
-    let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
-    resolve(&files, &options.defines, target, start).map_err(|diagnostics| told(sources, diagnostics))
+    let errors = if !syntax.is_empty() || !diagnostics.is_empty() {
+        syntax.into_iter().chain(diagnostics.iter().cloned()).collect()
+    } else {
+        let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
+        match resolve(&files, &options.defines, target, start) {
+            Ok(program) => return Ok(program),
+            Err(errors) => errors,
+        }
+    };
+    let errors = without_foreign(sources, &ids, &files, diagnostics, options, start).unwrap_or(errors);
+    Err(told(sources, errors))
+}
+
+/// The errors of files that did not load, with what is of another language taken out, and an error for each such name in its
+/// place; `None` if there is no such name. `errors` are those that are not about their text.
+fn without_foreign(
+    sources: &SourceMap,
+    ids: &[FileId],
+    files: &[File],
+    mut errors: Vec<Diagnostic>,
+    options: &LoadOptions,
+    start: Span,
+) -> Option<Vec<Diagnostic>> {
+    let functions: BTreeSet<String> = files
+        .iter()
+        .flat_map(|file| &file.items)
+        .filter_map(|item| match &item.kind {
+            ItemKind::Function(function) => Some(function.name.text.clone()),
+            _ => None,
+        })
+        .collect();
+    let (mut found, mut left) = (Vec::new(), Vec::new());
+    for &id in ids {
+        let text = &sources.file(id).text;
+        match split(text, id) {
+            Ok((tokens, comments)) => {
+                let (tokens, pasted) = take_out(text, &tokens, id, &functions);
+                left.push((tokens, comments, id));
+                found.push(pasted);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if found.iter().all(|pasted| pasted.errors.is_empty()) {
+        return None;
+    }
+    let parsed = left.into_iter().map(|(tokens, comments, id)| parse_tokens(tokens, comments, id));
+    let (left, syntax): (Vec<File>, Vec<Vec<Diagnostic>>) = parsed.unzip();
+    errors.extend(syntax.into_iter().flatten());
+    if errors.is_empty()
+        && let Ok(target) = choose_target(left.last(), options, start)
+    {
+        errors = resolve(&left, &options.defines, target, start).err().unwrap_or_default();
+    }
+    errors.retain(|error| !found.iter().any(|pasted| pasted.explains(error, sources.text(error.span()))));
+    Some(found.into_iter().flat_map(|pasted| pasted.errors).chain(errors).collect())
 }
 
 fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Result<Target, Diagnostic> {
@@ -98,7 +151,10 @@ struct Loader<'a> {
     /// Paths of the files being loaded, outermost first.
     stack: Vec<String>,
     /// Used files before the files that use them.
+    ids: Vec<FileId>,
     files: Vec<File>,
+    syntax: Vec<Diagnostic>,
+    /// Errors about other things than the texts.
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -108,7 +164,7 @@ impl Loader<'_> {
         let (path, text) = self.text(path, library, used_at)?;
         let id = self.sources.add(path, text.as_str());
         let (file, errors) = parse(&text, id);
-        self.diagnostics.extend(errors);
+        self.syntax.extend(errors);
         self.done.insert(path.to_owned());
         self.stack.push(path.to_owned());
         for item in &file.items {
@@ -118,6 +174,7 @@ impl Loader<'_> {
         }
         self.stack.pop();
         self.files.push(file);
+        self.ids.push(id);
         Some(id)
     }
 

@@ -3,10 +3,11 @@
 //! Nesting is limited while the tree is built, so no text can overflow the stack of a later pass.
 
 use super::ast::{
-    BinaryOp, Expr, ExprKind, File, MAX_DEPTH, Memory, Name, Operand, Place, Statement, StatementKind,
+    BinaryOp, Comment, Expr, ExprKind, File, MAX_DEPTH, Memory, Name, Operand, Place, Statement,
+    StatementKind,
 };
 use super::grammar::FileParser;
-use super::token::{Token, Tokens, tokenize};
+use super::token::{Spanned, Token, Tokens, tokenize};
 use crate::diagnostic::Diagnostic;
 use crate::span::{FileId, Span};
 use lalrpop_util::{ErrorRecovery, ParseError};
@@ -18,26 +19,38 @@ const MAX_SYNTAX_ERRORS: usize = 40;
 
 /// Parses a file. What did not parse is reported and left out of the tree.
 pub fn parse(text: &str, file: FileId) -> (File, Vec<Diagnostic>) {
-    let empty = File { items: Vec::new(), comments: Vec::new() };
+    match split(text, file) {
+        Ok((tokens, comments)) => parse_tokens(tokens, comments, file),
+        Err(error) => (File { items: Vec::new(), comments: Vec::new() }, vec![error]),
+    }
+}
+
+/// A file's tokens and comments, unless it is none to be parsed.
+pub fn split(text: &str, file: FileId) -> Result<(Vec<Spanned<'_>>, Vec<Comment>), Diagnostic> {
     if text.len() > MAX_FILE_BYTES {
-        let error = Diagnostic::new(
+        return Err(Diagnostic::new(
             "limit::file-size",
             format!("this file has {} bytes; the limit is {MAX_FILE_BYTES}", text.len()),
             Span::new(file, 0, 0),
             "too large",
-        );
-        return (empty, vec![error]);
+        ));
     }
     let Tokens { tokens, comments, unclosed } = tokenize(text, file);
     if let Some(start) = unclosed {
         let span = Span::new(file, start, start + 2);
         let message = "this comment is not closed";
         let error = Diagnostic::new("syntax::unterminated-comment", message, span, "opened here");
-        return (empty, vec![error.with_help("close it with `*/`")]);
+        return Err(error.with_help("close it with `*/`"));
     }
-    if let Some(error) = check_nesting(&tokens, file) {
-        return (empty, vec![error]);
-    }
+    check_nesting(&tokens, file).map_or(Ok((tokens, comments)), Err)
+}
+
+/// Parses what [`split`] gave.
+pub fn parse_tokens(
+    tokens: Vec<Spanned<'_>>,
+    comments: Vec<Comment>,
+    file: FileId,
+) -> (File, Vec<Diagnostic>) {
     let mut cx = Context { file, diagnostics: Vec::new(), n_recovered: 0, too_deep: false };
     let words: Vec<_> = tokens.into_iter().map(Ok).collect();
     match FileParser::new().parse(&mut cx, words) {
@@ -256,6 +269,7 @@ fn describe_token(token: Token<'_>) -> String {
     match token {
         Token::Bad => "an unknown character".to_owned(),
         Token::Comment => "a comment".to_owned(),
+        Token::Foreign => "a word of another language".to_owned(),
         Token::Identifier(text) => format!("the name `{text}`"),
         Token::Opcode(text) => format!("the instruction `{text}`"),
         Token::Number(text) => format!("the number `{text}`"),
@@ -272,7 +286,7 @@ fn describe_expected(expected: &[String]) -> String {
     let words: Vec<&str> = expected.iter().map(|word| word.trim_matches('"')).collect();
     let has = |word: &str| words.contains(&word);
     let mut names: Vec<String> = Vec::new();
-    let mut covered: Vec<&str> = vec!["bad", "comment"];
+    let mut covered: Vec<&str> = vec!["bad", "comment", "foreign"];
     if has("let") && has("while") {
         names.push("a statement".to_owned());
         covered.extend([

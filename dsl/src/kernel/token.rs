@@ -98,6 +98,8 @@ pub enum Token<'t> {
     Comment,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Identifier(&'t str),
+    /// What is known to be of another language, and reported; the lexer makes none.
+    Foreign,
     /// `client` before a name.
     Client,
     /// A word with at least one `.`, `ld`, `st`, `atom`, `red` or `getctarank` before a `[`, `fence` or `membar` before a `;`,

@@ -65,8 +65,8 @@ pub fn translated(line: &str) -> Option<String> {
         _ => return None,
     };
     let itself = match operation {
-        Operation::Load => format!("let v = ld.{sem}.{scope}.u32 [x];"),
-        Operation::Store => format!("st.{sem}.{scope}.u32 [x], {};", operand(0, "1")),
+        Operation::Load => format!("let v = ld.{sem}.{scope} [x];"),
+        Operation::Store => format!("st.{sem}.{scope} [x], {};", operand(0, "1")),
         Operation::Update { name, of, negated } => {
             let sign = if negated { "-" } else { "" };
             format!("let old = atom.{name}.{sem}.{scope}.{of} [x], {sign}{};", operand(0, "1"))
@@ -79,8 +79,25 @@ pub fn translated(line: &str) -> Option<String> {
         Operation::Fence => match order {
             "relaxed" => return Some("nothing: a relaxed fence orders nothing".to_owned()),
             "seq_cst" => format!("fence.sc.{scope};"),
+            // libcu++ makes one for both of it.
+            "acquire" | "release" | "consume" => {
+                let sem = if order == "release" { "release" } else { "acquire" };
+                return Some(format!(
+                    "`fence.{sem}.{scope};`, or `fence.acq_rel.{scope};` as it is compiled"
+                ));
+            }
             _ => format!("fence.acq_rel.{scope};"),
         },
+    };
+    let unused = match operation {
+        Operation::Update { name, of, negated }
+            if name != "exch" && ["relaxed", "release"].contains(&sem) && !fence =>
+        {
+            let sign = if negated { "-" } else { "" };
+            let reduction = format!("red.{sem}.{scope}.{name}.{of} [x], {sign}{};", operand(0, "1"));
+            format!(", or `{reduction}` if the old value is unused")
+        }
+        _ => String::new(),
     };
     let is_fence = matches!(operation, Operation::Fence);
     let fence = if fence && !is_fence { format!("fence.sc.{scope}; ") } else { String::new() };
@@ -91,7 +108,27 @@ pub fn translated(line: &str) -> Option<String> {
         (_, false) => ", with the scope of the `atomic_ref`",
         _ => "",
     };
-    Some(format!("`{fence}{itself}`{by_default}"))
+    Some(format!("`{fence}{itself}`{unused}{by_default}"))
+}
+
+/// Atomics of Triton, whose order is `acq_rel` and whose scope is the device where they name none.
+pub fn of_triton(line: &str) -> Option<String> {
+    let (name, rest) = line.split_once("tl.atomic_")?.1.split_once('(')?;
+    let text = |key: &str| rest.split_once(key)?.1.trim_start_matches([' ', '=']).split(['"', '\'']).nth(1);
+    let sem = text("sem").unwrap_or("acq_rel");
+    let scope = text("scope").unwrap_or("gpu");
+    let operands = operands(rest);
+    let operand = |number: usize, other: &'static str| {
+        operands.get(number).filter(|own| is_plain(own)).map_or(other, |own| *own)
+    };
+    let line = match name {
+        "cas" => format!("atom.cas.{sem}.{scope}.b32 [x], {}, {}", operand(1, "0"), operand(2, "1")),
+        "xchg" => format!("atom.exch.{sem}.{scope}.b32 [x], {}", operand(1, "1")),
+        "and" | "or" | "xor" => format!("atom.{name}.{sem}.{scope}.b32 [x], {}", operand(1, "1")),
+        "add" | "min" | "max" => format!("atom.{name}.{sem}.{scope}.u32 [x], {}", operand(1, "1")),
+        _ => return None,
+    };
+    Some(format!("`let old = {line};`"))
 }
 
 /// The rest of the last name that begins so: `relaxed` of `cuda::memory_order_relaxed` and of `memory_order::relaxed`. Of
@@ -137,19 +174,20 @@ mod tests {
         let cases = [
             (
                 "let now = 1 + ref(epoch).fetch_add(1, cuda::memory_order_relaxed);",
-                "`let old = atom.add.relaxed.gpu.u32 [x], 1;`, with the scope of the `atomic_ref`",
+                "`let old = atom.add.relaxed.gpu.u32 [x], 1;`, or `red.relaxed.gpu.add.u32 [x], 1;` if the old value is unused, \
+                 with the scope of the `atomic_ref`",
             ),
             (
                 "cuda::atomic_ref<int, cuda::thread_scope_block>(x).load(cuda::std::memory_order::acquire);",
-                "`let v = ld.acquire.cta.u32 [x];`",
+                "`let v = ld.acquire.cta [x];`",
             ),
             (
                 "cuda::atomic_ref<int, cuda::thread_scope_system>{*x}.store(v, cuda::std::memory_order_release);",
-                "`st.release.sys.u32 [x], v;`",
+                "`st.release.sys [x], v;`",
             ),
             (
                 "x.store(1);",
-                "`fence.sc.gpu; st.relaxed.gpu.u32 [x], 1;`, since an order that is not named is `seq_cst`; with the scope \
+                "`fence.sc.gpu; st.relaxed.gpu [x], 1;`, since an order that is not named is `seq_cst`; with the scope \
                  of the `atomic_ref`",
             ),
             (
@@ -163,7 +201,7 @@ mod tests {
             ("cuda::atomic_thread_fence(memory_order_seq_cst, thread_scope_device);", "`fence.sc.gpu;`"),
             (
                 "cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);",
-                "`fence.acq_rel.sys;`",
+                "`fence.release.sys;`, or `fence.acq_rel.sys;` as it is compiled",
             ),
             ("cuda::atomic_thread_fence(memory_order_relaxed);", "nothing: a relaxed fence orders nothing"),
         ];

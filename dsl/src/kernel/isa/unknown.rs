@@ -34,6 +34,11 @@ const EXPRESSED: &[&str] = &[
     "shr", "slct", "sub", "trap", "xor",
 ];
 
+/// Whether a word begins an instruction of PTX that no row has.
+pub fn is_mnemonic(word: &str) -> bool {
+    UNCHECKED.contains(&word) || EXPRESSED.contains(&word) || word == "mov"
+}
+
 /// The error for an opcode whose first word is not one of the checked instructions.
 pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
     if opcode.mnemonic == "mapa" {
