@@ -3,6 +3,7 @@
 //!
 //! Cannot: see what is wrong with conditions of several comparisons.
 
+use super::super::Subject;
 use super::propose::{Ground, Proposal};
 use super::syntax::NodeKind;
 use super::text::Edit;
@@ -34,6 +35,10 @@ struct Condition {
 
 /// Other comparisons, and numbers that are reached later.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    // What never ends would only be ended that way.
+    if matches!(ground.explanation.subject, Subject::Deadlock { .. }) {
+        return;
+    }
     let sources = ground.texts.sources();
     for Condition { span, until } in conditions(ground) {
         let text = sources.text(span);

@@ -16,20 +16,18 @@ const TRIED_MAX: usize = 8;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. } | Subject::Flag { .. });
-    let mut nodes = ground.nodes();
+    let (mut nodes, mut unseen) = (ground.nodes(), Vec::new());
     // Where a signal is given, and where it is looked for in another element.
     for reason in &ground.explanation.reasons {
         if let Reason::NotSeen { signal, look, .. } = *reason {
-            nodes.extend([look, signal].iter().filter_map(|&event| Some(ground.instruction(event)?.node)));
+            unseen.extend([look, signal].iter().filter_map(|&event| Some(ground.instruction(event)?.node)));
         }
     }
-    let hands_over = |own: &Instruction| {
-        own.gives_signal() || own.synchronizes() || own.is_strong() || own.opcode.contains("_wait")
-    };
     let is_about = |own: &&Instruction| {
         let signals = hands_over(own) || signalled(own).is_some();
         ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && signals)
     };
+    nodes.extend(&unseen);
     let is_claimed = matches!(ground.explanation.subject, Subject::Assertion { .. });
     let (mut tried, mut n_elsewhere) = (Vec::<(Span, &str)>::new(), 0);
     for own in syntax.instructions.iter().filter(is_about) {
@@ -42,9 +40,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let index = memory.indices[dimension];
             let text = sources.text(index).trim();
             if !is_number(text) {
-                // What is claimed of data says which element is meant.
-                if hands_over(own) || is_claimed {
-                    for other in elsewhere(ground, own, (memory, dimension)) {
+                // What is claimed of data says which slot is meant, but data of a thread is its own.
+                let is_slot = (is_claimed || hands_over(own)) && names(text, &rounds) && !names(text, OWN);
+                let is_unseen = unseen.contains(&own.node) && hands_over(own);
+                if is_unseen || is_slot {
+                    for other in elsewhere(ground, own, (memory, dimension), is_unseen) {
                         if n_elsewhere < TRIED_MAX {
                             n_elsewhere += 1;
                             let edits = vec![Edit::replace(sources, index, other)];
@@ -101,8 +101,17 @@ fn of_the_others<'a>(ground: &Ground<'a>, own: &Instruction, dimension: usize) -
     texts.all(|text| text == first).then_some(first)
 }
 
+fn hands_over(own: &Instruction) -> bool {
+    own.gives_signal() || own.synchronizes() || own.is_strong() || own.opcode.contains("_wait")
+}
+
 /// Other indices in terms of the same thread or round, of operands beside.
-fn elsewhere(ground: &Ground<'_>, own: &Instruction, (memory, dimension): (&Memory, usize)) -> Vec<String> {
+fn elsewhere(
+    ground: &Ground<'_>,
+    own: &Instruction,
+    (memory, dimension): (&Memory, usize),
+    is_unseen: bool,
+) -> Vec<String> {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let text = sources.text(memory.indices[dimension]).trim();
     let around = syntax.ancestors(own.node);
@@ -117,6 +126,7 @@ fn elsewhere(ground: &Ground<'_>, own: &Instruction, (memory, dimension): (&Memo
         };
         // Behind a name of its own it may be anything.
         let is_alike = names(other, &own_names) || is_name(text) && names(other, OWN);
+        let is_alike = is_alike && (is_unseen || !names(other, OWN));
         if other != text && !found.iter().any(|known| known == other) && is_alike {
             found.push(other.to_owned());
         }
