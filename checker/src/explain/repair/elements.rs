@@ -23,11 +23,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             unseen.extend([look, signal].iter().filter_map(|&event| Some(ground.instruction(event)?.node)));
         }
     }
+    nodes.extend(&unseen);
     let is_about = |own: &&Instruction| {
         let signals = hands_over(own) || signalled(own).is_some();
         ground.can_change(own.node) && (nodes.contains(&own.node) || is_hang && signals)
     };
-    nodes.extend(&unseen);
     let is_claimed = matches!(ground.explanation.subject, Subject::Assertion { .. });
     let (mut tried, mut n_elsewhere) = (Vec::<(Span, &str)>::new(), 0);
     for own in syntax.instructions.iter().filter(is_about) {
