@@ -140,6 +140,7 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         return;
     }
     next_numbers(ground, found);
+    number_each(ground, found);
     let sources = ground.texts.sources();
     let number = |own: &Instruction| {
         let span = number_of(own)?;
@@ -169,6 +170,32 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     proposals.sort_by_key(|proposal| proposal.rank);
     proposals.truncate(NUMBERS_MAX);
     found.append(&mut proposals);
+}
+
+/// A number for each group of threads, where several use one barrier at a time: what both accesses name their element by.
+fn number_each(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let index = |event: EventId| {
+        let own = ground.instruction(event)?;
+        own.memory.iter().flat_map(|memory| &memory.indices).map(|&index| sources.text(index).trim()).next()
+    };
+    for reason in &ground.explanation.reasons {
+        let Reason::OtherGeneration { access, other, wait, is_there: true, .. } = *reason else { continue };
+        let (Some(group), Some(at)) = (index(access), ground.instruction(wait)) else { continue };
+        let Some(number) = number_of(at).map(|span| sources.text(span).trim()) else { continue };
+        let is_name = group.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name
+            || group.parse::<u32>().is_ok()
+            || index(other) != Some(group)
+            || number.parse::<u32>().is_err()
+        {
+            continue;
+        }
+        let spans = ground.syntax.instructions.iter().filter_map(number_of);
+        let same = spans.filter(|&span| sources.text(span).trim() == number);
+        let edits = same.map(|span| Edit::replace(sources, span, format!("{number} + {group}")));
+        found.push(Proposal { rank: 9, edits: edits.collect() });
+    }
 }
 
 /// The barrier of the next warp, or thread, in place of the own one.
