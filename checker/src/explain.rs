@@ -205,7 +205,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let subject = Subject::Final { span: goal.span };
             let mut explanation = bare(&findings::assertion::FINAL_VIOLATED, subject);
             explanation.reads = final_reads(graph, witness, goal.condition);
-            value::explain(graph, model, witness, &mut explanation);
+            value::explain(graph, model, witness, &[], &mut explanation);
             explanation
         }
     };
@@ -266,12 +266,12 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
         }
     };
     explanation.reads = reads_of(graph, witness, obligation.condition);
-    value::explain(graph, model, witness, &mut explanation);
     // What let the thread get here, as context.
     let own = |fact: &ReadFact| graph.events[fact.read].agent == Some(agent);
     let mut context: Vec<ReadFact> =
         reads_of(graph, witness, obligation.guard).into_iter().filter(own).collect();
     context.retain(|fact| explanation.reads.iter().all(|known| known.read != fact.read));
+    value::explain(graph, model, witness, &context, &mut explanation);
     let n_dropped = context.len().saturating_sub(CONTEXT_MAX);
     explanation
         .reads

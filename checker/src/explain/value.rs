@@ -7,11 +7,12 @@ use crate::event::{EventGraph, EventId, EventKind};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
-/// Adds the first story that fits.
+/// Adds the first story that fits; `context` is what was read on the way there.
 pub(super) fn explain(
     graph: &EventGraph,
     model: &MemoryModel,
     witness: &Witness,
+    context: &[ReadFact],
     explanation: &mut Explanation,
 ) {
     let reads = explanation.reads.clone();
@@ -36,6 +37,22 @@ pub(super) fn explain(
         explanation.reasons.push(reason);
         return;
     }
+    // What was read on the way there came too early, too, where something hands over that it does not wait for.
+    let links = Links::new(graph, model, witness);
+    let looks = context.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
+    for (write, look) in looks.filter(|_| explanation.reasons.is_empty()).collect::<Vec<_>>() {
+        let Some((links, mut chain)) = links.as_ref().and_then(|l| Some((l, l.chain(write, look)?))) else {
+            continue;
+        };
+        if let Some(reason @ (Reason::NoAcquire { .. } | Reason::NoRelease { .. })) =
+            links.broken_link(&mut chain)
+        {
+            explanation.add_rules(reason.rules());
+            explanation.reasons.push(reason);
+            explanation.chain = Some(chain);
+            return;
+        }
+    }
     if explanation.reasons.is_empty()
         && let Some(reason) = missed().find_map(|pair| {
             let meeting = super::meeting::explain(graph, witness, pair);
@@ -48,7 +65,7 @@ pub(super) fn explain(
     }
     pairs.extend(missed());
     pairs.extend(reads.iter().filter_map(|fact| too_early(graph, fact)));
-    let Some(links) = Links::new(graph, model, witness) else { return };
+    let Some(links) = links else { return };
     for (before, after) in pairs {
         let Some(mut chain) = links.chain(before, after) else { continue };
         if let Some(reason) = links.broken_link(&mut chain) {
