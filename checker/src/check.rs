@@ -19,7 +19,9 @@ use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::findings;
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
-use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, unknown_to_model};
+use crate::verdict::{
+    Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
+};
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use crate::work::{Allowance, UsedUp};
@@ -421,7 +423,15 @@ impl<'a> Decider<'a> {
             return Err(CheckError::SelfCheck { pass: "solve", message });
         };
         let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
-        self.decision.unasked = Some(finding);
+        let code = match &found.kind {
+            GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).kind.code,
+            GoalKind::Obligation(index) => match &problem.graph.obligations[*index].kind {
+                ObligationKind::Discipline(misuse) => misuse.code(),
+                _ => findings::bounds::OUT_OF_BOUNDS.code,
+            },
+            _ => "",
+        };
+        self.decision.unasked = Some(Unasked { finding, code });
         Ok(())
     }
 
@@ -638,11 +648,16 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
     }
 }
 
-/// Whether it is about a rule after which a thread is not followed, and of a property that was not asked for.
+/// Whether it is about a rule behind which nothing is promised, and of a property that was not asked for: what
+/// [`Finding::ends_thread`] says of findings.
 fn is_unasked(config: &Config, problem: Problem<'_>, goal: &Goal) -> bool {
-    let GoalKind::Obligation(index) = goal.kind else { return false };
-    problem.graph.obligations[index].kind != ObligationKind::Assertion
-        && !config.properties.contains(&property_of(problem, &goal.kind))
+    let property = property_of(problem, &goal.kind);
+    let ends_thread = match goal.kind {
+        GoalKind::Obligation(index) => problem.graph.obligations[index].kind != ObligationKind::Assertion,
+        GoalKind::Flag { .. } => matches!(property, Property::Barrier | Property::Bounds),
+        _ => false,
+    };
+    ends_thread && !config.properties.contains(&property)
 }
 
 fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {

@@ -166,7 +166,7 @@ pub struct Outcome {
     pub raise_limit: Option<Limit>,
     /// An execution that breaks a rule of a property that was not asked for, and behind which threads are not followed. So
     /// nothing is proved of what was asked.
-    pub unasked: Option<Finding>,
+    pub unasked: Option<Unasked>,
     /// The answer to a litmus test's condition, if it was asked for.
     pub condition: Option<ConditionResult>,
     /// Proxies that accesses go through and the model does not know: it takes those accesses as generic ones.
@@ -264,6 +264,15 @@ pub struct Finding {
     pub property: Property,
     /// The execution.
     pub witness: Box<Witness>,
+}
+
+/// A broken rule of a property that was not asked for.
+#[derive(Clone, Debug)]
+pub struct Unasked {
+    /// What was found.
+    pub finding: Finding,
+    /// Its code.
+    pub code: &'static str,
 }
 
 impl Finding {

@@ -4,7 +4,7 @@ use super::Config;
 use crate::event::EventGraph;
 use crate::findings;
 use crate::verdict::{
-    ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Vacuity, Verdict,
+    ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, Verdict,
     ignored_proxies,
 };
 use crate::witness::Witness;
@@ -21,7 +21,7 @@ pub(super) struct Decision {
     /// What stopped a larger bound, of which nothing else is kept.
     pub(super) raise_limit: Option<Limit>,
     /// An execution that breaks a rule of which nobody asked, and after which nothing has a meaning.
-    pub(super) unasked: Option<Finding>,
+    pub(super) unasked: Option<Unasked>,
     /// What the litmus condition claims.
     pub(super) quantifier: Option<Quantifier>,
     /// The execution that the litmus condition asks for.

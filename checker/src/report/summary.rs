@@ -2,8 +2,8 @@
 
 use super::{Case, Style, wording, wrap};
 use crate::encode::goal::GoalKind;
-use crate::event::{Because, ObligationKind, UnknownKind};
-use crate::findings::{bounds, remark};
+use crate::event::{Because, UnknownKind};
+use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
@@ -185,18 +185,22 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
 fn about_unasked(case: &Case<'_>) -> Option<String> {
     let outcome = case.outcome;
     let is_open = |&(_, verdict): &(Property, Verdict)| verdict == Verdict::Inconclusive;
-    let finding = outcome.unasked.as_ref().filter(|_| outcome.properties.iter().any(is_open))?;
-    let GoalKind::Obligation(index) = finding.witness.claim else { return None };
-    let obligation = &outcome.graph.obligations[index];
-    let code = match &obligation.kind {
-        ObligationKind::Discipline(misuse) => misuse.code(),
-        ObligationKind::Bounds { .. } | ObligationKind::Assertion => bounds::OUT_OF_BOUNDS.code,
+    let unasked = outcome.unasked.as_ref().filter(|_| outcome.properties.iter().any(is_open))?;
+    let (finding, code) = (&unasked.finding, unasked.code);
+    let (span, follows) = match finding.witness.claim {
+        GoalKind::Obligation(index) => {
+            (Some(outcome.graph.obligations[index].span), ", and threads are not followed there")
+        }
+        GoalKind::Flag { pair: (first, second), .. } => {
+            let site = [second, first].into_iter().find_map(|event| outcome.graph.events[event].site);
+            (site.map(|site| outcome.graph.sites[site].span), "")
+        }
+        _ => return None,
     };
+    let place = span.map_or_else(|| "an initial value".to_owned(), |span| place(case.sources, span));
     Some(format!(
-        "{} can break a rule of `{property}` ({code}), which was not asked for. Nothing is promised of what comes after \
-         that, and threads are not followed there, so the rest is not proved; ask for `{property}`, too, or leave \
-         --property out",
-        place(case.sources, obligation.span),
+        "{place} can break a rule of `{property}` ({code}), which was not asked for. Nothing is promised of what comes after \
+         that{follows}, so the rest is not proved; ask for `{property}`, too, or leave --property out",
         property = finding.property.name(),
     ))
 }
