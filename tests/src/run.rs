@@ -129,7 +129,7 @@ pub fn verdict(outcome: &Outcome, property: Property) -> Verdict {
 }
 
 /// The same of the executions that break no rule behind which threads are not followed: what nothing but such a rule leaves
-/// open is *proved* of those.
+/// open is *proved* of those, within the bound if a loop is cut.
 ///
 /// # Panics
 /// If the property was not asked for.
@@ -137,7 +137,11 @@ pub fn verdict_of_the_rest(outcome: &Outcome, property: Property) -> Verdict {
     let ends = || outcome.findings.iter().any(|finding| finding.ends_thread(&outcome.graph));
     match verdict(outcome, property) {
         Verdict::Inconclusive if outcome.limit.is_none() && (outcome.unasked.is_some() || ends()) => {
-            Verdict::Proved
+            if outcome.open_loops.is_empty() {
+                Verdict::Proved
+            } else {
+                Verdict::ProvedUpToBound
+            }
         }
         known => known,
     }
