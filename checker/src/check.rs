@@ -5,6 +5,7 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod decision;
+mod lemmas;
 mod prepare;
 mod residency;
 mod settle;
@@ -13,11 +14,12 @@ mod unreached;
 
 pub use prepare::{Artefacts, artefacts};
 
+use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::findings;
-use crate::solve::{Answer, Effort, solve};
+use crate::solve::{Answer, Assignment, Effort, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
     Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
@@ -205,6 +207,7 @@ fn check_within(
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
             waits: config.treatment.waits,
+            paths: config.treatment.paths,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
             ..UnrollOptions::default()
         };
@@ -302,6 +305,8 @@ struct Decider<'a> {
     allowance: Allowance,
     decision: Decision,
     effort: Effort,
+    /// Goals of which the solver has said that no execution reaches them.
+    refuted: Vec<Literal>,
 }
 
 /// What makes two violations the same finding for a reader.
@@ -323,7 +328,7 @@ impl<'a> Decider<'a> {
         statistics: Statistics,
     ) -> Self {
         let decision = Decision::new(graph, statistics);
-        Self { model, config, allowance, decision, effort: Effort::default() }
+        Self { model, config, allowance, decision, effort: Effort::default(), refuted: Vec::new() }
     }
 
     fn decide(mut self) -> Result<Decision, CheckError> {
@@ -457,8 +462,7 @@ impl<'a> Decider<'a> {
                     break;
                 }
             }
-            let any: Vec<_> = open.iter().map(|goal| goal.literal).collect();
-            let Some(assignment) = self.solve(encoding, &[any])? else { break };
+            let Some(assignment) = self.reach_any(problem, encoding, &open)? else { break };
             let Some(found) = open.iter().find(|goal| assignment.is_true(goal.literal)) else {
                 let message = "the solver's assignment satisfies no goal".into();
                 return Err(CheckError::SelfCheck { pass: "solve", message });
@@ -504,7 +508,7 @@ impl<'a> Decider<'a> {
         &mut self,
         problem: Problem<'_>,
         encoding: &Encoding,
-        assignment: &crate::solve::Assignment,
+        assignment: &Assignment,
         kind: GoalKind,
     ) -> Result<Finding, CheckError> {
         let property = property_of(problem, &kind);
@@ -612,15 +616,27 @@ impl<'a> Decider<'a> {
     fn solve(
         &mut self,
         encoding: &Encoding,
-        extra: &[Vec<crate::cnf::Literal>],
-    ) -> Result<Option<crate::solve::Assignment>, CheckError> {
-        let answer = solve(&encoding.formula, extra, &self.allowance, &mut self.effort)
+        extra: &[Vec<Literal>],
+    ) -> Result<Option<Assignment>, CheckError> {
+        Ok(self.solve_within(encoding, extra, self.allowance)?.flatten())
+    }
+
+    /// The same within a part of the allowance: `None` if it was not enough. Records a stop only where nothing is left.
+    fn solve_within(
+        &mut self,
+        encoding: &Encoding,
+        extra: &[Vec<Literal>],
+        allowance: Allowance,
+    ) -> Result<Option<Option<Assignment>>, CheckError> {
+        let answer = solve(&encoding.formula, extra, &allowance, &mut self.effort)
             .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
         Ok(match answer {
-            Answer::Satisfiable(assignment) => Some(assignment),
-            Answer::Unsatisfiable => None,
+            Answer::Satisfiable(assignment) => Some(Some(assignment)),
+            Answer::Unsatisfiable => Some(None),
             Answer::Stopped => {
-                self.decision.limit = Some(self.config.used_up(&self.allowance));
+                if self.allowance.used_up().is_some() {
+                    self.decision.limit = Some(self.config.used_up(&self.allowance));
+                }
                 None
             }
         })

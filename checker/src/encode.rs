@@ -47,6 +47,11 @@ pub struct Treatment {
     pub slices_from: usize,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
     pub waits: bool,
+    /// Registers are read as what they are on the path that reads them (`event::term::path`).
+    pub paths: bool,
+    /// A question with several assertions in it that takes more steps is put as one about each of them, one after the other
+    /// (`check::lemmas`).
+    pub lemmas_from: u64,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -64,6 +69,8 @@ impl Treatment {
         counting: true,
         slices_from: 1_000,
         waits: true,
+        paths: true,
+        lemmas_from: 10_000_000,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -74,6 +81,9 @@ impl Treatment {
     pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
     /// Launches of any size are looked at in slices first.
     pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
+    /// Assertions are only asked about together; none of [`Self::ONE_OFF`], since few questions are hard enough to make a
+    /// difference.
+    pub const TOGETHER: Self = Self { lemmas_from: u64::MAX, ..Self::DEFAULT };
     /// All on but one, by name, for the suite that compares them.
     pub const ONE_OFF: &'static [(&'static str, Self)] = &[
         ("no-tighten", Self { tighten: false, ..Self::DEFAULT }),
@@ -84,6 +94,8 @@ impl Treatment {
         ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
         ("no-symmetry", Self { symmetry: false, ..Self::DEFAULT }),
         ("no-counting", Self { counting: false, ..Self::DEFAULT }),
+        ("no-paths", Self { paths: false, ..Self::DEFAULT }),
+        ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 
@@ -108,6 +120,12 @@ impl Treatment {
                 self.slices_from
             },
             waits: self.waits && other.waits,
+            paths: self.paths && other.paths,
+            lemmas_from: if self.lemmas_from == Self::DEFAULT.lemmas_from {
+                other.lemmas_from
+            } else {
+                self.lemmas_from
+            },
             mbarrier_encoding,
         }
     }

@@ -76,6 +76,8 @@ pub struct UnrollOptions {
     pub mbarrier_encoding: MbarrierEncoding,
     /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
     pub waits: bool,
+    /// Whether registers are read as what they are on the path that reads them.
+    pub paths: bool,
 }
 
 impl Default for UnrollOptions {
@@ -90,6 +92,7 @@ impl Default for UnrollOptions {
             starts: false,
             mbarrier_encoding: MbarrierEncoding::Auto,
             waits: true,
+            paths: true,
         }
     }
 }
@@ -485,9 +488,10 @@ impl<'a> Unroller<'a> {
     fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
         let Some(goal) = &self.kernel.condition else { return Ok(()) };
         let frame = Frame::of_kernel(self.kernel);
-        let condition = self.evaluate(parameters, &frame, &goal.condition)?;
+        let state = State { live: TermPool::TRUE, env: parameters.clone() };
+        let condition = self.evaluate(&state, &frame, &goal.condition)?;
         let filter = match &goal.filter {
-            Some(filter) => self.evaluate(parameters, &frame, filter)?,
+            Some(filter) => self.evaluate(&state, &frame, filter)?,
             None => TermPool::TRUE,
         };
         let mut values = Vec::new();
@@ -503,7 +507,7 @@ impl<'a> Unroller<'a> {
                 _ => continue,
             };
             if values.iter().all(|(known, _)| *known != name) {
-                let value = self.evaluate(parameters, &frame, operand)?;
+                let value = self.evaluate(&state, &frame, operand)?;
                 values.push((name, value));
             }
         }
@@ -515,8 +519,9 @@ impl<'a> Unroller<'a> {
     fn evaluate_finals(&mut self, parameters: &Env) -> Result<(), UnrollError> {
         self.agent = AgentId(0);
         let frame = Frame::of_kernel(self.kernel);
+        let state = State { live: TermPool::TRUE, env: parameters.clone() };
         for goal in &self.kernel.finals {
-            let condition = self.evaluate(parameters, &frame, &goal.condition)?;
+            let condition = self.evaluate(&state, &frame, &goal.condition)?;
             self.graph.finals.push(FinalGoal { span: goal.span, kind: goal.kind, condition });
         }
         self.check_registers(self.kernel.span)
@@ -639,12 +644,18 @@ impl<'a> Unroller<'a> {
             let not = terms.not(c);
             theirs.binary_search(&not).is_ok()
         });
-        let apart = match complement {
-            Some(conjunct) => conjunct,
+        let apart = match complement.or_else(|| terms.split_by(a.live, b.live)) {
+            Some(condition) => condition,
             None => terms.and_all(own),
         };
         let live = terms.or(a.live, b.live);
-        let env = a.env.join(&b.env, |x, y| terms.if_then_else(apart, x, y));
+        let env = a.env.join(&b.env, |x, y| {
+            if !self.options.paths {
+                return terms.if_then_else(apart, x, y);
+            }
+            let (x, y) = (terms.known_where(a.live, x), terms.known_where(b.live, y));
+            terms.if_then_else(apart, x, y)
+        });
         State { live, env }
     }
 

@@ -46,6 +46,10 @@ impl Allowance {
     pub fn new(steps: u64, clock: fn() -> u64, deadline_us: u64) -> Self {
         Self { start: done(), steps, clock, deadline_us }
     }
+    /// At most so many of the steps that are left.
+    pub fn part(&self, steps: u64) -> Self {
+        Self { start: done(), steps: steps.min(self.left()), ..*self }
+    }
     /// No end.
     pub fn unlimited() -> Self {
         Self::new(u64::MAX, || 0, u64::MAX)
@@ -79,5 +83,7 @@ mod tests {
         count(10);
         assert_eq!((allowance.left(), allowance.used_up()), (0, Some(UsedUp::Steps)));
         assert_eq!(Allowance::unlimited().used_up(), None);
+        let allowance = Allowance::new(10, || 5, 5);
+        assert_eq!((allowance.part(3).left(), allowance.part(30).left()), (3, 10));
     }
 }

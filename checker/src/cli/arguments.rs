@@ -347,7 +347,11 @@ fn property(text: &str) -> Result<Property, String> {
 
 fn without(text: &str) -> Result<Treatment, String> {
     let known = |name: &'static str| name.strip_prefix("no-").unwrap_or(name);
-    let others = [("no-waits", Treatment::UNWOUND), ("no-slices", Treatment::WHOLE)];
+    let others = [
+        ("no-waits", Treatment::UNWOUND),
+        ("no-slices", Treatment::WHOLE),
+        ("no-lemmas", Treatment::TOGETHER),
+    ];
     let all = || Treatment::ONE_OFF.iter().copied().chain(others);
     let found = all().find(|&(name, _)| known(name) == text || name == text);
     let names = || all().map(|(name, _)| known(name)).collect::<Vec<_>>().join(", ");

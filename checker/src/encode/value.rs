@@ -339,6 +339,13 @@ fn multiply(formula: &mut Formula, a: &[Literal], b: &[Literal]) -> Vec<Literal>
 /// Quotient and remainder by restoring division; by zero: all ones, and the dividend.
 fn divide(formula: &mut Formula, a: &[Literal], b: &[Literal]) -> (Vec<Literal>, Vec<Literal>) {
     let width = a.len();
+    if let Some(at) = power_of_two(b) {
+        let (low, high) = a.split_at(at);
+        let fill = |bits: &[Literal]| {
+            bits.iter().copied().chain(std::iter::repeat(Literal::FALSE)).take(width).collect()
+        };
+        return (fill(high), fill(low));
+    }
     // One bit wider, so that shifting the remainder never loses a bit.
     let mut divisor = b.to_vec();
     divisor.push(Literal::FALSE);
@@ -353,6 +360,12 @@ fn divide(formula: &mut Formula, a: &[Literal], b: &[Literal]) -> (Vec<Literal>,
     }
     remainder.truncate(width);
     (quotient, remainder)
+}
+
+/// The only bit that is set, where all are known.
+fn power_of_two(bits: &[Literal]) -> Option<usize> {
+    let set = bits.iter().position(|&bit| bit == Literal::TRUE)?;
+    bits.iter().enumerate().all(|(at, &bit)| at == set || bit == Literal::FALSE).then_some(set)
 }
 
 #[derive(Clone, Copy)]

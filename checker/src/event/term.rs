@@ -5,6 +5,7 @@
 //! "guard `a` implies guard `b`" is often plain set inclusion.
 
 mod connective;
+mod path;
 mod rename;
 mod value;
 
@@ -321,6 +322,12 @@ impl TermPool {
             if otherwise == Self::TRUE {
                 return self.implies(condition, then);
             }
+            if otherwise == condition {
+                return self.and(condition, then);
+            }
+            if then == condition {
+                return self.or(condition, otherwise);
+            }
         }
         if let TermKind::Not(inner) = *self.kind(condition) {
             return self.intern(width, TermKind::IfThenElse(inner, otherwise, then));
@@ -356,7 +363,9 @@ impl TermPool {
             match *self.kind(a) {
                 _ if width == 1 => return if value == 1 { a } else { self.not(a) },
                 TermKind::IfThenElse(c, x, y)
-                    if self.constant_value(x).is_some() || self.constant_value(y).is_some() =>
+                    if self.constant_value(x).is_some()
+                        || self.constant_value(y).is_some()
+                        || self.is_choice_of_constants(a) =>
                 {
                     let x_equal = self.equal(x, b);
                     let y_equal = self.equal(y, b);
@@ -391,6 +400,14 @@ impl TermPool {
         if b_min == b_max && a_min + 1 == b_min {
             let low = self.constant(a_min, self.width(a));
             return self.equal(a, low);
+        }
+        for (choice, other) in [(a, b), (b, a)] {
+            let TermKind::IfThenElse(c, x, y) = *self.kind(choice) else { continue };
+            if self.constant_value(other).is_none() || !self.is_choice_of_constants(choice) {
+                continue;
+            }
+            let [x, y] = [x, y].map(|case| if choice == a { self.less(case, b) } else { self.less(a, case) });
+            return self.if_then_else(c, x, y);
         }
         self.intern(1, TermKind::Less(a, b))
     }
@@ -555,8 +572,7 @@ impl TermPool {
             }
             // A constant applied to a choice between constants stays a choice between constants.
             if let TermKind::IfThenElse(c, p, q) = *self.kind(a)
-                && self.constant_value(p).is_some()
-                && self.constant_value(q).is_some()
+                && self.is_choice_of_constants(a)
             {
                 let p = self.arithmetic(p, b, make);
                 let q = self.arithmetic(q, b, make);

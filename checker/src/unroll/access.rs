@@ -118,7 +118,7 @@ impl Unroller<'_> {
         let position = self.next_position();
         let width = self.kernel.objects[place.object].width;
         for (element, value) in values.iter().enumerate() {
-            let value = self.evaluate(&step.state.env, step.frame, value)?;
+            let value = self.evaluate(step.state, step.frame, value)?;
             let value = self.graph.terms.resize(value, width);
             for part in parts(width, strength) {
                 let value = self.graph.terms.extract(value, part.low_bit, part.width);
@@ -167,7 +167,7 @@ impl Unroller<'_> {
         let width = self.kernel.objects[place.object].width;
         let mut operands = Vec::with_capacity(2);
         for operand in update.operands {
-            let operand = self.evaluate(&step.state.env, step.frame, operand)?;
+            let operand = self.evaluate(step.state, step.frame, operand)?;
             operands.push(self.graph.terms.resize(operand, width));
         }
         // Whether the read of a `red`, or of an `atom` without destination, acquires is for the model to say: ours lets

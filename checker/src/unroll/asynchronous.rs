@@ -149,7 +149,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         let ignored = match &copy.ignore_source {
-            Some(ignore) => self.evaluate(&step.state.env, step.frame, ignore)?,
+            Some(ignore) => self.evaluate(step.state, step.frame, ignore)?,
             None => TermPool::FALSE,
         };
         self.require_alignment(step.state, to, copy.bytes, copy.destination.span);
@@ -158,7 +158,7 @@ impl Unroller<'_> {
         let live = self.graph.terms.and(step.state.live, not_ignored);
         let mut reading = State { live, env: step.state.env.clone() };
         let from = if copied == 0 {
-            self.place(&step.state.env, step.frame, &copy.source)?
+            self.place(step.state, step.frame, &copy.source)?
         } else {
             let place = self.run_of_elements(&mut step.on(&mut reading), &copy.source, copied)?;
             match place {
@@ -167,7 +167,7 @@ impl Unroller<'_> {
                     step.state.live = TermPool::FALSE;
                     return Ok(());
                 }
-                None => self.place(&step.state.env, step.frame, &copy.source)?,
+                None => self.place(step.state, step.frame, &copy.source)?,
             }
         };
         if copied > 0 {
@@ -330,7 +330,7 @@ impl Unroller<'_> {
         operand: &Expression,
         what: &str,
     ) -> Result<u32, UnrollError> {
-        let value = self.evaluate(&step.state.env, step.frame, operand)?;
+        let value = self.evaluate(step.state, step.frame, operand)?;
         match self.graph.terms.constant_value(value) {
             Some(value) => Ok(u32::try_from(value).unwrap_or(u32::MAX)),
             None => Err(UnrollError::unsupported(

@@ -69,7 +69,7 @@ impl Unroller<'_> {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         let (group, id) = match instance {
             Some(instance) => {
-                let id = self.evaluate(&step.state.env, step.frame, id)?;
+                let id = self.evaluate(step.state, step.frame, id)?;
                 let number =
                     self.graph.terms.constant_value(id).map(|id| u32::try_from(id).unwrap_or(u32::MAX));
                 (Group::Instance(cta, instance, number), id)
@@ -100,7 +100,7 @@ impl Unroller<'_> {
             BarrierKind::Sync => Form::Sync,
             BarrierKind::Arrive => Form::Arrive,
             BarrierKind::Reduce { destination, op, predicate } => {
-                let predicate = self.evaluate(&step.state.env, step.frame, predicate)?;
+                let predicate = self.evaluate(step.state, step.frame, predicate)?;
                 let result = self.barrier_result(group, generation, *op);
                 let value = self.graph.terms.resize(result, step.frame.width(*destination));
                 step.state.env.set(*destination, value);
@@ -166,7 +166,7 @@ impl Unroller<'_> {
         operand: &Expression,
         what: &str,
     ) -> Result<u128, UnrollError> {
-        let value = self.evaluate(&step.state.env, step.frame, operand)?;
+        let value = self.evaluate(step.state, step.frame, operand)?;
         self.graph.terms.constant_value(value).ok_or_else(|| {
             let message = format!("the {what} of a barrier instruction must be known before the kernel runs");
             UnrollError::unsupported(

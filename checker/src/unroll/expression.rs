@@ -1,6 +1,5 @@
 //! Expressions and memory operands: from typed syntax to terms, and the bounds obligations of indices.
 
-use super::env::Env;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
@@ -54,40 +53,44 @@ impl Unroller<'_> {
     /// The value of an expression on a path.
     pub(super) fn evaluate(
         &mut self,
-        env: &Env,
+        state: &State,
         frame: &Frame<'_>,
         expression: &Expression,
     ) -> Result<TermRef, UnrollError> {
         Ok(match &expression.kind {
             ExpressionKind::Constant(value) => self.graph.terms.constant(*value, expression.width),
-            ExpressionKind::Register(register) => env.get(*register).unwrap_or_else(|| {
-                self.missing_register.get_or_insert(*register);
-                self.graph.terms.constant(0, frame.width(*register))
-            }),
+            ExpressionKind::Register(register) => match state.env.get(*register) {
+                Some(value) if self.options.paths => self.graph.terms.known_where(state.live, value),
+                Some(value) => value,
+                None => {
+                    self.missing_register.get_or_insert(*register);
+                    self.graph.terms.constant(0, frame.width(*register))
+                }
+            },
             ExpressionKind::Coordinate(coordinate) => {
                 let value = self.graph.hierarchy.coordinate(self.agent, *coordinate);
                 self.graph.terms.constant(u128::from(value), expression.width)
             }
             ExpressionKind::Unary(op, operand) => {
-                let operand = self.evaluate(env, frame, operand)?;
+                let operand = self.evaluate(state, frame, operand)?;
                 match op {
                     UnaryOp::Not => self.graph.terms.not(operand),
                     UnaryOp::Negate => self.graph.terms.negate(operand),
                 }
             }
             ExpressionKind::Binary(op, left, right) => {
-                let left = self.evaluate(env, frame, left)?;
-                let right = self.evaluate(env, frame, right)?;
+                let left = self.evaluate(state, frame, left)?;
+                let right = self.evaluate(state, frame, right)?;
                 self.graph.terms.binary(*op, left, right)
             }
             ExpressionKind::Select(condition, then, otherwise) => {
-                let condition = self.evaluate(env, frame, condition)?;
-                let then = self.evaluate(env, frame, then)?;
-                let otherwise = self.evaluate(env, frame, otherwise)?;
+                let condition = self.evaluate(state, frame, condition)?;
+                let then = self.evaluate(state, frame, then)?;
+                let otherwise = self.evaluate(state, frame, otherwise)?;
                 self.graph.terms.if_then_else(condition, then, otherwise)
             }
             ExpressionKind::Convert(operand) => {
-                let operand = self.evaluate(env, frame, operand)?;
+                let operand = self.evaluate(state, frame, operand)?;
                 self.graph.terms.resize(operand, expression.width)
             }
             ExpressionKind::FinalRegister(thread, register) => {
@@ -95,7 +98,7 @@ impl Unroller<'_> {
                 let value = self.last_envs.get(*thread as usize).and_then(|env| env.get(*register));
                 value.unwrap_or_else(|| self.graph.terms.constant(0, expression.width))
             }
-            ExpressionKind::FinalValue(address) => self.final_value(env, frame, address)?,
+            ExpressionKind::FinalValue(address) => self.final_value(state, frame, address)?,
         })
     }
 
@@ -111,7 +114,7 @@ impl Unroller<'_> {
         let extra = n_elements.saturating_sub(1) as u64;
         let place = match address.base {
             AddressBase::Object(id) => {
-                let indices = self.indices(&step.state.env, step.frame, address)?;
+                let indices = self.indices(step.state, step.frame, address)?;
                 let object = &self.kernel.objects[id];
                 let zero = self.graph.terms.constant(0, 32);
                 let dimensions = if object.dimensions.is_empty() { &[1][..] } else { &object.dimensions };
@@ -121,13 +124,13 @@ impl Unroller<'_> {
                     let extra = if dimension + 1 == dimensions.len() { extra } else { 0 };
                     self.check_bounds(step.state, object, u64::from(n), index, extra, address.span);
                 }
-                let rank = self.rank_value(&step.state.env, step.frame, address)?;
-                let device = self.device_value(&step.state.env, step.frame, address)?;
+                let rank = self.rank_value(step.state, step.frame, address)?;
+                let device = self.device_value(step.state, step.frame, address)?;
                 let object = &self.kernel.objects[id];
                 Place { object: id, index: self.flatten(object, &indices), rank, device }
             }
             AddressBase::Reference(_) => {
-                let place = self.place(&step.state.env, step.frame, address)?;
+                let place = self.place(step.state, step.frame, address)?;
                 let object = &self.kernel.objects[place.object];
                 self.check_bounds(step.state, object, object.n_elements(), place.index, extra, address.span);
                 place
@@ -139,13 +142,13 @@ impl Unroller<'_> {
     /// The element a memory operand names, without any check: what a reference is bound to.
     pub(super) fn place(
         &mut self,
-        env: &Env,
+        state: &State,
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Place, UnrollError> {
-        let rank = self.rank_value(env, frame, address)?;
-        let device = self.device_value(env, frame, address)?;
-        let indices = self.indices(env, frame, address)?;
+        let rank = self.rank_value(state, frame, address)?;
+        let device = self.device_value(state, frame, address)?;
+        let indices = self.indices(state, frame, address)?;
         Ok(match address.base {
             AddressBase::Object(id) => {
                 let index = self.flatten(&self.kernel.objects[id], &indices);
@@ -166,12 +169,12 @@ impl Unroller<'_> {
     /// The CTA that `mapa` names.
     fn rank_value(
         &mut self,
-        env: &Env,
+        state: &State,
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Option<u32>, UnrollError> {
         let Some(rank) = &address.rank else { return Ok(None) };
-        let value = self.evaluate(env, frame, rank)?;
+        let value = self.evaluate(state, frame, rank)?;
         let n_ctas = self.graph.hierarchy.launch_of(self.agent).cluster;
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_ctas) => Ok(u32::try_from(value).ok()),
@@ -192,13 +195,13 @@ impl Unroller<'_> {
 
     fn indices(
         &mut self,
-        env: &Env,
+        state: &State,
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Vec<TermRef>, UnrollError> {
         let mut indices = Vec::with_capacity(address.indices.len());
         for index in &address.indices {
-            let index = self.evaluate(env, frame, index)?;
+            let index = self.evaluate(state, frame, index)?;
             indices.push(self.graph.terms.resize(index, 32));
         }
         Ok(indices)
@@ -290,11 +293,11 @@ impl Unroller<'_> {
 
     fn final_value(
         &mut self,
-        env: &Env,
+        state: &State,
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<TermRef, UnrollError> {
-        let place = self.place(env, frame, address)?;
+        let place = self.place(state, frame, address)?;
         let object = &self.kernel.objects[place.object];
         if object.space == Space::Shared && self.graph.hierarchy.n_ctas() > 1 {
             let diagnostic = Diagnostic::new(

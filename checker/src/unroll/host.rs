@@ -146,7 +146,7 @@ impl<'a> Unroller<'a> {
         self.host.enqueued.insert(task, enqueue);
         let mut env = Env::default();
         for (parameter, argument) in kernel.parameters.iter().zip(&what.arguments) {
-            let value = self.evaluate(&state.env, frame, argument)?;
+            let value = self.evaluate(state, frame, argument)?;
             env.set(parameter.register, value);
         }
         let host = (self.agent, self.position, std::mem::take(&mut self.iterations), self.kernel);

@@ -268,7 +268,7 @@ impl Unroller<'_> {
         shape: &Shape<'_>,
         leaves: &mut Vec<State>,
     ) -> Result<bool, UnrollError> {
-        let mut goes_on = self.evaluate(&state.env, frame, shape.condition)?;
+        let mut goes_on = self.evaluate(state, frame, shape.condition)?;
         if !shape.stays_if {
             goes_on = self.graph.terms.not(goes_on);
         }

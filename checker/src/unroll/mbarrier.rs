@@ -41,7 +41,7 @@ impl Unroller<'_> {
                 sides.push((side, object, 0));
                 continue;
             };
-            let value = self.evaluate(&side.env, step.frame, operand)?;
+            let value = self.evaluate(&side, step.frame, operand)?;
             let about = ("unsupported::mbarrier-operand", what, operand.span);
             let cases = self.cases(side, value, about)?;
             sides.extend(cases.into_iter().map(|(side, number)| (side, object, number)));
@@ -120,7 +120,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let MbarrierOp::PendingCount { destination, state: token } = operation else { return Ok(()) };
         let span = token.span;
-        let token = self.evaluate(&step.state.env, step.frame, token)?;
+        let token = self.evaluate(step.state, step.frame, token)?;
         let pending = self.pending_count(step.state, token, span);
         if let Some(register) = *destination {
             let pending = self.graph.terms.resize(pending, step.frame.width(register));
@@ -175,11 +175,11 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let kind = match &wait.phase {
             MbarrierPhase::Parity(parity) => {
-                let parity = self.evaluate(&step.state.env, step.frame, parity)?;
+                let parity = self.evaluate(step.state, step.frame, parity)?;
                 OperationKind::WaitParity { parity: self.graph.terms.resize(parity, 1) }
             }
             MbarrierPhase::State(token) => {
-                let token = self.evaluate(&step.state.env, step.frame, token)?;
+                let token = self.evaluate(step.state, step.frame, token)?;
                 self.check_token(step.state, token, object, wait.address.span);
                 OperationKind::WaitState { state: self.graph.terms.resize(token, PHASE_WIDTH) }
             }

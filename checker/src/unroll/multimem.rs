@@ -84,7 +84,7 @@ impl Unroller<'_> {
         let whole = self.whole(place);
         let position = self.next_position();
         for (element, value) in values.iter().enumerate() {
-            let value = self.evaluate(&step.state.env, step.frame, value)?;
+            let value = self.evaluate(step.state, step.frame, value)?;
             let value = self.graph.terms.resize(value, whole.width);
             for instance in self.denoted_places(place) {
                 let at = (instance, element);
@@ -110,7 +110,7 @@ impl Unroller<'_> {
         let position = self.next_position();
         let mut reads = Vec::new();
         for (element, operand) in operands.iter().enumerate() {
-            let operand = self.evaluate(&step.state.env, step.frame, operand)?;
+            let operand = self.evaluate(step.state, step.frame, operand)?;
             let operand = self.graph.terms.resize(operand, whole.width);
             for instance in self.denoted_places(place) {
                 let (at, strength) = ((instance, element), strength.with_sem(Sem::Relaxed));
@@ -150,7 +150,7 @@ impl Unroller<'_> {
     /// The device that `peer` names.
     pub(super) fn device_value(
         &mut self,
-        env: &super::Env,
+        state: &super::State,
         frame: &Frame<'_>,
         address: &Address,
     ) -> Result<Option<u32>, UnrollError> {
@@ -172,7 +172,7 @@ impl Unroller<'_> {
             }
             return Ok(None);
         };
-        let value = self.evaluate(env, frame, device)?;
+        let value = self.evaluate(state, frame, device)?;
         let n_devices = self.graph.hierarchy.n_gpus();
         match self.graph.terms.constant_value(value) {
             Some(value) if value < u128::from(n_devices) => Ok(u32::try_from(value).ok()),

@@ -48,7 +48,7 @@ impl Unroller<'_> {
                 Ok(())
             }
             StatementKind::Assign { register, value } => {
-                let value = self.evaluate(&state.env, frame, value)?;
+                let value = self.evaluate(state, frame, value)?;
                 let value = self.graph.terms.resize(value, frame.width(*register));
                 state.env.set(*register, value);
                 Ok(())
@@ -58,8 +58,8 @@ impl Unroller<'_> {
                 self.branch(state, frame, condition, then, otherwise)
             }
             StatementKind::For { id, register, start, end, body } => {
-                let start = self.evaluate(&state.env, frame, start)?;
-                let end = self.evaluate(&state.env, frame, end)?;
+                let start = self.evaluate(state, frame, start)?;
+                let end = self.evaluate(state, frame, end)?;
                 self.for_loop(state, frame, *id, *register, (start, end), body)
             }
             StatementKind::While { id, prelude, condition, body } => {
@@ -105,13 +105,13 @@ impl Unroller<'_> {
         let span = statement.span;
         match &statement.kind {
             StatementKind::Assert(condition) => {
-                let condition = self.evaluate(&state.env, frame, condition)?;
+                let condition = self.evaluate(state, frame, condition)?;
                 if condition != TermPool::TRUE && self.last_try.is_none() {
                     self.oblige(ObligationKind::Assertion, state.live, condition, span);
                 }
             }
             StatementKind::Assume(condition) => {
-                let condition = self.evaluate(&state.env, frame, condition)?;
+                let condition = self.evaluate(state, frame, condition)?;
                 if self.last_try.is_none() {
                     let term = self.graph.terms.implies(state.live, condition);
                     self.graph.constrain(term);
@@ -119,7 +119,7 @@ impl Unroller<'_> {
                 state.live = self.graph.terms.and(state.live, condition);
             }
             StatementKind::Reachable(condition) => {
-                let condition = self.evaluate(&state.env, frame, condition)?;
+                let condition = self.evaluate(state, frame, condition)?;
                 let condition = self.graph.terms.and(state.live, condition);
                 if self.last_try.is_some() {
                     return Ok(());
@@ -219,7 +219,7 @@ impl Unroller<'_> {
                 self.elect(step, mask, result)
             }
             InstructionKind::GetCtaRank { destination, address } => {
-                let place = self.place(&step.state.env, step.frame, address)?;
+                let place = self.place(step.state, step.frame, address)?;
                 // AS-43: the inverse of `mapa`.
                 let own = self.graph.hierarchy.threads[self.agent].rank;
                 let rank = u128::from(place.rank.unwrap_or(own));
@@ -259,7 +259,7 @@ impl Unroller<'_> {
         then: &[Statement],
         otherwise: &[Statement],
     ) -> Result<(), UnrollError> {
-        let condition = self.evaluate(&state.env, frame, condition)?;
+        let condition = self.evaluate(state, frame, condition)?;
         let (yes, no) = self.split(state.live, condition);
         if no == TermPool::FALSE {
             return self.run(state, frame, then);
@@ -288,12 +288,12 @@ impl Unroller<'_> {
         let function = &program.functions[function];
         let mut env = Env::default();
         for (&register, value) in function.values.iter().zip(values) {
-            let value = self.evaluate(&state.env, frame, value)?;
+            let value = self.evaluate(state, frame, value)?;
             env.set(register, value);
         }
         let mut bindings = Vec::with_capacity(references.len());
         for address in references {
-            bindings.push(self.place(&state.env, frame, address)?);
+            bindings.push(self.place(state, frame, address)?);
         }
         let callee = Frame::of_call(&function.registers, &function.references, bindings);
         let mut inner = State { live: state.live, env };
@@ -303,7 +303,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         if let (Some(register), Some(value)) = (result, &function.result) {
-            let value = self.evaluate(&inner.env, &callee, value)?;
+            let value = self.evaluate(&inner, &callee, value)?;
             let value = self.graph.terms.resize(value, frame.width(register));
             state.env.set(register, value);
         }

@@ -201,19 +201,4 @@ impl TermPool {
     pub fn excludes_syntactically(&mut self, a: TermRef, b: TermRef) -> bool {
         self.and(a, b) == Self::FALSE
     }
-
-    /// A term on a path, where that decides between its values.
-    pub fn known_where(&mut self, live: TermRef, term: TermRef) -> TermRef {
-        let mut term = term;
-        while let TermKind::IfThenElse(condition, then, otherwise) = *self.kind(term) {
-            term = if self.implies_syntactically(live, condition) {
-                then
-            } else if self.excludes_syntactically(live, condition) {
-                otherwise
-            } else {
-                break;
-            };
-        }
-        term
-    }
 }

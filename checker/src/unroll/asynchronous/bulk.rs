@@ -109,7 +109,7 @@ impl Unroller<'_> {
     ) -> Result<Vec<(Option<u32>, TermRef)>, UnrollError> {
         let mut targets = vec![(None, TermPool::TRUE)];
         if let Some(mask) = mask {
-            let bits = self.evaluate(&step.state.env, step.frame, mask)?;
+            let bits = self.evaluate(step.state, step.frame, mask)?;
             targets = self.chosen_ranks(step.state, bits, mask.span);
         }
         for (_, guard) in &mut targets {
@@ -166,7 +166,7 @@ impl Unroller<'_> {
         }
         for end in [&copy.destination, &copy.source] {
             if let BulkEnd::Tensor(tensor) = end {
-                let map = self.place(&step.state.env, step.frame, &tensor.map)?;
+                let map = self.place(step.state, step.frame, &tensor.map)?;
                 let object = &self.kernel.objects[map.object];
                 let Some(described) = &object.tensor else { continue };
                 let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
@@ -224,7 +224,7 @@ impl Unroller<'_> {
         let object: &Object = &kernel.objects[described.object];
         let mut coordinates = Vec::new();
         for coordinate in tensor.coordinates.iter().rev() {
-            let coordinate = self.evaluate(&step.state.env, step.frame, coordinate)?;
+            let coordinate = self.evaluate(step.state, step.frame, coordinate)?;
             coordinates.push(self.graph.terms.resize(coordinate, 32));
         }
         let mut elements = Vec::new();

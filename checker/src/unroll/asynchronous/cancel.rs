@@ -124,7 +124,7 @@ impl Unroller<'_> {
         query: CancelQuery,
         response: &Expression,
     ) -> Result<(), UnrollError> {
-        let value = self.evaluate(&step.state.env, step.frame, response)?;
+        let value = self.evaluate(step.state, step.frame, response)?;
         let succeeded = self.graph.terms.extract(value, 0, 1);
         let answer = match query {
             CancelQuery::IsCanceled => {

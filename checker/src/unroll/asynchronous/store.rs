@@ -67,7 +67,7 @@ impl Unroller<'_> {
         let how = (Proxy::Generic, strength);
         let piece_bytes = self.piece_bytes(to, to, strength);
         for (number, value) in (0u32..).zip(&store.values) {
-            let value = self.evaluate(&step.state.env, step.frame, value)?;
+            let value = self.evaluate(step.state, step.frame, value)?;
             let value = self.graph.terms.resize(value, self.kernel.objects[to.object].width);
             for at in (0..width_bytes).step_by(piece_bytes as usize) {
                 let offset_bytes = number * width_bytes + at;

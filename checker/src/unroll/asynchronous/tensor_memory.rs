@@ -102,7 +102,7 @@ impl Unroller<'_> {
         let Some(b) = self.elements(step, &product.b)? else { return Ok(()) };
         let accumulates = match &product.accumulates {
             Some(value) => {
-                let value = self.evaluate(&step.state.env, step.frame, value)?;
+                let value = self.evaluate(step.state, step.frame, value)?;
                 let terms = &mut self.graph.terms;
                 let zero = terms.constant(0, terms.width(value));
                 let is_zero = terms.equal(value, zero);
@@ -181,7 +181,7 @@ impl Unroller<'_> {
         value: &Expression,
     ) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
-        let value = self.evaluate(&step.state.env, step.frame, value)?;
+        let value = self.evaluate(step.state, step.frame, value)?;
         let operation = self.start(step, OperationSort::TensorMemoryStore)?;
         self.log_aligned(step.state.live, operation.issue);
         let mut events = Vec::new();

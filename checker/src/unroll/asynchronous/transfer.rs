@@ -36,7 +36,7 @@ impl Unroller<'_> {
         address: &Address,
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
-        let place = self.place(&step.state.env, step.frame, address)?;
+        let place = self.place(step.state, step.frame, address)?;
         let width_bytes = self.element_bytes(place.object);
         if !bytes.is_multiple_of(width_bytes) {
             return Err(UnrollError::unsupported(
