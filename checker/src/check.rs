@@ -5,6 +5,7 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod decision;
+mod impossible;
 mod lemmas;
 mod prepare;
 mod residency;

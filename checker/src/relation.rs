@@ -13,7 +13,7 @@ pub mod machine;
 pub mod overlap;
 pub mod symmetry;
 pub mod tighten;
-mod together;
+pub mod together;
 pub mod window;
 
 use crate::bits::{BitMatrix, EventSet};

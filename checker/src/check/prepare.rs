@@ -1,6 +1,6 @@
 //! The passes between unrolling and solving: initial writes, bounds, and spin tries that cannot matter.
 
-use super::{Config, recursion_limit};
+use super::{Config, impossible, recursion_limit};
 use crate::encode::goal::is_asked;
 use crate::encode::{EncodeError, Problem, Treatment, encode};
 use crate::event::cell::{Cells, add_initial_writes};
@@ -9,7 +9,7 @@ use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
 use crate::verdict::Limit;
 use crate::work::Allowance;
-use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
 use std::collections::BTreeSet;
 
 /// Terms whose bounds are needed: axioms, and flags that are no refinements.
@@ -53,6 +53,13 @@ pub(super) fn prepare(
     };
     let flags = flag_terms(model, &graph);
     let mut table = bounds(basis);
+    if let Ok(first) = &table {
+        let basis_of = |graph: &EventGraph| basis_of(graph, &cells);
+        if let Some(basis) = impossible::exclude(&mut graph, &cells, model, first, config.treatment, basis_of)
+        {
+            table = bounds(basis);
+        }
+    }
     if let Ok(first) = &table
         && config.treatment.prune_spins
         && prune_spins(&mut graph, first, &flags)
@@ -95,10 +102,11 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 /// Takes failing tries of spin loops that cannot take part in a flagged pair out of the graph.
 ///
 /// Sound: see [`Role::Spin`]. A try that writes nothing decides nothing, so deleting it from an execution leaves an
-/// execution; it can only matter as an end of a flagged pair, or by an obligation of its own. Tries that write what is
-/// there stay.
+/// execution; it can only matter as an end of a flagged pair, or by an obligation of its own. So does one that writes what is
+/// there, and from which nobody reads but tries that are deleted as well. Where somebody else may, it stays: reading from where
+/// the try did need not be possible, if that write was let through by the reader.
 fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
-    let mut needed: BTreeSet<UnknownId> = graph.writing_tries.iter().copied().collect();
+    let mut needed: BTreeSet<UnknownId> = BTreeSet::new();
     let spin_of = |event: EventId| match graph.events[event].role {
         Role::Spin(spin) => Some(spin),
         Role::Plain | Role::Await => None,
@@ -122,6 +130,19 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
     let guards = guards.chain(graph.reachables.iter().map(|reachable| reachable.condition));
     for guard in guards.chain(graph.blocked.iter().map(|blocked| blocked.stuck)) {
         needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
+    }
+    loop {
+        let n_needed = needed.len();
+        for (write, read) in table.basis.bounds(BaseRelation::ReadsFrom).may.pairs() {
+            if let Some(spin) = spin_of(write)
+                && spin_of(read).is_none_or(|reader| needed.contains(&reader))
+            {
+                needed.insert(spin);
+            }
+        }
+        if needed.len() == n_needed {
+            break;
+        }
     }
     let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
     for event in graph.events.ids() {

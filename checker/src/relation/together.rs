@@ -81,6 +81,12 @@ impl Togetherness {
     }
 }
 
+/// Of each of some guards, whether it contradicts the constraints.
+pub fn contradict(graph: &EventGraph, guards: &[TermRef]) -> Vec<bool> {
+    let propagation = Propagation::new(graph);
+    guards.iter().map(|&guard| propagation.closure(&graph.terms, guard).is_none()).collect()
+}
+
 /// Of each read, the facts in which its value is compared with a constant.
 fn about_values<'a>(
     graph: &EventGraph,

@@ -343,6 +343,8 @@ impl Unroller<'_> {
             let terms = &mut self.graph.terms;
             let same = before.map_or(TermPool::FALSE, |before| terms.equal(before, written));
             let same = terms.implies(both, same);
+            // It is asked of the path only.
+            let same = terms.known_where(path, same);
             if same != TermPool::TRUE && culprit.is_none() {
                 culprit = site.map(|site| Because::Writes(self.graph.sites[site].span));
             }
