@@ -37,7 +37,8 @@ const FAMILIES: &[Family] = families! {
     "ticket-lock-relaxed": [N = 4] [N = 8] [N = 16] [N = 32];
     "ttas-cas-lock": [N = 4] [N = 8] [N = 16] [N = 32] [N = 64];
     "ttas-cas-lock-relaxed": [N = 4] [N = 8] [N = 16] [N = 32];
-    "ttas-exch-lock": [N = 2] [N = 3] [N = 4] [N = 5];
+    "ttas-exch-lock": [N = 4] [N = 8] [N = 16] [N = 32] [N = 64];
+    "ttas-exch-lock-relaxed": [N = 4] [N = 8] [N = 16] [N = 32];
     "xf-barrier": [N = 4] [N = 8] [N = 16] [N = 32];
     "counter-barrier": [N = 4] [N = 8] [N = 12] [N = 16];
     "counter-barrier": [N = 2, ROUNDS = 2] [N = 2, ROUNDS = 4] [N = 4, ROUNDS = 2] [N = 4, ROUNDS = 4];
