@@ -30,7 +30,7 @@ use crate::witness::recheck::recheck;
 use crate::work::{Allowance, UsedUp};
 use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
-use fencepost_dsl::kernel::program::{Kernel, Launch, Program, Quantifier};
+use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantifier};
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
 use residency::waits_for_other_clusters;
@@ -497,7 +497,7 @@ impl<'a> Decider<'a> {
         if self.decision.limit.is_none() {
             if self.config.properties.contains(&Property::Reachable) {
                 self.ask_vacuity(problem, encoding)?;
-            } else if self.is_condition_universal(problem) {
+            } else if self.is_condition_universal(problem) || claims_of_the_end(self.config, problem.graph) {
                 let settled = Settled::new(problem, encoding, self.config.treatment);
                 self.ask_completion(problem, encoding, &settled)?;
             }
@@ -663,6 +663,13 @@ fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
         GoalKind::Condition => Property::Condition,
         GoalKind::Completion => Property::Reachable,
     }
+}
+
+/// Whether assertions are asked for that are about executions that complete, and nobody asks whether any does.
+fn claims_of_the_end(config: &Config, graph: &EventGraph) -> bool {
+    let asks = |property| config.properties.contains(&property);
+    let is_claimed = graph.finals.iter().any(|goal| goal.kind == FinalKind::Assert);
+    is_claimed && asks(Property::Assert) && !asks(Property::Reachable)
 }
 
 /// Whether it is about a rule behind which nothing is promised, and of a property that was not asked for: what

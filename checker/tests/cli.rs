@@ -12,6 +12,9 @@ const RACY: &str = "kernel k { launch { ctas: 2 } global x: u32 = 0; st [x], cta
 const UNBOUNDED: &str = "kernel k(N in 0..=1000) { global x: u32 = 0; for i in 0..N { st [x], i; } }";
 const STUCK: &str = "kernel k { global x: u32 = 0; await ld.relaxed.gpu [x] == 1; }";
 
+const NEVER_ENDS: &str =
+    "kernel k { global x: u32 = 0; await ld.relaxed.gpu [x] == 1; final { assert [x] == 7; } }";
+
 #[test]
 fn exit_codes_tell_verdicts_apart() {
     let folder = Folder::new("codes");
@@ -22,6 +25,9 @@ fn exit_codes_tell_verdicts_apart() {
         ("unbounded", UNBOUNDED, &["--allow-bounded"], 0),
         ("stuck", STUCK, &[], 1),
         ("stuck", STUCK, &["--property", "race,reachable"], 3),
+        // What is claimed of the end is about nothing where nothing ends; what is claimed on the way is not.
+        ("never-ends", NEVER_ENDS, &["--property", "assert"], 3),
+        ("stuck", STUCK, &["--property", "assert"], 0),
         ("syntax", "kernel {", &[], 2),
         ("events", "kernel k { global x: u32 = 0; for i in 0..90000 { st [x], i; } }", &[], 3),
         ("proved", PROVED, &["--property", "deadlock"], 0),

@@ -1,6 +1,6 @@
 //! What is known of one graph, and the verdicts that follow.
 
-use super::Config;
+use super::{Config, claims_of_the_end};
 use crate::event::EventGraph;
 use crate::findings;
 use crate::verdict::{
@@ -92,7 +92,7 @@ impl Decision {
     }
 
     /// The verdict of a property that the model states.
-    fn verdict(&self, property: Property, condition: Option<&ConditionResult>) -> Verdict {
+    fn verdict(&self, property: Property, condition: Option<&ConditionResult>, config: &Config) -> Verdict {
         if let (Property::Condition, Some(condition)) = (property, condition) {
             return match (condition.holds, &condition.witness) {
                 (Some(false), _) => Verdict::Violated,
@@ -107,6 +107,12 @@ impl Decision {
         }
         let is_reached = |vacuity: &Vacuity| matches!(vacuity, Vacuity::FilteredOut(_));
         if property == Property::Reachable && !self.vacuity.iter().all(is_reached) {
+            return Verdict::Vacuous;
+        }
+        if property == Property::Assert
+            && claims_of_the_end(config, &self.graph)
+            && self.vacuity.contains(&Vacuity::NothingCompletes)
+        {
             return Verdict::Vacuous;
         }
         // An execution that gets there is one, whatever others do.
@@ -146,7 +152,7 @@ impl Decision {
         }
         let mut properties: Vec<(Property, Verdict)> = stated
             .into_iter()
-            .map(|property| (property, self.verdict(property, condition.as_ref())))
+            .map(|property| (property, self.verdict(property, condition.as_ref(), config)))
             .collect();
         if config.is_asked_by_name {
             properties.extend(unstated.iter().map(|&property| (property, Verdict::Inconclusive)));

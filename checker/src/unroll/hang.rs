@@ -15,7 +15,8 @@
 //! would have to be events. There only the case is tried in which it reads what is there, and the bound counts as well.
 //!
 //! A loop inside such a round is run on final memory, too. Where it goes round for ever itself, that is said where the
-//! thread stands in that loop.
+//! thread stands in that loop. Where it is cut, nothing is known of the round, which may come back to its head: the cut
+//! stays, and the bound counts.
 //!
 //! Sound: a thread that stays in a loop for ever either changes memory again and again, which runs past every bound and is
 //! never proved; or from some round on changes nothing, and since only finitely many writes are by others that do not
@@ -68,6 +69,8 @@ pub struct LastTry {
     repeats: Vec<TermRef>,
     /// Where it writes, though nothing new, and where it reads weakly.
     touched: Vec<Touched>,
+    /// That a loop inside it was cut, on a path that had changed nothing so far.
+    is_cut: Option<TermRef>,
 }
 
 /// Where a round on final memory writes, or reads weakly.
@@ -205,10 +208,11 @@ impl Unroller<'_> {
             }
         }
         if stuck == TermPool::FALSE {
-            if !last.reads_last {
+            let is_open = last.reads_last || last.is_cut.is_some();
+            if !is_open {
                 self.take_back(&checkpoint);
             }
-            return Ok(last.reads_last);
+            return Ok(is_open);
         }
         self.graph.blocked.push(Blocked {
             agent: self.agent,
@@ -241,7 +245,8 @@ impl Unroller<'_> {
         let round = self.last_round(real, frame, shape, keeps, way);
         self.role = role;
         let (stuck, last) = round?;
-        let whole = self.graph.terms.implies(live, stuck);
+        let known = last.is_cut.map_or(stuck, |cut| self.graph.terms.or(stuck, cut));
+        let whole = self.graph.terms.implies(live, known);
         self.graph.constrain(whole);
         Ok((stuck, last))
     }
@@ -256,7 +261,7 @@ impl Unroller<'_> {
         way: LastTry,
     ) -> Result<(TermRef, LastTry), UnrollError> {
         let head = state.env.clone();
-        let n_exits = self.exits.len();
+        let (n_exits, n_cuts) = (self.exits.len(), self.graph.cuts.len());
         self.last_try = Some(way);
         let round = self.round(state, frame, shape, None);
         let mut last = self.last_try.take().unwrap_or_default();
@@ -275,6 +280,15 @@ impl Unroller<'_> {
                 parts.push(self.graph.terms.implies(happens, reads_last));
             }
         }
+        let repeats = self.graph.terms.and_all(last.repeats.iter().copied());
+        let mut is_cut = TermPool::FALSE;
+        for index in n_cuts..self.graph.cuts.len() {
+            let guard = self.graph.cuts[index].guard;
+            let guard = self.graph.terms.and(guard, repeats);
+            self.graph.cuts[index].guard = guard;
+            is_cut = self.graph.terms.or(is_cut, guard);
+        }
+        last.is_cut = (is_cut != TermPool::FALSE).then_some(is_cut);
         if keeps == Keeps::Everything {
             for register in head.changed(&again.env) {
                 parts.push(match (head.get(register), again.env.get(register)) {
