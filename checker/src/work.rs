@@ -50,6 +50,11 @@ impl Allowance {
     pub fn unlimited() -> Self {
         Self::new(u64::MAX, || 0, u64::MAX)
     }
+    /// A part of what is left: one in so many steps.
+    #[must_use]
+    pub fn part(&self, one_in: u64) -> Self {
+        Self { start: done(), steps: self.left() / one_in, ..*self }
+    }
     /// Steps done since it was given.
     pub fn used(&self) -> u64 {
         done().wrapping_sub(self.start)
