@@ -9,6 +9,7 @@ mod impossible;
 mod lemmas;
 mod prepare;
 mod residency;
+mod rounds;
 mod settle;
 mod slices;
 mod unreached;
@@ -356,7 +357,7 @@ impl<'a> Decider<'a> {
         let start = clock();
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &allowance);
-        let (cells, table) = match prepared {
+        let (cells, table, effort) = match prepared {
             Ok(prepared) => prepared,
             Err(limit) => {
                 self.decision.graph = graph;
@@ -364,6 +365,7 @@ impl<'a> Decider<'a> {
                 return Ok(self.decision);
             }
         };
+        self.effort = effort;
         self.decision.statistics.microseconds.push(("bound", clock() - start));
         // After encoding: no events, only literals and the maps that lead back.
         let start = clock();

@@ -43,6 +43,9 @@ pub struct Treatment {
     pub symmetry: bool,
     /// What follows for words that only additions write (`relation::counting`).
     pub counting: bool,
+    /// The order of what only additions and writes of constants write, found out round by round
+    /// (`relation::counting::resets`).
+    pub resets: bool,
     /// Launches with at least so many events are looked at in slices first, a few threads at a time.
     pub slices_from: usize,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
@@ -67,6 +70,7 @@ impl Treatment {
         interleave: true,
         symmetry: true,
         counting: true,
+        resets: true,
         slices_from: 1_000,
         waits: true,
         paths: true,
@@ -96,8 +100,14 @@ impl Treatment {
         ("no-counting", Self { counting: false, ..Self::DEFAULT }),
         ("no-paths", Self { paths: false, ..Self::DEFAULT }),
         ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
+        ("no-resets", Self { resets: false, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
+
+    /// Whether the order of words that are set back is found out: that takes bounds, and what values are compared with.
+    pub fn counts_resets(self) -> bool {
+        self.resets && self.counting && self.tighten && self.known_values
+    }
 
     /// What is on in both.
     pub fn and(self, other: Self) -> Self {
@@ -114,6 +124,7 @@ impl Treatment {
             interleave: self.interleave && other.interleave,
             symmetry: self.symmetry && other.symmetry,
             counting: self.counting && other.counting,
+            resets: self.resets && other.resets,
             slices_from: if self.slices_from == Self::DEFAULT.slices_from {
                 other.slices_from
             } else {

@@ -47,6 +47,7 @@ impl Allowance {
         Self { start: done(), steps, clock, deadline_us }
     }
     /// At most so many of the steps that are left.
+    #[must_use]
     pub fn part(&self, steps: u64) -> Self {
         Self { start: done(), steps: steps.min(self.left()), ..*self }
     }

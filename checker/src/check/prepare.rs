@@ -1,12 +1,13 @@
 //! The passes between unrolling and solving: initial writes, bounds, and spin tries that cannot matter.
 
-use super::{Config, impossible, recursion_limit};
+use super::{Config, impossible, recursion_limit, rounds};
 use crate::encode::goal::is_asked;
 use crate::encode::{EncodeError, Problem, Treatment, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
+use crate::solve::Effort;
 use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
@@ -28,7 +29,7 @@ pub(super) fn prepare(
     roots: &[TermId],
     config: &Config,
     allowance: &Allowance,
-) -> (EventGraph, Result<(Cells, RelationTable), Limit>) {
+) -> (EventGraph, Result<(Cells, RelationTable, Effort), Limit>) {
     let cells = match add_initial_writes(&mut graph) {
         Ok(cells) => cells,
         Err(too_many) => {
@@ -66,7 +67,21 @@ pub(super) fn prepare(
     {
         table = bounds(basis_of(&graph, &cells));
     }
-    (graph, table.map(|table| (cells, table)))
+    let mut effort = Effort::default();
+    let learn = |table| {
+        let problem = rounds::Unsettled { graph: &graph, cells: &cells, model };
+        rounds::order(
+            problem,
+            table,
+            config.treatment,
+            config.limits.clauses_max,
+            allowance,
+            &mut effort,
+            &bounds,
+        )
+    };
+    let table = if config.treatment.counts_resets() { table.and_then(learn) } else { table };
+    (graph, table.map(|table| (cells, table, effort)))
 }
 
 /// What [`fencepost emit`](crate::cli) shows of the passes after unrolling.
@@ -87,7 +102,7 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
     let stop = || allowance.used_up().is_some();
     let roots = roots(model, &graph);
     let (graph, prepared) = prepare(graph, model, &roots, config, &allowance);
-    let (cells, table) = prepared?;
+    let (cells, table, _) = prepared?;
     let problem = Problem { graph: &graph, cells: &cells, model, table: &table };
     let bounds = crate::relation::dump(model, &table);
     let clauses_max = config.limits.clauses_max;

@@ -91,7 +91,9 @@ impl Run<'_> {
         let graph = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, self.allowance);
-        let Ok((cells, table)) = prepared else { return false };
+        let Ok((cells, table, effort)) = prepared else { return false };
+        self.effort.calls += effort.calls;
+        self.effort.learnt += effort.learnt;
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         let clauses_max = self.config.limits.clauses_max;
         let Ok(encoding) = encode(problem, self.config.treatment, clauses_max, &stop) else { return false };

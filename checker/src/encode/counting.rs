@@ -1,5 +1,7 @@
 //! Words that count (`relation::counting`): what is read of them and what they hold in the end, as sums.
 //!
+//! Of words that are set back (`relation::counting::resets`), what has been found out of their order.
+//!
 //! Everything here follows from coherence, the axioms and the values of the updates; without it the solver would find it
 //! out order by order.
 
@@ -13,13 +15,26 @@ impl Encoder<'_> {
     /// What has happened if a sum was read, and which sum is read.
     pub(super) fn counted(&mut self) -> Result<(), EncodeError> {
         let basis = &self.problem.table.basis;
-        if !basis.counted_words().any(|_| true) {
+        let counted = &basis.counted;
+        let is_ordered = !counted.before.is_empty() || !counted.after_one.is_empty();
+        if !is_ordered && !basis.counted_words().any(|_| true) {
             return Ok(());
         }
         self.formula.comment("counting".to_owned());
-        for &(reader, update) in &basis.counted.follows {
+        for &(reader, update) in &counted.follows {
             let (read, happens) = (self.executed[reader], self.executed[update]);
             self.formula.imply(read, happens);
+        }
+        for &[if_happens, first, second] in &counted.before {
+            let before = self.base_edge(BaseRelation::Coherence, first, second)?;
+            self.formula.imply(self.executed[if_happens], before);
+        }
+        for (update, resets) in &counted.after_one {
+            let mut clause = vec![!self.executed[*update]];
+            for &reset in resets {
+                clause.push(self.base_edge(BaseRelation::Coherence, reset, *update)?);
+            }
+            self.formula.clause(&clause);
         }
         for counter in basis.counted_words() {
             let Some(step) = step(counter) else { continue };

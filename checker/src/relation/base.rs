@@ -1,6 +1,7 @@
 //! Base sets and relations of an event graph: what Rust supplies to the model file, and nothing of its semantics.
 
 use super::MayMust;
+use super::counting::resets::{self, Word};
 use super::counting::{Counted, Counter, counters};
 use super::dependency::dependencies;
 use super::machine::machine_pairs;
@@ -37,6 +38,8 @@ pub struct Basis {
     single: EventSet,
     /// Words that only additions write.
     pub(super) counters: Arc<Vec<Counter>>,
+    /// Words that additions and writes of constants write.
+    pub resettable: Arc<Vec<Word>>,
     /// What the words that count let know beyond the bounds of relations.
     pub counted: Counted,
 }
@@ -98,7 +101,8 @@ impl Basis {
     /// `counting` does.
     pub fn new(graph: &EventGraph, cells: &Cells, values: bool, counting: bool) -> Self {
         let n = graph.events.len();
-        let Togetherness { coexist, implies, about_values } = Togetherness::new(graph);
+        let mut together = Togetherness::new(graph);
+        let about_values = std::mem::take(&mut together.about_values);
         let about_values = if values { about_values } else { FxHashMap::default() };
         let mut relations: BTreeMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
@@ -123,6 +127,13 @@ impl Basis {
         } else {
             Vec::new()
         };
+        let resettable = if counting && values {
+            let facts = |event: EventId| together.facts(event);
+            resets::words(graph, cells, &relations[&BaseRelation::SameLocation], &facts)
+        } else {
+            Vec::new()
+        };
+        let Togetherness { coexist, implies, .. } = together;
         let is_single = |event: EventId| {
             graph.events[event].kind.access().is_some_and(|access| cells.n_pieces(access) == 1)
         };
@@ -135,6 +146,7 @@ impl Basis {
             coexist,
             single,
             counters: Arc::new(counters),
+            resettable: Arc::new(resettable),
             counted: Counted::default(),
         };
         basis.add_communication(graph, cells, &about_values);

@@ -15,6 +15,9 @@ pub(super) struct Togetherness {
     pub(super) implies: BitMatrix,
     /// Of each read, what follows from its happening about the value that it returns.
     pub(super) about_values: FxHashMap<EventId, Vec<TermRef>>,
+    /// The guard of each event, and what follows from each guard, if it does not contradict itself.
+    guard_of: Vec<usize>,
+    facts: Vec<Option<BTreeSet<TermRef>>>,
 }
 
 impl Togetherness {
@@ -77,7 +80,12 @@ impl Togetherness {
             implies.fill(&own, &events_of(&|guard| implied[index].contains(guard)));
         }
         let about_values = about_values(graph, |event| closures[guard_of[event.index()]].as_ref());
-        Self { coexist, implies, about_values }
+        Self { coexist, implies, about_values, guard_of, facts: closures }
+    }
+
+    /// What follows from an event's happening.
+    pub(super) fn facts(&self, event: EventId) -> Option<&BTreeSet<TermRef>> {
+        self.facts[self.guard_of[event.index()]].as_ref()
     }
 }
 
