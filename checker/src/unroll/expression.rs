@@ -267,6 +267,7 @@ impl Unroller<'_> {
             condition,
             span,
             iterations: self.iterations.clone(),
+            calls: self.calls.clone(),
             position: self.position,
         });
     }
