@@ -295,6 +295,18 @@ pub(super) fn arrived_too_soon(
     let arrivals = executed().filter(|&event| is_own(event) && order.contains(event, access));
     let arrivals = arrivals.filter(|&event| met.contains(event, look) || signals.contains(event, look));
     let signal = arrivals.filter(|&event| only_arrives(event)).max_by_key(position)?;
+    // Where it did hand over what its thread had written there, and is not told that it may write again.
+    let is_again = |event: EventId| {
+        let own = graph.events[event].kind.access();
+        let of = graph.events[access].kind.access();
+        matches!(graph.events[event].kind, EventKind::Write(_))
+            && own.zip(of).is_some_and(|(own, of)| {
+                own.location == of.location && witness.values[own.offset] == witness.values[of.offset]
+            })
+    };
+    if is_again(access) && executed().any(|event| order.contains(event, signal) && is_again(event)) {
+        return None;
+    }
     // Between the two its thread has waited for nothing else: what it does then was meant to be handed over as well.
     let is_between = |own: &EventId| order.contains(signal, *own) && order.contains(*own, access);
     let has_waited = executed().any(|own| waits(&own) && is_own(own) && is_between(&own));

@@ -23,7 +23,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let text = |span: Span| sources.text(span).trim();
     let mut proposals: Vec<Proposal> = Vec::new();
     // Where no access is to blame, what orders more comes first.
-    let far = if matches!(ground.explanation.subject, Subject::Final { .. }) { 20 } else { 0 };
+    let far = |rank: u32| match ground.explanation.subject {
+        Subject::Final { .. } => rank + 20,
+        Subject::Assertion { .. } if rank >= 20 => rank + 20,
+        _ => rank,
+    };
     let calls: Vec<&Call> = syntax.calls.iter().filter(|call| hands_over(ground, call)).collect();
     for call in calls.iter().filter(|call| ground.can_change(call.node)) {
         for (at, name) in parameters(ground, call) {
@@ -33,7 +37,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let now = text(at);
             let mut push = |rank: u32, span: Span, after: &str| {
                 let edits = vec![Edit::replace(sources, span, after)];
-                proposals.push(Proposal { rank: rank + far, edits });
+                proposals.push(Proposal { rank: far(rank), edits });
             };
             let alike = calls.iter().flat_map(|other| parameters(ground, other));
             let alike: Vec<&str> = alike.filter(|(_, own)| *own == name).map(|(at, _)| text(at)).collect();

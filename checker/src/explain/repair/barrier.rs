@@ -43,6 +43,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     | Reason::NoWayBack { .. }
                     | Reason::CompletedByOthers { .. }
                     | Reason::OtherGeneration { .. }
+                    | Reason::TooSoon { .. }
             )
         };
         let is_assertion = !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. });

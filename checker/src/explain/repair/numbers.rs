@@ -42,7 +42,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 /// One more or less, in what a branch or a choice compares something with that is no thread's own number.
 fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let is_final = matches!(ground.explanation.subject, Subject::Final { .. });
+    let is_claim = matches!(ground.explanation.subject, Subject::Final { .. } | Subject::Assertion { .. });
     let mut places: Vec<Span> = Vec::new();
     for node in (0..syntax.nodes.len()).filter(|&node| ground.can_change(node)) {
         if let NodeKind::Branch { condition } = syntax.nodes[node].kind {
@@ -61,7 +61,7 @@ fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for (span, number) in numbers.take(THRESHOLDS_MAX) {
         for near in [number.checked_sub(1), number.checked_add(1)].into_iter().flatten() {
             let edits = vec![Edit::replace(sources, span, near.to_string())];
-            found.push(Proposal { rank: if is_final { 47 } else { 27 }, edits });
+            found.push(Proposal { rank: if is_claim { 47 } else { 27 }, edits });
         }
     }
 }

@@ -7,6 +7,9 @@ use fencepost_dsl::kernel::parse;
 use fencepost_dsl::vocabulary::Replication;
 use fencepost_dsl::{SourceMap, Span};
 
+/// Statements around calls that are looked at.
+const OUTWARDS_MAX: usize = 6;
+
 /// All statements and instructions of the files, in order of the text.
 #[derive(Debug, Default)]
 pub struct Syntax {
@@ -132,6 +135,8 @@ pub struct Node {
     leaves: bool,
     /// Whether it is a call, and does nothing with what that gives.
     calls: bool,
+    /// Whether it waits, or repeats while something holds.
+    waits: bool,
 }
 
 impl Node {
@@ -334,6 +339,7 @@ impl Syntax {
             let around: Vec<usize> = around.collect();
             found.extend(around);
         }
+        found.truncate(self.ancestors(node).len() + OUTWARDS_MAX);
         found
     }
 
@@ -369,15 +375,21 @@ impl Syntax {
         found
     }
 
-    /// Whether a statement is nothing but a call of a function that only orders, signals and waits.
+    /// Whether a statement is nothing but a call of a function that only orders, waits, and gives one signal at most.
     pub fn is_handover(&self, node: usize) -> bool {
         let of = &self.nodes[node];
         let acts = self.acts(node);
+        let waits = |own: &Instruction| {
+            let around = self.ancestors(own.node);
+            own.only_looks() && own.is_strong() && around.iter().any(|&at| self.nodes[at].waits)
+        };
+        let n_signals = acts.iter().filter(|own| own.signals()).count();
         of.calls
             && !acts.is_empty()
+            && n_signals <= 1
             && acts.iter().all(|own| {
                 let is_of_phases = own.opcode.starts_with("mbarrier.") && !own.opcode.contains(".init");
-                own.synchronizes() || own.signals() || is_of_phases || own.only_looks() && own.is_strong()
+                own.synchronizes() || own.signals() || is_of_phases || waits(own)
             })
     }
 
@@ -450,8 +462,9 @@ impl Syntax {
             StatementKind::Expr(expr) => matches!(expr.kind, ExprKind::Call { .. }),
             _ => false,
         };
+        let waits = matches!(&statement.kind, StatementKind::Await(_) | StatementKind::While { .. });
         let calls = matches!(&statement.kind, StatementKind::Expr(expr) if matches!(expr.kind, ExprKind::Call { .. }));
-        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, calls });
+        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, calls, waits });
         self.named(statement, node);
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }
