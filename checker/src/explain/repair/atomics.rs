@@ -138,7 +138,7 @@ fn strong_updates(graph: &EventGraph) -> Vec<(EventId, EventId)> {
         is_strong && event.agent.is_some() && matches!(event.kind, EventKind::Write(_))
     });
     let pairs = strong.filter_map(|(store, _)| {
-        let load = own_reads(graph, store).filter(|&load| is_in(graph, load, store)).next_back()?;
+        let load = own_reads(graph, store).rfind(|&load| is_in(graph, load, store))?;
         graph.events[load].kind.access().is_some_and(Access::is_strong).then_some((load, store))
     });
     pairs.take(UPDATES_MAX).collect()
