@@ -4,7 +4,7 @@
 use super::super::{Subject, deadlock::WaitFact};
 use super::barrier::names;
 use super::propose::{Ground, Proposal};
-use super::syntax::{Binding, Instruction, Memory, NodeKind};
+use super::syntax::{Binding, Instruction, Memory};
 use super::text::Edit;
 use fencepost_dsl::Span;
 
@@ -14,7 +14,7 @@ pub const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid",
 const REGISTERS: (u32, u32) = (24, 8);
 /// Other numbers that are tried for what signals store.
 const SIGNALS_MAX: usize = 16;
-/// Numbers of branches of which others are tried.
+/// Numbers of choices of which others are tried.
 const THRESHOLDS_MAX: usize = 4;
 /// Steps of registers that are tried.
 const REGISTER_STEPS: u32 = 2;
@@ -39,16 +39,11 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     thresholds(ground, found);
 }
 
-/// One more or less, in what a branch or a choice compares something with that is no thread's own number.
+/// One more or less, in what a choice compares something with that is no thread's own number.
 fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let is_claim = matches!(ground.explanation.subject, Subject::Final { .. } | Subject::Assertion { .. });
     let mut places: Vec<Span> = Vec::new();
-    for node in (0..syntax.nodes.len()).filter(|&node| ground.can_change(node)) {
-        if let NodeKind::Branch { condition } = syntax.nodes[node].kind {
-            places.push(condition);
-        }
-    }
     let operands = syntax.instructions.iter().filter(|own| ground.can_change(own.node));
     for &operand in operands.flat_map(|own| &own.operands) {
         if let Some((condition, _)) = sources.text(operand).split_once(" ? ") {
