@@ -250,6 +250,8 @@ struct Unroller<'a> {
     agent: AgentId,
     position: u32,
     iterations: Vec<u32>,
+    /// The calls that it is in, outermost first.
+    calls: Vec<Span>,
     role: Role,
     /// Whether the spin loop being run does nothing but one mbarrier wait.
     is_pure_wait: bool,
@@ -306,6 +308,7 @@ impl<'a> Unroller<'a> {
             agent: AgentId(0),
             position: 0,
             iterations: Vec::new(),
+            calls: Vec::new(),
             role: Role::Plain,
             is_pure_wait: false,
             last_try: None,
@@ -448,6 +451,7 @@ impl<'a> Unroller<'a> {
         self.agent = agent;
         self.position = 0;
         self.iterations.clear();
+        self.calls.clear();
         self.role = Role::Plain;
         self.exits.clear();
         self.breaks.clear();
@@ -590,6 +594,7 @@ impl<'a> Unroller<'a> {
             kind,
             site: Some(site),
             iterations: self.iterations.clone(),
+            calls: self.calls.clone(),
             role: self.role,
         })
     }

@@ -76,7 +76,7 @@ impl GraphBuilder {
 
     /// Records a rule that the instance of an instruction must keep, when all threads are known.
     pub fn oblige_at(&mut self, event: EventId, misuse: Misuse, guard: TermRef, condition: TermRef) {
-        let Event { agent: Some(agent), site: Some(site), iterations, position, .. } =
+        let Event { agent: Some(agent), site: Some(site), iterations, calls, position, .. } =
             &self.graph.events[event]
         else {
             return;
@@ -88,6 +88,7 @@ impl GraphBuilder {
             condition,
             span: self.graph.sites[*site].span,
             iterations: iterations.clone(),
+            calls: calls.clone(),
             position: *position,
         });
     }
@@ -110,6 +111,7 @@ impl GraphBuilder {
             kind,
             site: None,
             iterations: Vec::new(),
+            calls: Vec::new(),
             role: Role::Plain,
         })
     }

@@ -121,6 +121,7 @@ fn initial_write(graph: &mut EventGraph, location: LocationId, offset_bytes: u32
         }),
         site: None,
         iterations: Vec::new(),
+        calls: Vec::new(),
         role: Role::Plain,
     }
 }

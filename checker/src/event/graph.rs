@@ -286,6 +286,8 @@ pub struct Event {
     pub site: Option<SiteId>,
     /// Iteration (from 0) of each enclosing loop and call-site loop, outermost first.
     pub iterations: Vec<u32>,
+    /// The calls by which the thread came here, outermost first.
+    pub calls: Vec<Span>,
     /// Its part in a spin loop.
     pub role: Role,
 }
@@ -326,6 +328,8 @@ pub struct Obligation {
     pub span: Span,
     /// Iterations of the enclosing loops.
     pub iterations: Vec<u32>,
+    /// The calls by which the thread came here, outermost first.
+    pub calls: Vec<Span>,
     /// Position in program order.
     pub position: u32,
 }
@@ -465,6 +469,8 @@ pub struct Blocked {
     pub span: Span,
     /// Iterations of the enclosing loops.
     pub iterations: Vec<u32>,
+    /// The calls by which the thread came here, outermost first.
+    pub calls: Vec<Span>,
     /// 1 iff the thread stands there at the end and nothing that has happened lets it go on.
     pub stuck: TermRef,
     /// What it waits for.

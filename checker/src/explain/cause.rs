@@ -74,6 +74,7 @@ fn link(graph: &EventGraph, explanation: &Explanation) -> Option<(u8, SiteId)> {
         Reason::NoRelease { write, .. } => at(2, write),
         Reason::NoAcquire { read, .. } => at(3, read),
         Reason::BothTook { loads, .. } => at(5, loads.into_iter().min()?),
+        Reason::TooSoon { signal, .. } => at(6, signal),
         Reason::NeitherSees { sides } => at(4, sides.iter().map(|side| side.store).min()?),
         _ => None,
     })
@@ -112,9 +113,12 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
 fn touches(graph: &EventGraph, explanation: &Explanation) -> bool {
     let Some(repair) = &explanation.repair else { return false };
     let events = explanation.reasons.iter().flat_map(Reason::events);
-    let mut sites = events.filter_map(|event| graph.events[event].site);
-    sites.any(|site| {
-        let named = graph.sites[site].span;
+    let spans = events.filter_map(|event| Some(graph.sites[graph.events[event].site?].span));
+    let broken = match explanation.subject {
+        Subject::Misuse { span, .. } => Some(span),
+        _ => None,
+    };
+    spans.chain(broken).any(|named| {
         repair.edits.iter().any(|edit| {
             let at = edit.span();
             named.file == at.file && named.start <= at.start && at.end <= named.end

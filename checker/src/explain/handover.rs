@@ -266,6 +266,85 @@ pub(super) fn too_soon(
     Some(Reason::TooSoon { access, other, signal, look })
 }
 
+/// The same of an arrival, at a barrier or an mbarrier, which the other thread's last wait before the other access was for.
+pub(super) fn arrived_too_soon(
+    graph: &EventGraph,
+    witness: &Witness,
+    (access, other): (EventId, EventId),
+) -> Option<Reason> {
+    let relations = &witness.basis.relations;
+    let order = &relations[&BaseRelation::ProgramOrder];
+    let (met, signals) =
+        (&relations[&BaseRelation::BarrierSynchronization], &relations[&BaseRelation::Signals]);
+    let position = |event: &EventId| graph.events[*event].position;
+    let waits = |event: &EventId| match graph.events[*event].kind {
+        EventKind::BarrierWait => true,
+        EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+        _ => false,
+    };
+    let executed = || witness.execution.executed.iter();
+    let looks = executed().filter(|&event| order.contains(event, other) && waits(&event));
+    let look = looks.max_by_key(position)?;
+    let is_own = |event: EventId| graph.events[event].agent == graph.events[access].agent;
+    // Who waits at a barrier meets the others there, and does not go on before they come.
+    let only_arrives = |event: EventId| {
+        let site = graph.events[event].site;
+        let mut waiting = executed().filter(|own| waits(own) && is_own(*own));
+        !waiting.any(|own| graph.events[own].site == site)
+    };
+    let arrivals = executed().filter(|&event| is_own(event) && order.contains(event, access));
+    let arrivals = arrivals.filter(|&event| met.contains(event, look) || signals.contains(event, look));
+    let signal = arrivals.filter(|&event| only_arrives(event)).max_by_key(position)?;
+    // Where it did hand over what its thread had written there, and is not told that it may write again.
+    let is_again = |event: EventId| {
+        let own = graph.events[event].kind.access();
+        let of = graph.events[access].kind.access();
+        matches!(graph.events[event].kind, EventKind::Write(_))
+            && own.zip(of).is_some_and(|(own, of)| {
+                own.location == of.location && witness.values[own.offset] == witness.values[of.offset]
+            })
+    };
+    if is_again(access) && executed().any(|event| order.contains(event, signal) && is_again(event)) {
+        return None;
+    }
+    // Between the two its thread has waited for nothing else: what it does then was meant to be handed over as well.
+    let is_between = |own: &EventId| order.contains(signal, *own) && order.contains(*own, access);
+    let has_waited = executed().any(|own| waits(&own) && is_own(own) && is_between(&own));
+    (!has_waited).then_some(Reason::TooSoon { access, other, signal, look })
+}
+
+/// The same of a signal that the other thread knows of by whatever leads there, as where a neighbour has seen it and passed
+/// it on.
+pub(super) fn learnt_too_soon(
+    graph: &EventGraph,
+    witness: &Witness,
+    links: &Links<'_>,
+    (access, other): (EventId, EventId),
+) -> Option<Reason> {
+    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
+    let executed = || witness.execution.executed.iter();
+    let position = |event: &EventId| graph.events[*event].position;
+    let waits = |event: EventId| match graph.events[event].kind {
+        EventKind::BarrierWait => true,
+        EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+        EventKind::Read(_) => is_strong(graph, event),
+        _ => false,
+    };
+    let is_signal =
+        |event: EventId| matches!(graph.events[event].kind, EventKind::Write(_)) && is_strong(graph, event);
+    let before = executed().filter(|&event| is_signal(event) && order.contains(event, access));
+    let signal = before.max_by_key(position)?;
+    let has_waited = executed()
+        .any(|event| waits(event) && order.contains(signal, event) && order.contains(event, access));
+    let known = links.ordered_after(signal);
+    if has_waited || !known.contains(other) {
+        return None;
+    }
+    let looks = executed().filter(|&event| waits(event) && order.contains(event, other));
+    let look = looks.filter(|&event| known.contains(event)).min_by_key(position)?;
+    Some(Reason::TooSoon { access, other, signal, look })
+}
+
 fn is_strong(graph: &EventGraph, event: EventId) -> bool {
     graph.events[event].kind.access().is_some_and(Access::is_strong)
 }

@@ -80,7 +80,14 @@ pub fn explain(
         *met = super::relay::met(graph, witness, (earlier, later));
         let relay = |pair| super::relay::explain(graph, witness, links, pair);
         let too_soon = |pair| super::handover::too_soon(graph, witness, pair);
-        if let Some(better) = super::update::both_took(graph, witness, (earlier, later))
+        let learnt = |pair| super::handover::learnt_too_soon(graph, witness, links, pair);
+        let arrived = |pair| super::handover::arrived_too_soon(graph, witness, pair);
+        if let Some(early) = arrived((earlier, later)).or_else(|| arrived((later, earlier))) {
+            if matches!(early, Reason::TooSoon { access, .. } if access != earlier) {
+                (earlier, later) = (later, earlier);
+            }
+            *reason = early;
+        } else if let Some(better) = super::update::both_took(graph, witness, (earlier, later))
             .or_else(|| super::crossing::of_race(graph, witness, (earlier, later)))
             .or_else(|| super::handover::explain(graph, witness, links, (earlier, later)))
             .or_else(|| super::meeting::explain(graph, witness, (earlier, later)))
@@ -94,9 +101,10 @@ pub fn explain(
         } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later))
             .or_else(|| super::handover::unseen(graph, witness, (earlier, later)))
             .or_else(|| too_soon((earlier, later)))
+            .or_else(|| learnt((earlier, later)))
         {
             *reason = better;
-        } else if let Some(better) = too_soon((later, earlier)) {
+        } else if let Some(better) = too_soon((later, earlier)).or_else(|| learnt((later, earlier))) {
             *reason = better;
             (earlier, later) = (later, earlier);
         }

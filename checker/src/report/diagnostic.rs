@@ -3,7 +3,7 @@
 use super::excerpt::Excerpt;
 use super::wording::Words;
 use super::{Case, Style, wrap};
-use crate::event::EventId;
+use crate::event::{Blocked, EventId, Obligation};
 use crate::explain::{Explanation, Subject};
 use crate::warn::Warning;
 use crate::witness::Witness;
@@ -203,6 +203,7 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
             labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
         }
     }
+    labels.extend(calls(words, explanation, &labels));
     for fact in &explanation.reads {
         for event in [Some(fact.read), fact.source, fact.missed].into_iter().flatten() {
             let Some(span) = words.span(event) else { continue };
@@ -212,6 +213,52 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
         }
     }
     labels
+}
+
+/// The calls by which threads come to what is labelled, where it stands in functions.
+fn calls(words: &Words<'_>, explanation: &Explanation, known: &[(Span, String)]) -> Vec<(Span, String)> {
+    let graph = &words.case.outcome.graph;
+    let of = |event: EventId| graph.events[event].calls.as_slice();
+    let mut found: Vec<(Span, String)> = Vec::new();
+    let mut push = |calls: &[Span], who: &str| {
+        for &call in calls {
+            if known.iter().chain(&found).all(|(span, _)| *span != call) {
+                found.push((call, format!("in this call: {who}")));
+            }
+        }
+    };
+    match &explanation.subject {
+        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+            push(of(*earlier), if earlier == later { "this access" } else { "(1)" });
+            push(of(*later), "(2)");
+        }
+        Subject::Assertion { agent, span, iterations }
+        | Subject::Bounds { agent, span, iterations, .. }
+        | Subject::Misuse { agent, span, iterations, .. } => {
+            let is_it =
+                |own: &&Obligation| own.agent == *agent && own.span == *span && own.iterations == *iterations;
+            if let Some(own) = graph.obligations.iter().find(is_it) {
+                push(&own.calls, &words.agent(*agent));
+            }
+        }
+        Subject::Lifetime { access, .. } => push(of(*access), &words.thread(*access)),
+        Subject::Deadlock { roles, .. } => {
+            for role in roles {
+                let is_it = |own: &&Blocked| {
+                    role.agents.first() == Some(&own.agent)
+                        && own.span == role.span
+                        && own.iterations == role.iterations
+                };
+                let Some(own) = graph.blocked.iter().find(is_it) else { continue };
+                push(&own.calls, &words.agents(&role.agents));
+            }
+        }
+        Subject::Final { .. } | Subject::Completion => {}
+    }
+    for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+        push(of(event), &format!("`{}` by {}", words.instruction(event), words.thread(event)));
+    }
+    found
 }
 
 /// Appends `  title: text`, wrapped and aligned.

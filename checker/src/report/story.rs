@@ -76,6 +76,15 @@ pub struct Place {
     pub line: usize,
 }
 
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{} of {file}", self.line),
+            None => write!(f, "{}", self.line),
+        }
+    }
+}
+
 /// An instruction that a thread executes, or part of an operation.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -301,11 +310,16 @@ impl<'a> Teller<'a> {
         let [object, what, then] = self.folding.outcome(&self.words, &self.groups, number);
         let mark = self.mark(&group.events);
         let mut details: Vec<String> = self.folding.operation_number(group.agent).into_iter().collect();
+        let calls = group.events.first().map_or(&[][..], |&event| graph.events[event].calls.as_slice());
+        details.extend(self.called(calls));
         details.extend(Words::round(&group.iterations));
         details.extend(group.is_try.then(|| "a try that fails".to_owned()));
         let opcode = site.map_or_else(String::new, |site| site.text.clone());
         let key = (group.may_share() && mark.is_empty()).then(|| {
-            format!("{:?} {:?} {opcode} {object} {what} {:?}", group.site, group.iterations, group.is_try)
+            format!(
+                "{:?} {:?} {calls:?} {opcode} {object} {what} {:?}",
+                group.site, group.iterations, group.is_try
+            )
         });
         let step = Step {
             lane: self.folding.lane_of(group.agent).unwrap_or(0),
@@ -332,6 +346,17 @@ impl<'a> Teller<'a> {
             file: (!is_own).then(|| sources.file(span.file).name.clone()),
             line: sources.line_column(span).line,
         }
+    }
+
+    /// By which calls a thread came to a step in a function.
+    fn called(&self, calls: &[Span]) -> Option<String> {
+        let lines: Vec<String> = calls.iter().map(|call| self.place(*call).to_string()).collect();
+        let (last, init) = lines.split_last()?;
+        Some(if init.is_empty() {
+            format!("call on line {last}")
+        } else {
+            format!("calls on lines {} and {last}", init.join(", "))
+        })
     }
 
     fn mark(&self, events: &[EventId]) -> &'static str {

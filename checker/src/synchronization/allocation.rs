@@ -47,6 +47,7 @@ pub fn finish(graph: &mut GraphBuilder, log: &[Allocation]) -> Result<(), GraphE
                 condition: balanced,
                 span: one.span,
                 iterations: Vec::new(),
+                calls: Vec::new(),
                 position: one.position,
             });
         }

@@ -270,6 +270,7 @@ impl Unroller<'_> {
             condition,
             span,
             iterations: self.iterations.clone(),
+            calls: self.calls.clone(),
             position: self.position,
         });
     }

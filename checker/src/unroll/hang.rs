@@ -218,6 +218,7 @@ impl Unroller<'_> {
             agent: self.agent,
             span: self.program.loops[shape.id].span,
             iterations: self.iterations.clone(),
+            calls: self.calls.clone(),
             stuck,
             wait: match last.phase {
                 Some(phase) if last.looks.is_empty() => phase,

@@ -149,6 +149,7 @@ impl<'a> Unroller<'a> {
             let value = self.evaluate(state, frame, argument)?;
             env.set(parameter.register, value);
         }
+        let calls = std::mem::take(&mut self.calls);
         let host = (self.agent, self.position, std::mem::take(&mut self.iterations), self.kernel);
         let path = self.aligned.replace_path(Vec::new());
         self.part = Some(what.kernel);
@@ -174,6 +175,7 @@ impl<'a> Unroller<'a> {
             }
         }
         (self.agent, self.position, self.iterations, self.kernel) = host;
+        self.calls = calls;
         self.aligned.replace_path(path);
         self.part = None;
         Ok(())
@@ -189,6 +191,7 @@ impl<'a> Unroller<'a> {
             agent,
             span,
             iterations: Vec::new(),
+            calls: Vec::new(),
             stuck,
             wait: wait.clone(),
         }));
@@ -295,10 +298,10 @@ impl<'a> Unroller<'a> {
         if stuck != TermPool::FALSE && self.options.hangs {
             let tasks: BTreeSet<TaskId> = grids.iter().map(|&grid| self.host.task_of[grid]).collect();
             let (names, awaited) = (self.names(tasks.iter()), self.ends(&grids));
-            let (agent, iterations) = (self.agent, self.iterations.clone());
+            let (agent, iterations, calls) = (self.agent, self.iterations.clone(), self.calls.clone());
             let span = self.graph.sites[step.site].span;
             let wait = Wait::Grids { names, awaited, is_start: false };
-            self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
+            self.graph.blocked.push(Blocked { agent, span, iterations, calls, stuck, wait });
         }
         step.state.live = self.graph.terms.and(step.state.live, ended);
         let event = self.emit_next(step.state.live, EventKind::Grid(kind), step.site)?;

@@ -77,7 +77,10 @@ impl Unroller<'_> {
                 Ok(())
             }
             StatementKind::Call { function, values, references, result } => {
-                self.call(state, frame, *function, values, references, *result)
+                self.calls.push(span);
+                let done = self.call(state, frame, *function, values, references, *result);
+                self.calls.pop();
+                done
             }
             StatementKind::Host(call) => {
                 if self.take_effect(state, span) {

@@ -6,7 +6,7 @@ use super::propose::{Ground, Proposal};
 use super::signal::{is_in, own_reads};
 use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
-use crate::event::{EventGraph, EventId, EventKind};
+use crate::event::{Access, EventGraph, EventId, EventKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;
 
@@ -91,6 +91,9 @@ fn wrapping(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
 }
 
+/// Updates in two steps that are looked at.
+const UPDATES_MAX: usize = 8;
+
 /// What is loaded and then stored by another statement, by one atomic: a sum, or what a wait for a number takes.
 fn in_one_step(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let mut pairs: Vec<(EventId, EventId)> = ground
@@ -106,6 +109,10 @@ fn in_one_step(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     if let (true, Subject::Race { earlier, later }) = (pairs.is_empty(), &ground.explanation.subject) {
         pairs.extend([*earlier, *later].into_iter().filter_map(|event| update_of(ground.graph(), event)));
     }
+    let is_own = !pairs.is_empty();
+    if !is_own {
+        pairs = strong_updates(ground.graph());
+    }
     if pairs.is_empty() {
         return;
     }
@@ -120,7 +127,21 @@ fn in_one_step(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
     // Data that a lock or a barrier should keep apart is updated in two steps as well, and rightly.
     let is_taken = |reason: &Reason| matches!(reason, Reason::BothTook { .. });
-    found.push(Proposal { rank: if ground.has(is_taken) { 8 } else { 22 }, edits });
+    let rank = if ground.has(is_taken) { 8 } else { 22 };
+    found.push(Proposal { rank: if is_own { rank } else { 23 }, edits });
+}
+
+/// Where threads load and store in two steps what no weak access is about, as two that draw a ticket: both may draw the same.
+fn strong_updates(graph: &EventGraph) -> Vec<(EventId, EventId)> {
+    let strong = graph.events.iter_enumerated().filter(|(_, event)| {
+        let is_strong = event.kind.access().is_some_and(Access::is_strong);
+        is_strong && event.agent.is_some() && matches!(event.kind, EventKind::Write(_))
+    });
+    let pairs = strong.filter_map(|(store, _)| {
+        let load = own_reads(graph, store).rfind(|&load| is_in(graph, load, store))?;
+        graph.events[load].kind.access().is_some_and(Access::is_strong).then_some((load, store))
+    });
+    pairs.take(UPDATES_MAX).collect()
 }
 
 /// The load and the store with which a thread updates what an event accesses, in two steps.

@@ -43,6 +43,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     | Reason::NoWayBack { .. }
                     | Reason::CompletedByOthers { .. }
                     | Reason::OtherGeneration { .. }
+                    | Reason::TooSoon { .. }
             )
         };
         let is_assertion = !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. });
@@ -142,6 +143,10 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     next_numbers(ground, found);
     number_each(ground, found);
     let sources = ground.texts.sources();
+    if is_early {
+        waits(ground, found);
+    }
+    computed_numbers(ground, found);
     let number = |own: &Instruction| {
         let span = number_of(own)?;
         sources.text(span).trim().parse::<u32>().ok()
@@ -170,6 +175,32 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     proposals.sort_by_key(|proposal| proposal.rank);
     proposals.truncate(NUMBERS_MAX);
     found.append(&mut proposals);
+}
+
+/// A wait in place of an arrival that does not wait, where a thread comes back too early.
+fn waits(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let arrivals = ground.syntax.instructions.iter().filter(|own| number_of(own).is_some());
+    for own in arrivals.filter(|own| own.opcode.contains("arrive") && ground.can_change(own.node)) {
+        let waits = own.opcode.replace("arrive", "sync");
+        let edits = vec![Edit::replace(ground.texts.sources(), own.opcode_span, waits)];
+        found.push(Proposal { rank: 13, edits });
+    }
+}
+
+/// The number of a barrier as another one has it, where numbers are computed.
+fn computed_numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let is_computed = |span: &Span| sources.text(*span).trim().parse::<u32>().is_err();
+    let spans = ground.syntax.instructions.iter().filter(|own| ground.can_change(own.node));
+    let spans: Vec<Span> = spans.filter_map(number_of).filter(is_computed).collect();
+    let texts: BTreeSet<&str> = spans.iter().map(|&span| sources.text(span).trim()).collect();
+    let pairs = spans.iter().flat_map(|&span| texts.iter().map(move |&text| (span, text)));
+    for (span, text) in pairs.filter(|&(span, text)| sources.text(span).trim() != text).take(NUMBERS_MAX) {
+        // Rather one that begins in the same way: another slot of the same kind.
+        let alike = sources.text(span).trim().chars().zip(text.chars()).take_while(|(a, b)| a == b).count();
+        let rank = if alike > 0 { 10 } else { 14 };
+        found.push(Proposal { rank, edits: vec![Edit::replace(sources, span, text)] });
+    }
 }
 
 /// A number for each group of threads, where several use one barrier at a time: what both accesses name their element by.
@@ -222,7 +253,7 @@ fn number_of(instruction: &Instruction) -> Option<Span> {
 }
 
 /// The number of threads of a barrier that has one.
-fn count_of(instruction: &Instruction) -> Option<Span> {
+pub fn count_of(instruction: &Instruction) -> Option<Span> {
     let is_barrier = ["bar.", "barrier."].iter().any(|word| instruction.opcode.starts_with(word));
     let is_named = is_barrier && !instruction.opcode.contains("cluster");
     instruction.operands.get(1).copied().filter(|_| is_named)
@@ -304,7 +335,8 @@ pub fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'s
     if is_warp {
         found.push(warp.clone());
     }
-    if launch.warps > 1 {
+    // What a program launches has its own sizes.
+    if launch.warps > 1 || scope == Scope::Cta && !is_warp {
         found.push(cta);
     }
     if launch.lanes > 1 && !is_warp {
@@ -333,10 +365,10 @@ pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
             found.push((rank, gap));
         }
     };
-    let levels = |node: usize| (0..).zip(syntax.ancestors(node));
+    let levels = |node: usize| (0..).zip(syntax.outwards(node));
     if is_carried {
-        for around in syntax.ancestors(first) {
-            if syntax.nodes[around].kind == NodeKind::Loop && syntax.ancestors(second).contains(&around) {
+        for around in syntax.outwards(first) {
+            if syntax.nodes[around].kind == NodeKind::Loop && syntax.outwards(second).contains(&around) {
                 push(0, last_of(syntax, around).map(|node| (node, true)));
             }
         }

@@ -171,6 +171,15 @@ impl Side<'_> {
             super::barrier::names(self.sources().text(of), &names)
                 || inside.any(|instruction| !old.has_like(&self.shape(instruction)))
         };
+        // Of functions that wait and do nothing else, the calls.
+        let is_call = |node: &usize| {
+            let acts = self.syntax.acts(*node);
+            let text = self.sources().text(self.syntax.nodes[*node].span);
+            let has_same = |other: &super::syntax::Node| old.sources().text(other.span) == text;
+            self.syntax.is_handover(*node)
+                && acts.iter().all(|act| act.only_looks())
+                && !old.syntax.nodes.iter().any(has_same)
+        };
         let is_wait = |node: &usize| {
             let of = &self.syntax.nodes[*node];
             let is_library = self.texts.is_library(of.span.file);
@@ -180,7 +189,8 @@ impl Side<'_> {
             let mut inside = self.syntax.inside(*node).peekable();
             !is_library && repeats && inside.peek().is_some() && inside.all(Instruction::only_looks)
         };
-        let waits = (0..self.syntax.nodes.len()).filter(is_wait).filter(|&node| is_touched(node));
+        let nodes = 0..self.syntax.nodes.len();
+        let waits = nodes.filter(|node| is_call(node) || is_wait(node) && is_touched(*node));
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
     }
 

@@ -87,10 +87,11 @@ fn arrivers(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposa
         return;
     }
     let (graph, sources) = (ground.graph(), ground.texts.sources());
-    for init in inits {
-        let (Some(object), Some(&count)) = (init.objects.first(), init.operands.get(1)) else { continue };
+    let settings = inits.iter().filter_map(|init| Some((*init.operands.get(1)?, init.objects.first()?)));
+    for (count, object) in settings.flat_map(|(count, object)| ground.syntax.written(sources, count, object))
+    {
         let now = sources.text(count).trim();
-        let is_it = |name: &str| name == object || name.starts_with(&format!("{object}["));
+        let is_it = |name: &str| name == object.as_str() || name.starts_with(&format!("{object}["));
         let mut most = (0, 0);
         for (_, mbarrier) in graph.mbarriers.iter_enumerated() {
             if !is_it(mbarrier.name.to_string().split(' ').next().unwrap_or("")) {
@@ -152,14 +153,17 @@ fn delivered(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let (Some(&operand), Some(object)) = (arrive.operands.last(), arrive.objects.first()) else {
             continue;
         };
-        let copies = ground.syntax.instructions.iter().filter(|copy| {
-            copy.opcode.starts_with("cp.async.bulk.") && copy.objects.iter().any(|named| named == object)
-        });
-        let bytes: Vec<u32> = copies.filter_map(|copy| copy.operands.iter().find_map(number)).collect();
-        let sum = bytes.iter().try_fold(0u32, |sum, &own| sum.checked_add(own)).unwrap_or(0);
-        if sum > 0 && number(&operand).is_some_and(|now| now != sum) {
-            let edits = vec![Edit::replace(sources, operand, sum.to_string())];
-            found.push(Proposal { rank: 10, edits });
+        for (operand, object) in ground.syntax.written(sources, operand, object) {
+            let copies =
+                ground.syntax.instructions.iter().filter(|copy| {
+                    copy.opcode.starts_with("cp.async.bulk.") && copy.objects.contains(&object)
+                });
+            let bytes: Vec<u32> = copies.filter_map(|copy| copy.operands.iter().find_map(number)).collect();
+            let sum = bytes.iter().try_fold(0u32, |sum, &own| sum.checked_add(own)).unwrap_or(0);
+            if sum > 0 && number(&operand).is_some_and(|now| now != sum) {
+                let edits = vec![Edit::replace(sources, operand, sum.to_string())];
+                found.push(Proposal { rank: 10, edits });
+            }
         }
     }
 }
@@ -173,11 +177,15 @@ fn multicast(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
     let sources = ground.texts.sources();
     for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
-        let Some(&operand) = arrive.operands.last() else { continue };
-        let now = sources.text(operand).trim().parse::<u32>().ok();
-        let Some(sent) = now.and_then(|now| now.checked_mul(cluster)) else { continue };
-        let edits = vec![Edit::replace(sources, operand, sent.to_string())];
-        found.push(Proposal { rank: 11, edits });
+        let (Some(&operand), Some(object)) = (arrive.operands.last(), arrive.objects.first()) else {
+            continue;
+        };
+        for (operand, _) in ground.syntax.written(sources, operand, object) {
+            let now = sources.text(operand).trim().parse::<u32>().ok();
+            let Some(sent) = now.and_then(|now| now.checked_mul(cluster)) else { continue };
+            let edits = vec![Edit::replace(sources, operand, sent.to_string())];
+            found.push(Proposal { rank: 11, edits });
+        }
     }
 }
 
@@ -220,13 +228,19 @@ fn awaited_operations(ground: &Ground<'_>, inits: &[&Instruction], found: &mut V
 /// Other numbers of arrivals: those of other objects, of all threads and warps, one more, one less.
 fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>) {
     let sources = ground.texts.sources();
-    let texts: Vec<&str> =
-        inits.iter().filter_map(|init| Some(sources.text(*init.operands.get(1)?).trim())).collect();
+    let settings = inits.iter().filter_map(|init| Some((*init.operands.get(1)?, init.objects.first()?)));
+    let settings = settings.flat_map(|(count, named)| {
+        let written = ground.syntax.written(sources, count, named);
+        written.into_iter().map(move |(count, object)| (count, object, named))
+    });
+    let settings: Vec<(Span, String, &String)> = settings.collect();
+    let own = settings.iter().filter(|(count, ..)| !ground.texts.is_library(count.file));
+    let texts: Vec<&str> = own.map(|(count, ..)| sources.text(*count).trim()).collect();
     let waited = waited_objects(ground);
-    for init in inits {
-        let Some(&count) = init.operands.get(1) else { continue };
+    for (count, object, named) in &settings {
+        let count = *count;
         let now = sources.text(count).trim();
-        let is_waited = waited.is_empty() || init.objects.iter().any(|object| waited.contains(object));
+        let is_waited = waited.is_empty() || waited.contains(object) || waited.contains(named);
         let base = if is_about_counts(ground) { 12 } else { 30 } + if is_waited { 0 } else { 3 };
         let mut others: Vec<(u32, String)> = Vec::new();
         match now.parse::<u32>() {
@@ -345,13 +359,15 @@ fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for role in roles {
         let WaitFact::Phase { bytes, .. } = &role.wait else { continue };
         for arrive in of(ground, "mbarrier.").filter(|arrive| arrive.opcode.contains("expect_tx")) {
-            let Some(&operand) = arrive.operands.last() else { continue };
-            let now = sources.text(operand).trim().parse::<i64>().ok();
-            if let Some(right) = now.map(|now| now - bytes).filter(|&right| right >= 0 && *bytes != 0) {
-                found.push(Proposal {
-                    rank: 12,
-                    edits: vec![Edit::replace(sources, operand, right.to_string())],
-                });
+            let (Some(&operand), Some(object)) = (arrive.operands.last(), arrive.objects.first()) else {
+                continue;
+            };
+            for (operand, _) in ground.syntax.written(sources, operand, object) {
+                let now = sources.text(operand).trim().parse::<i64>().ok();
+                if let Some(right) = now.map(|now| now - bytes).filter(|&right| right >= 0 && *bytes != 0) {
+                    let edits = vec![Edit::replace(sources, operand, right.to_string())];
+                    found.push(Proposal { rank: 12, edits });
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Proposals for broken rules that one statement or another form of it mends.
 
 use super::super::Subject;
-use super::barrier::insert;
+use super::barrier::{count_of, insert};
 use super::propose::{Ground, Proposal};
 use super::syntax::Instruction;
 use super::text::Edit;
@@ -33,6 +33,19 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 });
                 if opcode != own.opcode {
                     push(5, Edit::replace(sources, own.opcode_span, opcode));
+                }
+            }
+        }
+        "barrier::count-mismatch" => {
+            let counts: Vec<&str> =
+                syntax.instructions.iter().filter_map(count_of).map(|at| sources.text(at)).collect();
+            for span in own().filter_map(count_of) {
+                let now = sources.text(span);
+                let n_like = |text: &str| counts.iter().filter(|own| **own == text).count();
+                for other in counts.iter().copied().filter(|&other| other != now) {
+                    // Rather as more places have it.
+                    let rank = if n_like(other) > n_like(now) { 5 } else { 6 };
+                    push(rank, Edit::replace(sources, span, other));
                 }
             }
         }

@@ -14,6 +14,8 @@ pub const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid",
 const REGISTERS: (u32, u32) = (24, 8);
 /// Other numbers that are tried for what signals store.
 const SIGNALS_MAX: usize = 16;
+/// Numbers of choices of which others are tried.
+const THRESHOLDS_MAX: usize = 4;
 /// Steps of registers that are tried.
 const REGISTER_STEPS: u32 = 2;
 
@@ -34,6 +36,29 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     next_slot(ground, base, found);
     slot_per_round(ground, base, found);
     target_per_round(ground, found);
+    thresholds(ground, found);
+}
+
+/// One more or less, in what a choice compares something with that is no thread's own number.
+fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let is_claim = matches!(ground.explanation.subject, Subject::Final { .. } | Subject::Assertion { .. });
+    let mut places: Vec<Span> = Vec::new();
+    let operands = syntax.instructions.iter().filter(|own| ground.can_change(own.node));
+    for &operand in operands.flat_map(|own| &own.operands) {
+        if let Some((condition, _)) = sources.text(operand).split_once(" ? ") {
+            let start = operand.start as usize;
+            places.push(Span::new(operand.file, start, start + condition.len()));
+        }
+    }
+    let compared = places.into_iter().filter(|&at| !names(sources.text(at), OWN));
+    let numbers = compared.flat_map(|at| literals(sources.text(at), at));
+    for (span, number) in numbers.take(THRESHOLDS_MAX) {
+        for near in [number.checked_sub(1), number.checked_add(1)].into_iter().flatten() {
+            let edits = vec![Edit::replace(sources, span, near.to_string())];
+            found.push(Proposal { rank: if is_claim { 47 } else { 27 }, edits });
+        }
+    }
 }
 
 /// A name for a number, as one that depends on the round, or on the thread.
@@ -241,7 +266,7 @@ fn signalled(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 }
 
 /// The whole decimal numbers of an expression, and where they are, but for those in indices.
-fn literals(text: &str, at: Span) -> Vec<(Span, u32)> {
+pub fn literals(text: &str, at: Span) -> Vec<(Span, u32)> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let (bytes, mut found, mut start, mut depth) = (text.as_bytes(), Vec::new(), 0, 0_u32);
     while start < bytes.len() {

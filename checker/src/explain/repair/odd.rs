@@ -20,6 +20,7 @@ const TRIED_MAX: usize = 6;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let loops = loops(ground);
     indices(ground, &loops, found);
+    of_the_other(ground, found);
     slots(ground, found);
     objects(ground, found);
     turns(ground, found);
@@ -85,6 +86,35 @@ fn indices(ground: &Ground<'_>, loops: &[usize], found: &mut Vec<Proposal>) {
                 let old = sources.text(odd.indices[0]).len();
                 let changed = format!("{}{usual}{}", &whole[..at], &whole[at + old..]);
                 found.push(Proposal { rank: 11, edits: vec![Edit::replace(sources, odd.span, &changed)] });
+            }
+        }
+    }
+}
+
+/// The index with which the other one of two accesses names its element of the same object.
+fn of_the_other(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    for (a, b) in ground.pairs() {
+        let of = |event| ground.instruction(ground.started_by(event));
+        let (Some(first), Some(second)) = (of(a), of(b)) else { continue };
+        for (own, other) in
+            [(first, second), (second, first)].into_iter().filter(|(own, _)| ground.can_change(own.node))
+        {
+            let pairs =
+                own.memory.iter().flat_map(|memory| other.memory.iter().map(move |other| (memory, other)));
+            for (memory, beside) in pairs.filter(|(memory, beside)| memory.name == beside.name) {
+                let spans = memory.indices.iter().zip(&beside.indices);
+                let texts =
+                    spans.map(|(&own, &other)| (own, sources.text(own).trim(), sources.text(other).trim()));
+                let mut differ = texts.filter(|(_, now, other)| now != other);
+                let (Some((span, now, after)), None) = (differ.next(), differ.next()) else { continue };
+                // Another slot, computed in another way: not another thread's, and not the first.
+                let is_slot = |text: &str| text.contains('%') && !is_of_thread(ground, text);
+                if is_slot(now) && is_slot(after) {
+                    // Rather the plainer one for both.
+                    let rank = if after.len() < now.len() { 15 } else { 17 };
+                    found.push(Proposal { rank, edits: vec![Edit::replace(sources, span, after)] });
+                }
             }
         }
     }

@@ -79,7 +79,7 @@ fn link_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let scope = super::opcode::usual(graph, graph.hierarchy.common_scope(a, b));
     let text = format!("fence.acq_rel.{scope};");
     let fence = |event: EventId, is_after: bool| {
-        let node = ground.instruction(event)?.node;
+        let node = ground.place(event)?;
         Some(Edit::insert(ground.texts.sources(), ground.syntax.nodes[node].span, is_after, &text))
     };
     let (release, acquire) = (fence(write, false), fence(read, true));
@@ -104,7 +104,7 @@ pub fn is_early(ground: &Ground<'_>) -> bool {
 }
 
 /// The objects that threads wait for in any way: a write of one is a signal.
-fn awaited<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
+pub fn awaited<'a>(ground: &Ground<'a>) -> Vec<&'a str> {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let waits = syntax.instructions.iter().filter(|instruction| {
         let text = sources.text(syntax.nodes[instruction.node].span);
@@ -132,7 +132,7 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         found.push(Proposal { rank, edits: vec![Edit::moved(sources, span, anchor, is_after)] });
     };
     for node in ground.nodes() {
-        for (level, around) in (0..).zip(syntax.ancestors(node)) {
+        for (level, around) in (0..).zip(syntax.outwards(node)) {
             let (siblings, at) = syntax.siblings(around);
             let window = at.saturating_sub(DISTANCE_MAX)..(at + DISTANCE_MAX + 1).min(siblings.len());
             for other in window.filter(|&other| other != at) {
@@ -148,10 +148,12 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     continue;
                 }
                 let is_wait = || other > at && waits(ground, sibling);
+                let is_handover = syntax.is_handover(sibling);
+                let gives = || syntax.acts(sibling).iter().any(|act| act.gives_signal());
                 let distance = u32::try_from(other.abs_diff(at)).unwrap_or(9);
-                if is_early && is_signal() {
+                if is_early && (is_signal() || is_handover && gives()) {
                     push(10 + level + distance, sibling, around, other < at);
-                } else if syntax.is_synchronization(sibling) || is_signal() || is_wait() {
+                } else if syntax.is_synchronization(sibling) || is_signal() || is_wait() || is_handover {
                     push(20 + 2 * level + 3 * distance, sibling, around, other < at);
                 }
             }
@@ -207,7 +209,8 @@ fn frees_a_lock(ground: &Ground<'_>, node: usize) -> bool {
     let takes = |own: &Instruction| {
         own.opcode.starts_with("atom") && (own.opcode.contains(".cas") || own.opcode.contains(".exch"))
     };
-    let objects = syntax.inside(node).filter(|own| own.signals()).flat_map(|own| &own.objects);
+    let acts = syntax.acts(node);
+    let objects = acts.into_iter().filter(|own| own.signals()).flat_map(|own| &own.objects);
     let objects: Vec<&String> = objects.collect();
     let mut taking = syntax.instructions.iter().filter(|own| takes(own));
     taking.any(|own| own.objects.iter().any(|object| objects.contains(&object)))
@@ -295,13 +298,14 @@ fn released_too_early(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let ends = ground.pairs().into_iter().flat_map(|(a, b)| [a, b]);
     for read in ends.filter(|&event| is_read(event) && !ground.graph().is_of_operation(event)) {
         let Some(node) = ground.place(read) else { continue };
-        for around in syntax.ancestors(node).into_iter().take(2) {
+        for around in syntax.ancestors(node).into_iter().take(2).chain(syntax.calls_of(node)) {
             let (siblings, at) = syntax.siblings(around);
-            let run = siblings[..at].iter().rev().take_while(|&&sibling| syntax.is_synchronization(sibling));
+            let only_orders = |node: usize| syntax.is_synchronization(node) || syntax.is_handover(node);
+            let run = siblings[..at].iter().rev().take_while(|&&sibling| only_orders(sibling));
             let mut run: Vec<usize> = run.copied().collect();
             run.reverse();
-            let signals = |&&node: &&usize| syntax.inside(node).any(|i| i.opcode.contains("arrive"));
-            let waits = |node: &usize| syntax.inside(*node).any(|i| i.opcode.contains("wait"));
+            let signals = |&&node: &&usize| syntax.acts(node).iter().any(|i| i.opcode.contains("arrive"));
+            let waits = |node: &usize| syntax.acts(*node).iter().any(|i| i.opcode.contains("wait"));
             let from = run.iter().rposition(waits).map_or(0, |wait| wait + 1);
             let run = &run[from..];
             if run.iter().find(signals).is_none() {

@@ -2,12 +2,12 @@
 
 use super::super::{Explanation, Reason, Subject};
 use super::opcode::{self, Goal, SemEdit, usual};
-use super::signal::{is_link, is_signal};
+use super::signal::{is_link, is_signal, is_waited_for};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group, halves,
-    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
+    anywhere, arguments, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group,
+    halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -158,11 +158,16 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
         compares::propose(ground, &mut found);
+        arguments::propose(ground, &mut found);
         atomics::propose(ground, &mut found);
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
-    found.retain(|proposal| !proposal.edits.is_empty() && !is_empty_group(ground, proposal));
+    let is_open = |proposal: &Proposal| {
+        let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);
+        !proposal.edits.is_empty() && pieces.all(|piece| !ground.texts.is_library(piece.span.file))
+    };
+    found.retain(|proposal| is_open(proposal) && !is_empty_group(ground, proposal));
     found.sort_by_key(|proposal| proposal.rank);
     found
 }
@@ -251,8 +256,13 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             [SemEdit { event: earlier, goal: first, scope }, SemEdit { event: later, goal: second, scope }]
         };
         if is_signal(ground, earlier, later) && !order::is_early(ground) {
+            // Of data, whatever is claimed of it, this never mends a part: what should come first would still not.
+            let is_waited = graph.events[earlier]
+                .kind
+                .access()
+                .is_some_and(|access| is_waited_for(graph, access.location));
             push(STRONG_ENDS, &both(Goal::Strong, Goal::Strong));
-            push(17, &both(Goal::Release, Goal::Acquire));
+            push(if is_waited { 17 } else { STRONG_ENDS }, &both(Goal::Release, Goal::Acquire));
         }
     }
     if let Subject::Deadlock { .. } = ground.explanation.subject {

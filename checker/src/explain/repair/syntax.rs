@@ -7,6 +7,9 @@ use fencepost_dsl::kernel::parse;
 use fencepost_dsl::vocabulary::Replication;
 use fencepost_dsl::{SourceMap, Span};
 
+/// Statements around calls that are looked at.
+const OUTWARDS_MAX: usize = 6;
+
 /// All statements and instructions of the files, in order of the text.
 #[derive(Debug, Default)]
 pub struct Syntax {
@@ -16,10 +19,10 @@ pub struct Syntax {
     pub instructions: Vec<Instruction>,
     /// The statements of each block.
     blocks: Vec<Vec<usize>>,
-    /// Functions, by name, and where they are.
-    functions: Vec<(String, Span)>,
-    /// Calls: the name of the function, and the statement.
-    calls: Vec<(String, usize)>,
+    /// Functions.
+    functions: Vec<Function>,
+    /// Calls.
+    pub calls: Vec<Call>,
     /// Names of the constants of the files.
     pub constants: Vec<String>,
     /// Names of values that never change.
@@ -28,6 +31,35 @@ pub struct Syntax {
     pub counted: Vec<Counted>,
     /// Objects, whether a kernel's own or of the whole file.
     pub objects: Vec<Declared>,
+}
+
+/// A function.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// All of it.
+    span: Span,
+    /// The names of its parameters.
+    pub parameters: Vec<String>,
+}
+
+impl Function {
+    /// Whether a place is in it.
+    pub fn holds(&self, span: Span) -> bool {
+        self.span.holds(span)
+    }
+}
+
+/// A call.
+#[derive(Debug)]
+pub struct Call {
+    /// The name of the function.
+    pub function: String,
+    /// The statement that it is in.
+    pub node: usize,
+    /// Where its arguments are.
+    pub arguments: Vec<Span>,
 }
 
 /// `let name = value;`
@@ -101,6 +133,10 @@ pub struct Node {
     pub kind: NodeKind,
     /// Whether it gives a variable another value, claims something, ends its thread, or is a call.
     leaves: bool,
+    /// Whether it is a call, and does nothing with what that gives.
+    calls: bool,
+    /// Whether it waits, or repeats while something holds.
+    waits: bool,
 }
 
 impl Node {
@@ -212,7 +248,12 @@ impl Syntax {
                     ItemKind::Object(object) => syntax.object(object),
                     ItemKind::Constant { name, .. } => syntax.constants.push(name.text.clone()),
                     ItemKind::Function(function) => {
-                        syntax.functions.push((function.name.text.clone(), item.place.0));
+                        let names = function.parameters.iter().map(|parameter| parameter.name.text.clone());
+                        syntax.functions.push(Function {
+                            name: function.name.text.clone(),
+                            span: item.place.0,
+                            parameters: names.collect(),
+                        });
                         syntax.block(&function.body, None);
                     }
                     ItemKind::Kernel(kernel) | ItemKind::Program(kernel)
@@ -237,14 +278,47 @@ impl Syntax {
         self.nodes.iter().rposition(|node| node.span.holds(span))
     }
 
+    /// The function that a place is in.
+    fn function_around(&self, span: Span) -> Option<&Function> {
+        self.functions.iter().find(|function| function.span.holds(span))
+    }
+
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(move |function| function.name == name)
+    }
+
+    /// Where it is written what an operand is, and which object one is that is named beside it: there itself, or, for
+    /// parameters of a function, in its calls.
+    pub fn written(&self, sources: &SourceMap, operand: Span, object: &str) -> Vec<(Span, String)> {
+        let mut found = Vec::new();
+        let mut open = vec![(operand, object.to_owned())];
+        while let Some((span, object)) = open.pop() {
+            let text = sources.text(span).trim();
+            let function = self.function_around(span);
+            let place = |name: &str| function?.parameters.iter().position(|own| own == name);
+            let (Some(function), Some(own)) = (function, place(text)) else {
+                found.push((span, object));
+                continue;
+            };
+            for call in self.calls.iter().filter(|call| call.function == function.name) {
+                let Some(&argument) = call.arguments.get(own) else { continue };
+                let beside = place(&object).and_then(|at| call.arguments.get(at));
+                let named = beside.and_then(|&at| object_in(sources.text(at)));
+                open.push((argument, named.map_or_else(|| object.clone(), str::to_owned)));
+            }
+        }
+        found
+    }
+
     /// The statements from which the function is called that a statement stands in, those that call it themselves first.
     pub fn calls_of(&self, node: usize) -> impl Iterator<Item = usize> {
         let mut found: Vec<usize> = Vec::new();
         let mut at = vec![node];
         while let Some(node) = at.pop() {
             let span = self.nodes[node].span;
-            let name = self.functions.iter().find(|(_, of)| of.holds(span)).map(|(name, _)| name);
-            let calls = self.calls.iter().filter(|(called, _)| Some(called) == name).map(|&(_, at)| at);
+            let name = self.function_around(span).map(|function| &function.name);
+            let calls = self.calls.iter().filter(|call| Some(&call.function) == name).map(|call| call.node);
             let new: Vec<usize> = calls.filter(|call| !found.contains(call)).collect();
             found.extend(&new);
             at.extend(new);
@@ -255,6 +329,18 @@ impl Syntax {
     /// A statement and those around it, innermost first.
     pub fn ancestors(&self, node: usize) -> Vec<usize> {
         std::iter::successors(Some(node), |&node| self.nodes[node].parent).collect()
+    }
+
+    /// The same, and then those around the calls by which threads come there.
+    pub fn outwards(&self, node: usize) -> Vec<usize> {
+        let mut found = self.ancestors(node);
+        for call in self.calls_of(node) {
+            let around = self.ancestors(call).into_iter().filter(|at| !found.contains(at));
+            let around: Vec<usize> = around.collect();
+            found.extend(around);
+        }
+        found.truncate(self.ancestors(node).len() + OUTWARDS_MAX);
+        found
     }
 
     /// The statements of its block, and its place there.
@@ -269,18 +355,42 @@ impl Syntax {
         self.instructions.iter().filter(move |instruction| outer.holds(instruction.span))
     }
 
-    /// The instructions of a statement, and of the functions that it calls.
+    /// The instructions of a statement, and of the functions that it calls, at once or by others.
     pub fn acts(&self, node: usize) -> Vec<&Instruction> {
         let mut found: Vec<&Instruction> = self.inside(node).collect();
-        let outer = self.nodes[node].span;
-        let called = self.calls.iter().filter(|(_, at)| outer.holds(self.nodes[*at].span));
-        for (name, _) in called {
-            let bodies = self.functions.iter().filter(|(own, _)| own == name);
-            found.extend(
-                bodies.flat_map(|&(_, body)| self.instructions.iter().filter(move |i| body.holds(i.span))),
-            );
+        let mut entered: Vec<Span> = Vec::new();
+        let mut at = vec![self.nodes[node].span];
+        while let Some(outer) = at.pop() {
+            let called = self.calls.iter().filter(|call| outer.holds(self.nodes[call.node].span));
+            for call in called {
+                for body in self.function(&call.function).map(|function| function.span) {
+                    if !entered.contains(&body) {
+                        entered.push(body);
+                        at.push(body);
+                        found.extend(self.instructions.iter().filter(|i| body.holds(i.span)));
+                    }
+                }
+            }
         }
         found
+    }
+
+    /// Whether a statement is nothing but a call of a function that only orders, waits, and gives one signal at most.
+    pub fn is_handover(&self, node: usize) -> bool {
+        let of = &self.nodes[node];
+        let acts = self.acts(node);
+        let waits = |own: &Instruction| {
+            let around = self.ancestors(own.node);
+            own.only_looks() && own.is_strong() && around.iter().any(|&at| self.nodes[at].waits)
+        };
+        let n_signals = acts.iter().filter(|own| own.signals()).count();
+        of.calls
+            && !acts.is_empty()
+            && n_signals <= 1
+            && acts.iter().all(|own| {
+                let is_of_phases = own.opcode.starts_with("mbarrier.") && !own.opcode.contains(".init");
+                own.synchronizes() || own.signals() || is_of_phases || waits(own)
+            })
     }
 
     /// Whether a statement, or one inside, does more than instructions do: what is so when it is left out is another thing.
@@ -293,7 +403,7 @@ impl Syntax {
     pub fn is_call(&self, span: Span) -> bool {
         self.calls
             .iter()
-            .any(|(_, at)| self.nodes[*at].span == span && self.nodes[*at].kind == NodeKind::Plain)
+            .any(|call| self.nodes[call.node].span == span && self.nodes[call.node].kind == NodeKind::Plain)
     }
 
     /// The innermost loop with a counter around a statement.
@@ -352,7 +462,9 @@ impl Syntax {
             StatementKind::Expr(expr) => matches!(expr.kind, ExprKind::Call { .. }),
             _ => false,
         };
-        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves });
+        let waits = matches!(&statement.kind, StatementKind::Await(_) | StatementKind::While { .. });
+        let calls = matches!(&statement.kind, StatementKind::Expr(expr) if matches!(expr.kind, ExprKind::Call { .. }));
+        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, calls, waits });
         self.named(statement, node);
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }
@@ -446,7 +558,12 @@ impl Syntax {
                 });
             }
             ExprKind::Call { function, arguments } => {
-                self.calls.push((function.text.clone(), node));
+                let arguments = arguments.as_slice();
+                self.calls.push(Call {
+                    function: function.text.clone(),
+                    node,
+                    arguments: arguments.iter().map(|expr| expr.place.0).collect(),
+                });
                 arguments.iter().for_each(|expr| self.expr(expr, node));
             }
             ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => self.expr(inner, node),
@@ -459,6 +576,13 @@ impl Syntax {
             _ => {}
         }
     }
+}
+
+/// The object that a reference argument names.
+fn object_in(argument: &str) -> Option<&str> {
+    let inner = argument.trim_start_matches('&');
+    let inner = inner.strip_prefix("mapa(").or(inner.strip_prefix("peer(")).unwrap_or(inner);
+    inner.trim_start_matches('&').split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
 fn place(operand: &Operand) -> Option<Span> {

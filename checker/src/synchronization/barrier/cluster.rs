@@ -32,10 +32,11 @@ impl Barriers<'_> {
             let stuck = self.graph.terms.and(wait.guard, incomplete);
             let event = &self.graph.events[wait.event];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+            let calls = event.calls.clone();
             if stuck != TermPool::FALSE {
                 let blocked = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (wait.agent, wait.span);
-                self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait: blocked });
+                self.graph.blocked.push(Blocked { agent, span, iterations, calls, stuck, wait: blocked });
             }
         }
     }

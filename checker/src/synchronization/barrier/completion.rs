@@ -126,10 +126,11 @@ impl Barriers<'_> {
             let stuck = self.graph.terms.and(execution.guard, incomplete);
             let event = &self.graph.events[wait];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+            let calls = event.calls.clone();
             if stuck != TermPool::FALSE {
                 let wait = Wait::Barrier { site, name: name.clone(), awaited, any_of: None };
                 let (agent, span) = (execution.agent, execution.span);
-                self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
+                self.graph.blocked.push(Blocked { agent, span, iterations, calls, stuck, wait });
             }
         }
     }

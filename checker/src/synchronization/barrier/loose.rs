@@ -407,12 +407,13 @@ impl Barriers<'_> {
                 let stuck = self.graph.terms.and(execution.guard, incomplete);
                 let event = &self.graph.events[wait];
                 let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+                let calls = event.calls.clone();
                 if stuck != TermPool::FALSE {
                     let (name, awaited) = (name.clone(), awaited.clone());
                     let any_of = Some(self.effective_count(index) / WARP_SIZE);
                     let wait = Wait::Barrier { site, name, awaited, any_of };
                     let (agent, span) = (execution.agent, execution.span);
-                    self.graph.blocked.push(Blocked { agent, span, iterations, stuck, wait });
+                    self.graph.blocked.push(Blocked { agent, span, iterations, calls, stuck, wait });
                 }
             }
         }

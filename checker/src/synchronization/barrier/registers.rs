@@ -188,10 +188,11 @@ fn record_starved(graph: &mut GraphBuilder, cta: CtaId, operations: &[Operation]
             let stuck = graph.terms.and_all(vec![set.guard, all_there, waits, too_few]);
             let event = &graph.events[set.wait];
             let (Some(site), iterations) = (event.site, event.iterations.clone()) else { continue };
+            let calls = event.calls.clone();
             if stuck != TermPool::FALSE {
                 let span = graph.sites[site].span;
                 let wait = Wait::Registers { asked: set.count, needed, free, held: held.clone() };
-                graph.blocked.push(Blocked { agent: set.agent, span, iterations, stuck, wait });
+                graph.blocked.push(Blocked { agent: set.agent, span, iterations, calls, stuck, wait });
             }
         }
     }
