@@ -4,7 +4,7 @@
 //! ends within its allowance, at the same place each time. Every call writes a proof, into a sink that only counts what
 //! is learnt: an answer of *unsatisfiable* always comes with a derivation the solver has spelled out. A fresh solver
 //! serves each call: DRAT proofs allow no clauses after the first call, and models of varisat are deterministic either
-//! way.
+//! way. Only [`Questions`] that build on each other share one, and write their proof in varisat's own format.
 
 use crate::cnf::{Formula, Literal};
 use crate::work::{self, Allowance};
@@ -86,15 +86,8 @@ fn run(
     let sink = ProofSink { learnt: Rc::clone(learnt), at_start: true };
     let mut solver = varisat::Solver::new();
     solver.write_proof(sink, varisat::ProofFormat::BinaryDrat);
-    let mut clause = Vec::new();
     for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
-        clause.clear();
-        clause.extend(
-            literals.iter().map(|literal| {
-                varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
-            }),
-        );
-        solver.add_clause(&clause);
+        solver.add_clause(&clause(literals));
     }
     let mut visits_before = 0;
     solver.set_monitor(move |visits| {
@@ -103,21 +96,98 @@ fn run(
         allowance.used_up().is_some()
     });
     match solver.solve() {
-        Ok(true) => {
-            let mut values = vec![false; formula.n_variables()];
-            for literal in solver.model().unwrap_or_default() {
-                if let Some(value) = values.get_mut(literal.index()) {
-                    *value = literal.is_positive();
-                }
-            }
-            Ok(Answer::Satisfiable(Assignment { values }))
-        }
+        Ok(true) => Ok(Answer::Satisfiable(assignment(&solver, formula.n_variables()))),
         Ok(false) => {
             solver.close_proof().map_err(|error| SolveError(error.to_string()))?;
             Ok(Answer::Unsatisfiable)
         }
         Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
         Err(error) => Err(SolveError(error.to_string())),
+    }
+}
+
+fn clause(literals: &[Literal]) -> Vec<varisat::Lit> {
+    let literal =
+        |literal: &Literal| varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative());
+    literals.iter().map(literal).collect()
+}
+
+fn assignment(solver: &varisat::Solver<'_>, n_variables: usize) -> Assignment {
+    let mut values = vec![false; n_variables];
+    for literal in solver.model().unwrap_or_default() {
+        if let Some(value) = values.get_mut(literal.index()) {
+            *value = literal.is_positive();
+        }
+    }
+    Assignment { values }
+}
+
+/// A formula of which one thing after the other is asked; what is learnt on the way is kept.
+pub struct Questions {
+    solver: varisat::Solver<'static>,
+    n_variables: usize,
+    /// Variables in use, those that stand for questions included.
+    n_used: usize,
+    allowance: Rc<Cell<Allowance>>,
+    conflicts: Rc<Cell<u64>>,
+}
+
+impl Questions {
+    /// Loads a formula, and some clauses more.
+    pub fn new(formula: &Formula, extra: &[Vec<Literal>], allowance: Allowance) -> Self {
+        use varisat::ExtendFormula;
+        work::count(formula.n_literals());
+        let mut solver = varisat::Solver::new();
+        solver.write_proof(io::sink(), varisat::ProofFormat::Varisat);
+        for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
+            solver.add_clause(&clause(literals));
+        }
+        let allowance = Rc::new(Cell::new(allowance));
+        let conflicts = Rc::new(Cell::new(0));
+        let (until, met) = (Rc::clone(&allowance), Rc::clone(&conflicts));
+        let mut visits_before = 0;
+        solver.set_monitor(move |visits| {
+            work::count(usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
+            visits_before = visits;
+            met.set(met.get() + 1);
+            until.get().used_up().is_some()
+        });
+        let n_variables = formula.n_variables();
+        Self { solver, n_variables, n_used: n_variables, allowance, conflicts }
+    }
+
+    /// An assignment in which one of some literals is true; if there is none, they are false from then on.
+    ///
+    /// # Errors
+    /// If the solver fails for another reason than the allowance. After that, and once it has stopped, nothing more may be
+    /// asked.
+    pub fn ask(
+        &mut self,
+        any: &[Literal],
+        allowance: Allowance,
+        effort: &mut Effort,
+    ) -> Result<Answer, SolveError> {
+        use varisat::ExtendFormula;
+        self.allowance.set(allowance);
+        self.conflicts.set(0);
+        effort.calls += 1;
+        let asked = varisat::Lit::from_index(self.n_used, true);
+        self.n_used += 1;
+        let mut one_of = clause(any);
+        one_of.push(!asked);
+        self.solver.add_clause(&one_of);
+        self.solver.assume(&[asked]);
+        let answer = self.solver.solve();
+        effort.learnt += self.conflicts.get();
+        match answer {
+            Ok(true) => Ok(Answer::Satisfiable(assignment(&self.solver, self.n_variables))),
+            Ok(false) => {
+                clause(any).into_iter().for_each(|literal| self.solver.add_clause(&[!literal]));
+                Ok(Answer::Unsatisfiable)
+            }
+            Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
+            Err(error) => Err(SolveError(error.to_string())),
+        }
     }
 }
 
@@ -180,6 +250,36 @@ mod tests {
             Ok(Answer::Satisfiable(assignment)) => assert!(assignment.is_true(b) && assignment.is_true(!a)),
             other => panic!("expected an assignment, got {other:?}"),
         }
+    }
+
+    #[test]
+    fn questions_build_on_each_other() {
+        let mut formula = pigeons(4);
+        let (a, b, c) = (formula.fresh(), formula.fresh(), formula.fresh());
+        // Without its first pigeon the rest of a problem that has no solution.
+        let mut open = Formula::new();
+        let (x, y, z) = (open.fresh(), open.fresh(), open.fresh());
+        open.clause(&[!x, y]);
+        open.clause(&[!y, z]);
+        open.clause(&[!x, !z]);
+        let (mut effort, unlimited) = (Effort::default(), Allowance::unlimited());
+        let mut questions = Questions::new(&open, &[], unlimited);
+        let mut ask = |any: &[Literal]| questions.ask(any, unlimited, &mut effort).expect("the solver works");
+        assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
+        match ask(&[x, y]) {
+            Answer::Satisfiable(found) => assert!(found.is_true(y) && found.is_true(z) && found.is_true(!x)),
+            other => panic!("expected an assignment, got {other:?}"),
+        }
+        assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
+        assert_eq!(effort.calls, 3);
+        let mut none = Questions::new(&formula, &[vec![a, b]], unlimited);
+        let answer = none.ask(&[c], unlimited, &mut effort).expect("the solver works");
+        assert!(matches!(answer, Answer::Unsatisfiable));
+        let short = Allowance::new(100, || 0, u64::MAX);
+        let mut hard = Questions::new(&pigeons(9), &[], short);
+        let all: Vec<Literal> =
+            (1..10).map(|variable| Literal::positive(crate::cnf::Variable(variable))).collect();
+        assert!(matches!(hard.ask(&all, short, &mut effort), Ok(Answer::Stopped)));
     }
 
     #[test]

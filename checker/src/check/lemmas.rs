@@ -12,7 +12,7 @@ use super::{CheckError, Decider};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem};
-use crate::solve::Assignment;
+use crate::solve::{Answer, Assignment, Questions};
 
 /// Most questions that assertions are asked in; with more assertions, several are asked about together.
 const QUESTIONS_MAX: usize = 64;
@@ -40,17 +40,22 @@ impl Decider<'_> {
             return Ok(answer);
         }
         let half = self.allowance.part(self.allowance.left() / 2);
+        let known = self.with_lemmas(any.clone());
+        let mut questions = Questions::new(&encoding.formula, &known, half);
         for some in assertions.chunks(assertions.len().div_ceil(QUESTIONS_MAX)) {
             let part = half.part(self.allowance.left() / LEMMA_SHARE);
-            match self.solve_within(encoding, &self.with_lemmas(some.to_vec()), part)? {
-                Some(None) => self.refuted.extend(some),
-                Some(found) => return Ok(found),
+            let answer = questions
+                .ask(some, part, &mut self.effort)
+                .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
+            match answer {
+                Answer::Unsatisfiable => self.refuted.extend(some),
+                Answer::Satisfiable(assignment) => return Ok(Some(assignment)),
                 // What is hard by itself does not become easier among the others.
-                None => break,
+                Answer::Stopped => break,
             }
         }
         any.retain(|literal| !self.refuted.contains(literal));
-        if any.is_empty() || self.decision.limit.is_some() {
+        if any.is_empty() {
             return Ok(None);
         }
         self.solve(encoding, &self.with_lemmas(any))
