@@ -74,7 +74,7 @@ impl Treatment {
         slices_from: 1_000,
         waits: true,
         paths: true,
-        lemmas_from: 10_000_000,
+        lemmas_from: 40_000_000,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without

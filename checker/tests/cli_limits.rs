@@ -147,7 +147,7 @@ fn the_budget_is_the_same_everywhere() {
 fn what_earlier_threads_have_worked_out_is_a_lemma_for_later_ones() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/families/look-back-packed.fence");
     let with_tiles = |more: &[&str]| {
-        let arguments = [&["-D", "N=16", "--format", "json", "--budget", "30"], more].concat();
+        let arguments = [&["-D", "N=24", "--format", "json", "--budget", "120"], more].concat();
         let output = check(Path::new(path), &arguments);
         json_lines(&output)[0]["verdict"].as_str().map(str::to_owned)
     };

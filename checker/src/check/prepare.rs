@@ -146,10 +146,12 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
     for guard in guards.chain(graph.blocked.iter().map(|blocked| blocked.stuck)) {
         needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
     }
+    let may_write: BTreeSet<UnknownId> = graph.writing_tries.iter().copied().collect();
     loop {
         let n_needed = needed.len();
         for (write, read) in table.basis.bounds(BaseRelation::ReadsFrom).may.pairs() {
             if let Some(spin) = spin_of(write)
+                && may_write.contains(&spin)
                 && spin_of(read).is_none_or(|reader| needed.contains(&reader))
             {
                 needed.insert(spin);

@@ -41,6 +41,8 @@ pub struct EventGraph {
     pub cuts: Vec<LoopCut>,
     /// Where threads can stop for good; filled only if [`crate::unroll::UnrollOptions::hangs`] asks for it.
     pub blocked: Vec<Blocked>,
+    /// Tries of waits that may write (what is there already), so that others may read from them.
+    pub writing_tries: Vec<UnknownId>,
     /// `reachable` statements.
     pub reachables: Vec<Reachable>,
     /// Conditions on final memory.
@@ -107,6 +109,7 @@ impl EventGraph {
             obligations: Vec::new(),
             cuts: Vec::new(),
             blocked: Vec::new(),
+            writing_tries: Vec::new(),
             reachables: Vec::new(),
             finals: Vec::new(),
             condition: None,

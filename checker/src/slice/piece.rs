@@ -119,6 +119,7 @@ impl Piece {
             obligations: self.obligations.iter().map(|&index| whole.obligations[index].clone()).collect(),
             cuts: self.cuts.iter().map(|&index| whole.cuts[index].clone()).collect(),
             blocked: if self.is_of_waits { whole.blocked.clone() } else { Vec::new() },
+            writing_tries: whole.writing_tries.clone(),
             reachables: Vec::new(),
             finals: Vec::new(),
             condition: None,

@@ -14,6 +14,7 @@ pub struct Checkpoint {
     pub(super) n_obligations: usize,
     pub(super) n_cuts: usize,
     n_blocked: usize,
+    n_writing_tries: usize,
     n_reachables: usize,
     mbarriers: MbarrierMark,
     pub(super) n_exits: usize,
@@ -32,6 +33,7 @@ impl Unroller<'_> {
             n_obligations: self.graph.obligations.len(),
             n_cuts: self.graph.cuts.len(),
             n_blocked: self.graph.blocked.len(),
+            n_writing_tries: self.graph.writing_tries.len(),
             n_reachables: self.graph.reachables.len(),
             mbarriers: self.mbarriers.mark(),
             n_exits: self.exits.len(),
@@ -49,6 +51,7 @@ impl Unroller<'_> {
         self.graph.obligations.truncate(checkpoint.n_obligations);
         self.graph.cuts.truncate(checkpoint.n_cuts);
         self.graph.blocked.truncate(checkpoint.n_blocked);
+        self.graph.writing_tries.truncate(checkpoint.n_writing_tries);
         self.graph.reachables.truncate(checkpoint.n_reachables);
         self.mbarriers.take_back(checkpoint.mbarriers, &self.graph.terms);
         self.forget_final_values();

@@ -210,6 +210,14 @@ impl Unroller<'_> {
         if silent == TermPool::FALSE {
             return Ok(Err(culprit.unwrap_or(Because::TripCount)));
         }
+        for id in (first.0..self.graph.events.next_id().0).map(EventId) {
+            let event = &self.graph.events[id];
+            let (is_write, guard) = (matches!(event.kind, EventKind::Write(_)), event.guard);
+            if is_write && self.graph.terms.and(guard, again.live) != TermPool::FALSE {
+                self.graph.writing_tries.push(choice);
+                break;
+            }
+        }
         let tries = self.graph.terms.implies(live, silent);
         self.graph.constrain(tries);
         again.env.restrict_to(&head.env);

@@ -137,6 +137,10 @@ impl Writer<'_> {
             let number = self.agent(agent);
             self.put(format_args!("asked {number} {}\n", agent == piece.centre));
         }
+        for &try_that_writes in graph.writing_tries.iter().filter(|id| self.unknowns.0.contains_key(id)) {
+            let number = self.unknowns.0[&try_that_writes];
+            self.text += &format!("writes {number}\n");
+        }
         for (name, unknown) in &graph.parameters {
             if let Some(number) = self.unknowns.0.get(unknown) {
                 self.text += &format!("parameter {name} {number}\n");
