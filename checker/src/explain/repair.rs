@@ -4,8 +4,9 @@
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
 //! neighbour, set counts and parities, let numbers change with the round or the thread, give other arguments to functions
-//! that hand over, and repeat a handshake that is there. What stands in a function is followed to its calls. None makes a race of data strong and leaves its order missing. A change with which nothing is violated is no
-//! repair if it only hides what was found.
+//! that hand over, and repeat a handshake that is there. What stands in a function is followed to its calls. None makes a
+//! race of data strong and leaves its order missing. A change with which nothing is violated is no repair if it only hides
+//! what was found.
 //! Where one half of a handshake is missing, the other half of one that is there tells what it looks like.
 //! Cannot: write new code otherwise.
 
