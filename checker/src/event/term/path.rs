@@ -27,6 +27,8 @@ struct Path {
     /// Terms that equal a constant.
     values: FxHashMap<TermRef, TermRef>,
     known: FxHashMap<TermRef, TermRef>,
+    /// How many may still be looked at; counted on the way down, so that it bounds the depth, too.
+    left: usize,
 }
 
 impl TermPool {
@@ -45,7 +47,7 @@ impl TermPool {
             }
         }
         work::count(1 + facts.len() / 8);
-        self.on_path(term, &mut Path { facts, values, known: FxHashMap::default() })
+        self.on_path(term, &mut Path { facts, values, known: FxHashMap::default(), left: TERMS_MAX })
     }
 
     /// Whether a term is a choice between a few constants.
@@ -107,9 +109,8 @@ impl TermPool {
         if let Some(&known) = path.known.get(&term) {
             return known;
         }
-        if path.known.len() >= TERMS_MAX {
-            return term;
-        }
+        let Some(left) = path.left.checked_sub(1) else { return term };
+        path.left = left;
         work::count(1);
         if self.width(term) == 1
             && let Some(value) = self.decided(term, path)
