@@ -4,25 +4,17 @@
 //! Cannot: say which of several repairs the author had in mind.
 
 pub(crate) mod cause;
-pub(crate) mod chain;
-pub(crate) mod circle;
-pub(crate) mod crossing;
 pub(crate) mod deadlock;
 pub mod elsewhere;
-pub(crate) mod handover;
 pub(crate) mod lifetime;
-pub(crate) mod meeting;
+pub(crate) mod near;
 pub(crate) mod pair;
-pub(crate) mod proxy;
 pub(crate) mod race;
 pub(crate) mod reading;
 pub(crate) mod reason;
-pub(crate) mod relay;
 pub mod repair;
-pub(crate) mod spa;
-pub(crate) mod tensor_memory;
+pub(crate) mod search;
 pub(crate) mod uncomputed;
-pub(crate) mod update;
 pub(crate) mod value;
 
 use crate::bits::EventSet;
@@ -37,13 +29,14 @@ use crate::witness::Witness;
 use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
 use fencepost_dsl::index::Id;
+use search::Search;
 use std::collections::BTreeSet;
 
-pub use chain::{Chain, Step, StepKind};
 pub use elsewhere::Elsewhere;
+pub use near::membars::{SpaReason, Useless};
 pub use reason::{Nearby, Reason};
 pub use repair::Repair;
-pub use spa::{SpaReason, Useless};
+pub use search::{Chain, Step, StepKind};
 
 /// Everything a report says about one finding.
 #[derive(Clone, Debug)]
@@ -178,6 +171,7 @@ const CONTEXT_MAX: usize = 3;
 /// The facts of a finding, without a repair (see [`repair::find()`]).
 pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Explanation {
     let witness = &*finding.witness;
+    let mut search = Search::new(graph, model, witness);
     let mut explanation = match &witness.claim {
         GoalKind::Flag { flag, pair } => {
             let name = model.flags[*flag].name.as_str();
@@ -185,18 +179,18 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let bare_pair = || bare(kind.kind, Subject::Flag { kind, name: name.to_owned(), pair: *pair });
             match kind.story {
                 Story::Lifetime => lifetime::explain(graph, witness, *pair).unwrap_or_else(bare_pair),
-                Story::OutOfOrder => spa::explain(graph, witness, bare_pair(), *pair),
+                Story::OutOfOrder => out_of_order(&search, bare_pair(), *pair),
                 Story::Pair => {
                     let mut explanation = bare_pair();
-                    pair::explain(graph, model, witness, *pair, &mut explanation);
+                    pair::explain(&search, *pair, &mut explanation);
                     explanation
                 }
                 Story::Chain | Story::TensorMemory | Story::Tensormap | Story::Grids | Story::Proxies => {
-                    race::explain(graph, model, witness, *pair)
+                    race::explain(&mut search, *pair)
                 }
             }
         }
-        GoalKind::Obligation(index) => obligation(graph, model, witness, *index),
+        GoalKind::Obligation(index) => obligation(&search, *index),
         GoalKind::Deadlock | GoalKind::NotResident => deadlock::explain(graph, witness),
         GoalKind::Condition => condition(graph, witness),
         GoalKind::Completion => bare(&findings::remark::NOTHING_COMPLETES, Subject::Completion),
@@ -205,7 +199,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let subject = Subject::Final { span: goal.span };
             let mut explanation = bare(&findings::assertion::FINAL_VIOLATED, subject);
             explanation.reads = final_reads(graph, witness, goal.condition);
-            value::explain(graph, model, witness, &[], &mut explanation);
+            value::explain(&search, &[], &mut explanation);
             explanation
         }
     };
@@ -241,7 +235,19 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
     }
 }
 
-fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index: usize) -> Explanation {
+/// What kind of disorder it is on an SPA machine says the link that is missing.
+fn out_of_order(search: &Search<'_>, bare: Explanation, pair: (EventId, EventId)) -> Explanation {
+    let found = search.nearest(pair, &[near::membars::near]);
+    let reasons = found.map_or_else(Vec::new, |found| found.reasons);
+    let kind = SpaReason::kind_of(&reasons);
+    let mut explanation = Explanation { subject: bare.subject, ..self::bare(kind, Subject::Completion) };
+    explanation.add_rules(reasons.iter().flat_map(Reason::rules));
+    explanation.reasons = reasons;
+    explanation
+}
+
+fn obligation(search: &Search<'_>, index: usize) -> Explanation {
+    let (graph, witness) = (search.graph, search.witness);
     let obligation = &graph.obligations[index];
     let (agent, span, iterations) = (obligation.agent, obligation.span, obligation.iterations.clone());
     let mut explanation = match &obligation.kind {
@@ -271,7 +277,7 @@ fn obligation(graph: &EventGraph, model: &MemoryModel, witness: &Witness, index:
     let mut context: Vec<ReadFact> =
         reads_of(graph, witness, obligation.guard).into_iter().filter(own).collect();
     context.retain(|fact| explanation.reads.iter().all(|known| known.read != fact.read));
-    value::explain(graph, model, witness, &context, &mut explanation);
+    value::explain(search, &context, &mut explanation);
     let n_dropped = context.len().saturating_sub(CONTEXT_MAX);
     explanation
         .reads

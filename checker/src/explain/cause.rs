@@ -75,6 +75,11 @@ fn link(graph: &EventGraph, explanation: &Explanation) -> Option<(u8, SiteId)> {
         Reason::NoAcquire { read, .. } => at(3, read),
         Reason::BothTook { loads, .. } => at(5, loads.into_iter().min()?),
         Reason::TooSoon { signal, .. } => at(6, signal),
+        Reason::NotSeen { signal, .. } => at(7, signal),
+        Reason::NoWayBack { write, .. } => at(8, write),
+        Reason::CompletedByOthers { wait, .. } => at(9, wait),
+        Reason::SamePhaseAgain { wait, .. } => at(10, wait),
+        Reason::OtherGeneration { arrival, .. } => at(11, arrival),
         Reason::NeitherSees { sides } => at(4, sides.iter().map(|side| side.store).min()?),
         _ => None,
     })
@@ -94,7 +99,8 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
     let tells = |reason: &Reason| {
         matches!(
             reason,
-            Reason::NoWayBack { .. }
+            Reason::NotCarried { .. }
+                | Reason::NoWayBack { .. }
                 | Reason::NotSeen { .. }
                 | Reason::CompletedByOthers { .. }
                 | Reason::OtherGeneration { .. }
@@ -106,7 +112,9 @@ fn rank(graph: &EventGraph, property: Property, explanation: &Explanation) -> (u
         )
     };
     let has_link = link(graph, explanation).is_some() || explanation.reasons.iter().any(tells);
-    (u8::from(!touches(graph, explanation) && !has_link), by_property)
+    // Where no change is known that mends it, nothing tells a consequence from its cause but what it is.
+    let is_beside = explanation.repair.is_some() && !touches(graph, explanation) && !has_link;
+    (u8::from(is_beside), by_property)
 }
 
 /// Whether the repair changes an instruction that the finding names.

@@ -4,7 +4,8 @@
 //! who could still change it, which is whoever has an instruction for it in the text. Cannot: say which of the waits in a
 //! circle the author meant to come first, or how often a thread would have arrived on another path.
 
-use super::{Explanation, Subject, bare, circle, final_reads, support, update};
+use super::near::{circle, updates};
+use super::{Explanation, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
     Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole,
@@ -226,7 +227,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         explanation.rules = vec!["UB-M11"];
     }
     let lost =
-        reads.iter().filter_map(|fact| fact.source).find_map(|write| update::lost(graph, witness, write));
+        reads.iter().filter_map(|fact| fact.source).find_map(|write| updates::lost(graph, witness, write));
     if let Some(lost) = lost {
         explanation.add_rules(lost.rules());
         explanation.reasons.push(lost);

@@ -1,52 +1,71 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
-use super::chain::{Chain, Links, StepKind, scope_gap};
+use super::near::{self, HAND_OVERS};
 use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::reason::Reason;
-use super::{Explanation, Subject, bare, proxy};
-use crate::event::{EventGraph, EventId, EventKind, GridEvent, GridId, RestrictedFence, Role};
-use crate::findings::{FlagKind, Story, race as kinds};
-use crate::witness::Witness;
+use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
+use super::{Explanation, Subject, bare};
+use crate::event::{EventGraph, EventId, EventKind, Role};
+use crate::findings::{FindingKind, FlagKind, Story, race as kinds};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 
 /// The facts of a race.
-pub fn explain(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    witness: &Witness,
-    pair: (EventId, EventId),
-) -> Explanation {
-    let is_so = |flag: &FlagKind| witness.refinements.contains(&flag);
+pub fn explain(search: &mut Search<'_>, pair: (EventId, EventId)) -> Explanation {
+    let graph = search.graph;
+    search.forget(|from, to| is_data(graph, (from, to), pair));
+    let search = &*search;
+    let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
     let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
     let names = |flag: &FlagKind| is_so(flag) && !(flag.story == Story::Grids && is_mixed_size);
     let flag = kinds::REFINEMENTS.iter().copied().find(|flag| names(flag)).unwrap_or(&kinds::RACE);
-    match flag.story {
-        Story::TensorMemory => return super::tensor_memory::explain(graph, model, witness, pair),
-        Story::Tensormap => return of_tensormap(graph, witness, pair),
-        Story::Grids => return of_grids(graph, witness, pair),
-        Story::Proxies => return across_proxies(graph, model, witness, pair),
-        Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder => {}
-    }
-    if is_so(&kinds::OF_REGISTERS)
-        && let Some(explanation) = before_matrix_fence(graph, witness, pair)
-    {
-        return explanation;
-    }
+    let told = |kinds: &[Kind], kind| of_one_kind(search, pair, kinds, kind);
+    let found = match flag.story {
+        Story::TensorMemory => told(&[near::tensor_memory::near], &kinds::TENSOR_MEMORY),
+        Story::Tensormap => told(&[near::tensormaps::near], &kinds::TENSORMAP),
+        Story::Grids => told(&[near::grids::near], &kinds::GRID_DEPENDENCY),
+        Story::Proxies => across_proxies(search, pair),
+        Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder if is_so(&kinds::OF_REGISTERS) => {
+            told(&[near::operations::registers], &kinds::MATRIX_REGISTER).map(|mut explanation| {
+                explanation.rules = vec!["AS-25", "AS-26", "MM-19"];
+                explanation
+            })
+        }
+        Story::Chain | Story::Pair | Story::Lifetime | Story::OutOfOrder => None,
+    };
+    found.unwrap_or_else(|| of_hand_over(search, flag, pair))
+}
+
+/// The facts where one kind of near-step says it all.
+fn of_one_kind(
+    search: &Search<'_>,
+    pair: (EventId, EventId),
+    kinds: &[Kind],
+    kind: &'static FindingKind,
+) -> Option<Explanation> {
+    let reads = |event: EventId| matches!(search.graph.events[event].kind, EventKind::Read(_));
+    let pair = if reads(pair.0) && !reads(pair.1) { (pair.1, pair.0) } else { pair };
+    let Found { pair: (earlier, later), reasons, .. } = search.nearest(pair, kinds)?;
+    Some(Explanation { reasons, ..bare(kind, Subject::Race { earlier, later }) })
+}
+
+/// The facts of a race that a missing, or a broken, hand-over makes.
+fn of_hand_over(search: &Search<'_>, flag: &FlagKind, pair: (EventId, EventId)) -> Explanation {
+    let Search { graph, model, .. } = *search;
+    let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
+    let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
     if is_so(&kinds::OF_NON_COHERENT) && is_so(&kinds::OF_TWO_PROXIES) {
-        let (earlier, later, _) = proxy::explain(graph, model, witness, pair);
+        let found = search.nearest(pair, &[near::proxies::near]);
+        let (earlier, later) = found.map_or(pair, |found| found.pair);
         let mut explanation = bare(flag.kind, Subject::Race { earlier, later });
         explanation.add_rules(&["MM-19"]);
         explanation.reasons = vec![non_coherent(graph, pair)];
         return explanation;
     }
-    let mut links = Links::new(graph, model, witness);
-    if let Some(links) = &mut links {
-        links.forget(|from, to| is_data(graph, (from, to), pair));
-    }
-    let (earlier, later, chain) = orient(graph, links.as_ref(), pair);
+    let links = search.links();
+    let (earlier, later, chain) = orient(graph, links, pair);
     let mut chain = chain;
-    let broken = match (&links, &mut chain) {
+    let broken = match (links, &mut chain) {
         (Some(links), Some(chain)) => links.broken_link(chain),
         _ => None,
     };
@@ -58,61 +77,32 @@ pub fn explain(
     let has_broken_chain =
         chain.as_ref().is_some_and(|chain| chain.n_attempts() > 0) && reasons.iter().any(is_told);
     if !is_mixed_size && (is_so(&kinds::OF_NOT_CARRIED) || !has_broken_chain) {
-        let of_operations = links.as_ref().and_then(|links| operation_reason(graph, links, (earlier, later)));
+        let of_operations = search.nearest((earlier, later), &[near::operations::near]);
         // It has not started when the other access is meant to be over.
-        let is_later =
-            starts_first(graph, links.as_ref(), pair) == Some(earlier) && !graph.is_of_operation(earlier);
+        let is_later = starts_first(graph, links, pair) == Some(earlier) && !graph.is_of_operation(earlier);
         let is_of_end = |reason: &Reason| matches!(reason, Reason::NotCompleted { .. });
-        let of_operations = of_operations.filter(|reason| !(is_later && is_of_end(reason)));
-        if let Some(reason) = of_operations {
+        let of_operations = of_operations.filter(|found| !(is_later && found.reasons.iter().any(is_of_end)));
+        if let Some(found) = of_operations {
             reasons.retain(|reason| {
                 is_told(reason) && !matches!(reason, Reason::NothingObserved { .. } | Reason::WeakEnd { .. })
             });
-            reasons.push(reason);
+            reasons.extend(found.reasons);
         }
     }
     if is_so(&kinds::OF_NON_COHERENT) {
         reasons.insert(0, non_coherent(graph, pair));
     }
     let (mut earlier, mut later) = (earlier, later);
-    for reason in &mut reasons {
-        let (Reason::NothingObserved { met, .. }, Some(links)) = (&mut *reason, &links) else { continue };
-        *met = super::relay::met(graph, witness, (earlier, later));
-        let relay = |pair| super::relay::explain(graph, witness, links, pair);
-        let too_soon = |pair| super::handover::too_soon(graph, witness, pair);
-        let learnt = |pair| super::handover::learnt_too_soon(graph, witness, links, pair);
-        let arrived = |pair| super::handover::arrived_too_soon(graph, witness, pair);
-        if let Some(early) = arrived((earlier, later)).or_else(|| arrived((later, earlier))) {
-            if matches!(early, Reason::TooSoon { access, .. } if access != earlier) {
-                (earlier, later) = (later, earlier);
-            }
-            *reason = early;
-        } else if let Some(better) = super::update::both_took(graph, witness, (earlier, later))
-            .or_else(|| super::crossing::of_race(graph, witness, (earlier, later)))
-            .or_else(|| super::handover::explain(graph, witness, links, (earlier, later)))
-            .or_else(|| super::meeting::explain(graph, witness, (earlier, later)))
-            .or_else(|| relay((earlier, later)))
-        {
-            *reason = better;
-        } else if let Some(better) = relay((later, earlier)) {
-            // It is the other one that comes first, as far as anything is ordered.
-            *reason = better;
-            (earlier, later) = (later, earlier);
-        } else if let Some(better) = super::relay::waits_alone(graph, links, (earlier, later))
-            .or_else(|| super::handover::unseen(graph, witness, (earlier, later)))
-            .or_else(|| too_soon((earlier, later)))
-            .or_else(|| learnt((earlier, later)))
-        {
-            *reason = better;
-        } else if let Some(better) = too_soon((later, earlier)).or_else(|| learnt((later, earlier))) {
-            *reason = better;
-            (earlier, later) = (later, earlier);
-        }
-    }
-    if reasons.iter().any(|reason| matches!(reason, Reason::NotCompleted { .. })) {
-        let pairs = [(earlier, later), (later, earlier)].into_iter();
-        let mut of_operations = pairs.filter(|&(a, b)| graph.is_of_operation(a) && !graph.is_of_operation(b));
-        reasons.extend(of_operations.find_map(|pair| super::handover::early_wait(graph, witness, pair)));
+    let is_nothing = |reason: &Reason| matches!(reason, Reason::NothingObserved { .. });
+    if let Some(at) = reasons.iter().position(is_nothing).filter(|_| links.is_some()) {
+        let found = search.nearest((earlier, later), HAND_OVERS);
+        let found = found.unwrap_or_else(|| {
+            let met = near::neighbours::met(search, (earlier, later));
+            let reasons = vec![Reason::NothingObserved { earlier, later, met }];
+            Found { pair: (earlier, later), reasons, chain: None }
+        });
+        (earlier, later) = found.pair;
+        reasons.splice(at..=at, found.reasons);
     }
     let is_written =
         matches!(graph.events[earlier].kind, EventKind::Write(_)) && graph.is_of_operation(earlier);
@@ -145,115 +135,11 @@ fn non_coherent(graph: &EventGraph, (a, b): (EventId, EventId)) -> Reason {
     Reason::NonCoherent { read, write }
 }
 
-/// Registers that a thread accesses between its last `wgmma.fence` and the start of an operation that uses them.
-fn before_matrix_fence(
-    graph: &EventGraph,
-    witness: &Witness,
-    (a, b): (EventId, EventId),
-) -> Option<Explanation> {
-    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let executed = &witness.execution.executed;
-    let found = [(a, b), (b, a)].into_iter().find_map(|(access, operation)| {
-        let issue = graph.edges.of(BaseRelation::Issue).find(|edge| edge.to == operation)?.from;
-        let is_fence = |event: EventId| matches!(graph.events[event].kind, EventKind::MatrixFence);
-        let fences = executed.iter().filter(|&event| is_fence(event) && order.contains(event, issue));
-        let last = fences.max_by_key(|&event| graph.events[event].position)?;
-        let is_behind = order.contains(last, access) && order.contains(access, issue);
-        is_behind.then_some((access, operation, issue, last))
-    });
-    let (access, operation, issue, fence) = found?;
-    let subject = Subject::Race { earlier: access, later: operation };
-    let mut explanation = bare(&kinds::MATRIX_REGISTER, subject);
-    explanation.rules = vec!["AS-25", "AS-26", "MM-19"];
-    explanation.reasons = vec![Reason::MatrixFenceTooEarly { access, operation, issue, fence }];
-    Some(explanation)
-}
-
-/// A tensor map that is written and read without the fences of its proxy, or while a copy may use it.
-fn of_tensormap(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
-    let is_map = |event: EventId| {
-        graph.events[event].kind.access().is_some_and(|access| access.proxy == Proxy::Tensormap)
-    };
-    let (write, read) = if is_map(a) { (b, a) } else { (a, b) };
-    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let starts = &witness.basis.relations[&BaseRelation::Start];
-    let window = &witness.basis.relations[&BaseRelation::Window];
-    let fences = |wanted: fn(RestrictedFence) -> bool| {
-        let executed = witness.execution.executed.iter();
-        executed.filter(move |&event| {
-            matches!(graph.events[event].kind, EventKind::RestrictedFence(fence) if wanted(fence))
-        })
-    };
-    let is_released = fences(|fence| matches!(fence, RestrictedFence::ReleaseTensormap(_)))
-        .any(|fence| order.contains(write, fence));
-    let is_acquired =
-        fences(|fence| matches!(fence, RestrictedFence::AcquireTensormap { .. })).any(|fence| {
-            let started = order.successors(fence).any(|issue| starts.contains(issue, read));
-            started && window.contains(read, fence)
-        });
-    let subject = Subject::Race { earlier: write, later: read };
-    let mut explanation = bare(&kinds::TENSORMAP, subject);
-    explanation.reasons = vec![Reason::TensormapNotPublished { write, read, is_released, is_acquired }];
-    explanation
-}
-
-/// A race between a grid and one that was launched to overlap with it.
-fn of_grids(graph: &EventGraph, witness: &Witness, (a, b): (EventId, EventId)) -> Explanation {
-    let grid = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.grid_of(agent));
-    // Grids are counted in the order of their launches.
-    let (first, second) = if grid(a) <= grid(b) { (a, b) } else { (b, a) };
-    let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let executed = |wanted: GridEvent| {
-        let events = witness.execution.executed.iter();
-        events
-            .filter(move |&event| matches!(graph.events[event].kind, EventKind::Grid(kind) if kind == wanted))
-    };
-    let wait = executed(GridEvent::Wait).find(|&wait| grid(wait) == grid(second));
-    let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
-    let trigger = executed(GridEvent::LaunchDependents)
-        .find(|&trigger| issuer(trigger) == issuer(first) && order.contains(first, trigger));
-    let through = overlapping(graph, grid(first)).filter(|&next| Some(next) != grid(second));
-    let subject = Subject::Race { earlier: first, later: second };
-    let mut explanation = bare(&kinds::GRID_DEPENDENCY, subject);
-    explanation.reasons = vec![Reason::Overlapping { first, second, wait, trigger, through }];
-    explanation
-}
-
-/// The grid that was launched to overlap with another one.
-fn overlapping(graph: &EventGraph, first: Option<GridId>) -> Option<GridId> {
-    let of = |event: EventId| match graph.events[event].kind {
-        EventKind::Grid(GridEvent::Start(grid) | GridEvent::End(grid)) => Some(grid),
-        _ => None,
-    };
-    let edge = graph.edges.of(BaseRelation::Overlapping).find(|edge| of(edge.from) == first)?;
-    of(edge.to)
-}
-
-/// Why an asynchronous operation is not ordered with the other access, or does not order the two.
-fn operation_reason(
-    graph: &EventGraph,
-    links: &Links<'_>,
-    (earlier, later): (EventId, EventId),
-) -> Option<Reason> {
-    for (access, other) in [(earlier, later), (later, earlier)] {
-        if let Some(operation) = links.operation_between(access, other) {
-            return Some(Reason::NotCarried { operation, access });
-        }
-    }
-    let (event, other) = if graph.is_of_operation(earlier) { (earlier, later) } else { (later, earlier) };
-    graph.is_of_operation(event).then(|| Reason::NotCompleted { event, other, known: links.known_by(event) })
-}
-
 /// A race that only different proxies make.
-fn across_proxies(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    witness: &Witness,
-    pair: (EventId, EventId),
-) -> Explanation {
-    let (earlier, later, reasons) = proxy::explain(graph, model, witness, pair);
-    let is_formal = [pair.0, pair.1].iter().any(|&event| {
-        graph.events[event]
+fn across_proxies(search: &Search<'_>, pair: (EventId, EventId)) -> Option<Explanation> {
+    let Found { pair: (earlier, later), reasons, .. } = search.nearest(pair, &[near::proxies::near])?;
+    let is_formal = [earlier, later].iter().any(|&event| {
+        search.graph.events[event]
             .kind
             .access()
             .is_some_and(|access| !matches!(access.proxy, Proxy::Generic | Proxy::Async | Proxy::Tensormap))
@@ -263,7 +149,7 @@ fn across_proxies(
     let mut explanation = bare(&kinds::CROSS_PROXY, Subject::Race { earlier, later });
     explanation.add_rules(reasons.iter().flat_map(Reason::rules).chain(basis));
     explanation.reasons = reasons;
-    explanation
+    Some(explanation)
 }
 
 /// The direction with the better chain; without any, the write first.

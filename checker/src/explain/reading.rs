@@ -98,7 +98,7 @@ pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation)
     let (name, (a, b)) = match &explanation.subject {
         Subject::Race { earlier, later } => (RACE.name, (*earlier, *later)),
         Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder => {
-            return super::spa::is_excluded(model, witness);
+            return super::near::membars::is_excluded(model, witness);
         }
         _ => return false,
     };

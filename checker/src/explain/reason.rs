@@ -1,7 +1,7 @@
 //! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
 
-use super::crossing::Side;
-use super::spa::SpaReason;
+use super::near::crossing::Side;
+use super::near::membars::SpaReason;
 use crate::event::{AgentId, EventId, GridId, MbarrierId};
 use fencepost_dsl::vocabulary::{Proxy, Scope};
 

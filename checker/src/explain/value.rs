@@ -1,22 +1,17 @@
 //! Why a value was read that should not have been: an update that was lost, halves in no order, a write that was missed,
 //! or one that came too early.
 
-use super::chain::Links;
+use super::near::{self, crossing, updates};
+use super::search::{Kind, Search};
 use super::{Explanation, ReadFact, Reason};
 use crate::event::{EventGraph, EventId, EventKind};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// Adds the first story that fits; `context` is what was read on the way there.
-pub(super) fn explain(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    witness: &Witness,
-    context: &[ReadFact],
-    explanation: &mut Explanation,
-) {
+pub(super) fn explain(search: &Search<'_>, context: &[ReadFact], explanation: &mut Explanation) {
+    let (graph, witness) = (search.graph, search.witness);
     let reads = explanation.reads.clone();
-    let lost = reads.iter().find_map(|fact| super::update::lost(graph, witness, fact.source?));
+    let lost = reads.iter().find_map(|fact| updates::lost(graph, witness, fact.source?));
     let mut pairs: Vec<(EventId, EventId)> = Vec::new();
     if let Some(reason) = lost {
         if let Reason::LostUpdate { read, lost, .. } = reason {
@@ -25,7 +20,7 @@ pub(super) fn explain(
         explanation.reasons.push(reason);
     }
     let events: Vec<EventId> = reads.iter().map(|fact| fact.read).collect();
-    let crossing = super::crossing::of_condition(graph, witness, &events);
+    let crossing = crossing::of_condition(graph, witness, &events);
     if let Some(reason) = crossing {
         explanation.add_rules(reason.rules());
         explanation.reasons.push(reason);
@@ -38,42 +33,21 @@ pub(super) fn explain(
         return;
     }
     // What was read on the way there came too early, too, where something hands over that it does not wait for.
-    let links = Links::new(graph, model, witness);
     let looks = context.iter().filter_map(|fact| Some((fact.missed?, fact.read)));
-    for (write, look) in looks.filter(|_| explanation.reasons.is_empty()).collect::<Vec<_>>() {
-        let Some((links, mut chain)) = links.as_ref().and_then(|l| Some((l, l.chain(write, look)?))) else {
-            continue;
-        };
-        if let Some(reason @ (Reason::NoAcquire { .. } | Reason::NoRelease { .. })) =
-            links.broken_link(&mut chain)
-        {
-            explanation.add_rules(reason.rules());
-            explanation.reasons.push(reason);
-            explanation.chain = Some(chain);
-            return;
-        }
-    }
-    if explanation.reasons.is_empty()
-        && let Some(reason) = missed().find_map(|pair| {
-            let meeting = super::meeting::explain(graph, witness, pair);
-            meeting.or_else(|| super::handover::too_soon(graph, witness, pair))
-        })
-    {
-        explanation.add_rules(reason.rules());
-        explanation.reasons.push(reason);
-        return;
-    }
-    pairs.extend(missed());
-    pairs.extend(reads.iter().filter_map(|fact| too_early(graph, fact)));
-    let Some(links) = links else { return };
-    for (before, after) in pairs {
-        let Some(mut chain) = links.chain(before, after) else { continue };
-        if let Some(reason) = links.broken_link(&mut chain) {
-            explanation.add_rules(reason.rules());
-            explanation.reasons.push(reason);
-            explanation.chain = Some(chain);
-            return;
-        }
+    let mut looks = looks.filter(|_| explanation.reasons.is_empty()).collect::<Vec<_>>().into_iter();
+    let is_fence = |reason: &Reason| matches!(reason, Reason::NoAcquire { .. } | Reason::NoRelease { .. });
+    let strength: &[Kind] = &[near::strength::near];
+    let of_look = |pair| search.forth(pair, strength).filter(|found| found.reasons.iter().any(is_fence));
+    let all = [strength, near::HAND_OVERS].concat();
+    let missing = if explanation.reasons.is_empty() { &*all } else { strength };
+    let early = || reads.iter().filter_map(|fact| too_early(graph, fact));
+    let found = looks.find_map(of_look);
+    let found = found.or_else(|| pairs.iter().find_map(|&pair| search.forth(pair, strength)));
+    let found = found.or_else(|| missed().find_map(|pair| search.forth(pair, missing)));
+    if let Some(found) = found.or_else(|| early().find_map(|pair| search.forth(pair, strength))) {
+        explanation.add_rules(found.reasons.iter().flat_map(Reason::rules));
+        explanation.reasons.extend(found.reasons);
+        explanation.chain = found.chain;
     }
 }
 

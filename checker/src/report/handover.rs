@@ -2,7 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
-use crate::explain::crossing::{Side, is_total};
+use crate::explain::near::crossing::{Side, is_total};
 use crate::explain::{Explanation, Reason, Subject};
 use fencepost_dsl::vocabulary::Sem;
 

@@ -2,7 +2,7 @@
 
 use super::wording::Words;
 use crate::event::EventId;
-use crate::explain::spa::through_l1;
+use crate::explain::near::membars::through_l1;
 use crate::explain::{SpaReason, Useless};
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy};
 

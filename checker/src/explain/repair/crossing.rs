@@ -1,7 +1,7 @@
 //! Proposals where two threads store and then look, and neither sees the other: `fence.sc` on both sides.
 
 use super::super::Reason;
-use super::super::crossing::Side;
+use super::super::near::crossing::Side;
 use super::barrier::insert;
 use super::opcode::{Goal, SemEdit, usual};
 use super::propose::{Ground, Proposal, sem_edits};

@@ -4,7 +4,7 @@ use super::super::{Reason, SpaReason, Subject};
 use super::propose::{Ground, Proposal};
 use super::text::Edit;
 use crate::event::{EventId, EventKind, SpaEvent};
-use crate::explain::spa::through_l1;
+use crate::explain::near::membars::through_l1;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 use std::collections::BTreeMap;
 

@@ -1,14 +1,15 @@
 //! Updates in two steps, a load and then a store, of what others update as well: one of them is lost, or two threads take
 //! what only one may have.
 
-use super::Reason;
+use super::super::reason::Reason;
+use super::super::search::{Near, Relaxed, Search, Way};
 use super::crossing::deciding;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
 /// Whether a write stores what its thread made of a value that another thread had overwritten by then.
-pub(super) fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Reason> {
+pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Reason> {
     let relations = &witness.basis.relations;
     let access = graph.events[write].kind.access()?;
     if access.atomic != AtomicClass::None || graph.events[write].agent.is_none() {
@@ -38,13 +39,15 @@ pub(super) fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Opt
     Some(Reason::LostUpdate { write, read, lost })
 }
 
-/// Of a racing pair: both threads came there by a load of one value, and each has stored, or stores, another one there
+/// Both threads came to their ends of the way by a load of one value, and each has stored, or stores, another one there
 /// afterwards.
-pub(super) fn both_took(
-    graph: &EventGraph,
-    witness: &Witness,
-    (earlier, later): (EventId, EventId),
-) -> Option<Reason> {
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let ends = (way.earlier, way.later);
+    let near = |reason| Near::new(ends, Relaxed::Atomicity, vec![reason]);
+    both_took(search.graph, search.witness, ends).map(near).into_iter().collect()
+}
+
+fn both_took(graph: &EventGraph, witness: &Witness, (earlier, later): (EventId, EventId)) -> Option<Reason> {
     let relations = &witness.basis.relations;
     let order = &relations[&BaseRelation::ProgramOrder];
     let executed = &witness.execution.executed;

@@ -1,8 +1,9 @@
 //! Two threads that each store and then look at what the other stores, and neither sees the other: store buffering. Releases
 //! and acquires do not forbid it, only `fence.sc` on both sides does.
 
-use super::reads_in;
-use super::reason::Reason;
+use super::super::reads_in;
+use super::super::reason::Reason;
+use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -35,23 +36,25 @@ pub fn is_total(graph: &EventGraph, fence: EventId) -> bool {
     matches!(graph.events[fence].kind, EventKind::Fence { sem: FenceSem::Sc, .. })
 }
 
-/// Of a racing pair: neither thread would have come to its access, had it seen the other.
-pub(super) fn of_race(
-    graph: &EventGraph,
-    witness: &Witness,
-    (earlier, later): (EventId, EventId),
-) -> Option<Reason> {
+/// Neither thread would have come to its end of the way, had it seen the other.
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let (graph, witness) = (search.graph, search.witness);
     let of = |event: EventId| {
         let loads = deciding(graph, witness, event).into_iter().filter(|&load| strong_read(graph, load));
         Some((graph.events[event].agent?, loads.collect::<Vec<EventId>>()))
     };
-    let ((first, first_loads), (second, second_loads)) = (of(earlier)?, of(later)?);
-    between(graph, witness, (first, &first_loads), (second, &second_loads))
+    let sides = of(way.earlier).zip(of(way.later));
+    let reason = sides.and_then(|((first, first_loads), (second, second_loads))| {
+        between(graph, witness, (first, &first_loads), (second, &second_loads))
+    });
+    let ends = (way.earlier, way.later);
+    let near = |reason| Near::new(ends, Relaxed::Total, vec![reason]);
+    reason.map(near).into_iter().collect()
 }
 
 /// Of a condition that depends on some reads, or on last writes of what some reads have returned: a thread that read them,
 /// and any other one, did not see each other.
-pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) -> Option<Reason> {
+pub fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) -> Option<Reason> {
     let executed = &witness.execution.executed;
     let mut by_agent: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
     for &event in reads {
@@ -77,7 +80,7 @@ pub(super) fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[Event
 
 /// The loads that decide whether, and where, an access is made: all that its guard and its address depend on, and those
 /// with which a wait before it ended.
-pub(super) fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
+pub fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
     let of = &graph.events[access];
     let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
     let mut loads: BTreeSet<EventId> = reads_in(graph, terms.into_iter().flatten()).collect();

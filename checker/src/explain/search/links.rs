@@ -5,7 +5,8 @@
 //! `morally-strong`, `release-pattern`, `acquire-pattern` and `observation`; a model without them gets no chain. What
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
-use super::reason::{Nearby, Reason};
+use super::super::reason::{Nearby, Reason};
+use super::Length;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};
@@ -14,6 +15,7 @@ use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::vocabulary::{FenceSem, Sem};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -81,6 +83,7 @@ pub struct Links<'a> {
     /// From a restricted release, and to a restricted acquire, where the patterns are complete.
     restricted: [BitMatrix; 2],
     attempts: BitMatrix,
+    backwards: OnceCell<Vec<(StepKind, BitMatrix)>>,
 }
 
 impl<'a> Links<'a> {
@@ -130,6 +133,7 @@ impl<'a> Links<'a> {
             synchronizes,
             restricted,
             attempts,
+            backwards: OnceCell::new(),
         })
     }
 
@@ -170,14 +174,15 @@ impl<'a> Links<'a> {
         self.basis.executed.iter().filter(wanted).collect()
     }
 
+    /// Whether some value on a chain is passed on by two weak accesses: data, hardly meant as a signal.
+    pub fn passes_data(&self, chain: &Chain) -> bool {
+        let mut attempts = chain.steps.iter().filter(|step| step.kind == StepKind::Attempt);
+        attempts.any(|step| self.is_weak(step.from) && self.is_weak(step.to))
+    }
+
     /// The cheapest chain from `earlier` to `later`: as few attempts as possible, then as few steps.
     pub fn chain(&self, earlier: EventId, later: EventId) -> Option<Chain> {
         self.chain_through(earlier, later, false)
-    }
-
-    /// Whether the execution has an event.
-    pub fn is_executed(&self, event: EventId) -> bool {
-        self.basis.executed.contains(event)
     }
 
     /// What comes after an event by steps that order.
@@ -194,6 +199,61 @@ impl<'a> Links<'a> {
             }
         }
         found
+    }
+
+    /// How far events are from one, by steps that order: behind it, or before it. `start` is where the way starts that they
+    /// are on.
+    pub fn lengths(&self, from: EventId, start: EventId, is_back: bool) -> Vec<Option<Length>> {
+        let mut lengths: Vec<Option<Length>> = vec![None; self.graph.events.len()];
+        let mut heap = BinaryHeap::from([Reverse((Length { hand_overs: 0, steps: 0 }, from))]);
+        while let Some(Reverse((length, at))) = heap.pop() {
+            if at != from && lengths[at.index()].is_some_and(|known| known < length) {
+                continue;
+            }
+            let mut reached = |next: EventId, is_hand_over: bool| {
+                let hand_overs = length.hand_overs + u32::from(is_hand_over);
+                let longer = Length { hand_overs, steps: length.steps + 1 };
+                if next != from && lengths[next.index()].is_none_or(|known| longer < known) {
+                    lengths[next.index()] = Some(longer);
+                    heap.push(Reverse((longer, next)));
+                }
+            };
+            let is_hand_over = |kind| matches!(kind, StepKind::Barrier | StepKind::Synchronizes);
+            if is_back {
+                for (kind, before) in self.backwards() {
+                    before.successors(at).for_each(|next| reached(next, is_hand_over(*kind)));
+                }
+                let [released, acquired] = &self.restricted;
+                let fences = (self.graph.events.ids())
+                    .filter(|&fence| released.contains(fence, at) && self.covers(fence, start));
+                fences.for_each(|fence| reached(fence, true));
+                if self.covers(at, start) {
+                    let before = self.graph.events.ids().filter(|&event| acquired.contains(event, at));
+                    before.for_each(|event| reached(event, true));
+                }
+            } else {
+                for (step, _) in self.steps_from(at, start) {
+                    if !matches!(step.kind, StepKind::Attempt | StepKind::Issue) {
+                        reached(step.to, is_hand_over(step.kind));
+                    }
+                }
+            }
+        }
+        lengths
+    }
+
+    /// The steps that order, backwards.
+    fn backwards(&self) -> &[(StepKind, BitMatrix)] {
+        self.backwards.get_or_init(|| {
+            let relations = &self.basis.relations;
+            let kinds = [
+                (StepKind::ProgramOrder, &relations[&BaseRelation::ProgramOrder]),
+                (StepKind::Barrier, &relations[&BaseRelation::BarrierSynchronization]),
+                (StepKind::Synchronizes, &self.synchronizes),
+                (StepKind::Completion, &relations[&BaseRelation::Completion]),
+            ];
+            kinds.into_iter().map(|(kind, relation)| (kind, relation.inverse())).collect()
+        })
     }
 
     /// An asynchronous operation on the way from `earlier` to `later`, if completion carried what came before its start.
@@ -420,7 +480,7 @@ impl<'a> Links<'a> {
 }
 
 /// The latest top-level definition of a name.
-pub(super) fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
+pub fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
     model.definitions.iter().rev().find(|(own, _)| own == name).map(|&(_, term)| term)
 }
 

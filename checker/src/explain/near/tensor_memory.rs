@@ -1,49 +1,28 @@
-//! Two unordered accesses of tensor memory: which link between them is missing (AS-29 … AS-32).
+//! Near-steps between accesses of tensor memory: which link between them is missing (AS-29 … AS-32).
 //!
 //! An operation ends, its thread fences, something leads to the other thread, that one fences, and starts the other
 //! operation. What comes first in that row and is not there is told. The name `fence-order` is looked up in the
 //! model file.
 
-use super::chain::definition;
-use super::reason::{Reason, TensorLink};
-use super::{Explanation, Subject, bare};
+use super::super::reason::{Reason, TensorLink};
+use super::super::search::{Near, Relaxed, Search, Way};
 use crate::bits::BitMatrix;
 use crate::event::{EventGraph, EventId, EventKind, TensorEvent};
-use crate::findings::race as kinds;
-use crate::relation::algebra::{Value, evaluate};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::BaseRelation;
 
-/// The facts of a race on tensor memory.
-pub fn explain(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    witness: &Witness,
-    (a, b): (EventId, EventId),
-) -> Explanation {
-    let rows = Rows { graph, witness, order: fence_order(model, witness) };
-    let (forth, back) = (rows.missing(a, b), rows.missing(b, a));
-    // The direction in which one start comes after the other, then the one nearer to being ordered; else the write first.
-    let (forth, back) = ((rows.hands_over(a, b), forth), (rows.hands_over(b, a), back));
-    let reads = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
-    let swap = back > forth || (back == forth && reads(a) && !reads(b));
-    let (forth, back) = (forth.1, back.1);
-    let (earlier, later, missing) = if swap { (b, a, back) } else { (a, b, forth) };
-    let subject = Subject::Race { earlier, later };
-    let mut explanation = bare(&kinds::TENSOR_MEMORY, subject);
+/// The direction in which one start comes after the other is the nearer one, then the one with more links.
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let (graph, witness) = (search.graph, search.witness);
+    let (earlier, later) = (way.earlier, way.later);
+    let order = search.defined("fence-order").unwrap_or_else(|| search.program_order().clone());
+    let rows = Rows { graph, witness, order };
+    let missing = rows.missing(earlier, later);
     let known = rows.ends(earlier).first().copied();
-    explanation.reasons = vec![Reason::TensorOrder { earlier, later, missing, known }];
-    explanation
-}
-
-fn fence_order(model: &MemoryModel, witness: &Witness) -> BitMatrix {
-    let found = definition(model, "fence-order").and_then(|term| {
-        match evaluate(model, &witness.basis, &[term]).get(term) {
-            Some(Value::Relation(relation)) => Some(relation.clone()),
-            _ => None,
-        }
-    });
-    found.unwrap_or_else(|| witness.basis.relations[&BaseRelation::ProgramOrder].clone())
+    let n_links = TensorLink::FenceAfter as u32;
+    let gap = u32::from(!rows.hands_over(earlier, later)) * (n_links + 1) + n_links - missing as u32;
+    let reasons = vec![Reason::TensorOrder { earlier, later, missing, known }];
+    vec![Near { gap, ..Near::new((earlier, later), Relaxed::TensorFences, reasons) }]
 }
 
 /// The links of an execution.

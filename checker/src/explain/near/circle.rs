@@ -1,15 +1,15 @@
 //! A circle of threads, each of which waits for a word that the next one has taken with an atomic: locks that are taken in
 //! different orders.
 
-use super::final_reads;
-use super::reason::{Reason, Taken};
+use super::super::final_reads;
+use super::super::reason::{Reason, Taken};
 use crate::event::{AgentId, Blocked, EventGraph, EventId, Wait};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use std::collections::BTreeMap;
 
 /// The circle, if there is one.
-pub(super) fn explain(graph: &EventGraph, witness: &Witness, standing: &[&Blocked]) -> Option<Reason> {
+pub fn explain(graph: &EventGraph, witness: &Witness, standing: &[&Blocked]) -> Option<Reason> {
     let mut waits: BTreeMap<AgentId, Taken> = BTreeMap::new();
     for blocked in standing {
         let Wait::Memory(looks) = &blocked.wait else { continue };

@@ -5,9 +5,10 @@
 //! with; then the load at its end must not come from an L1 filled before. Cannot: tell stories of three threads that each
 //! see the stores of the others at different times; then no link is named.
 
-use super::{Explanation, Reason};
+use super::super::reason::Reason;
+use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{EventGraph, EventId, EventKind, Role, SpaEvent};
-use crate::findings::race as kinds;
+use crate::findings::{FindingKind, race as kinds};
 use crate::relation::algebra::{Value, evaluate};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel};
@@ -62,6 +63,19 @@ pub enum Useless {
 }
 
 impl SpaReason {
+    /// The kind of finding that these reasons make.
+    pub fn kind_of(reasons: &[Reason]) -> &'static FindingKind {
+        let is_some =
+            |wanted: fn(&Self) -> bool| reasons.iter().any(|r| matches!(r, Reason::Spa(spa) if wanted(spa)));
+        if reasons.is_empty() || is_some(|reason| matches!(reason, Self::NoMembar { .. })) {
+            &kinds::MISSING_MEMBAR
+        } else if is_some(|reason| matches!(reason, Self::LevelTooLow { .. })) {
+            &kinds::MEMBAR_LEVEL_TOO_SMALL
+        } else {
+            &kinds::STALE_L1_READ
+        }
+    }
+
     /// The events it names.
     pub fn events(self) -> Vec<EventId> {
         match self {
@@ -85,26 +99,15 @@ impl SpaReason {
     }
 }
 
-/// The facts of something seen out of order; `bare` is that it is.
-pub fn explain(
-    graph: &EventGraph,
-    witness: &Witness,
-    bare: Explanation,
-    (a, b): (EventId, EventId),
-) -> Explanation {
-    let reasons = Story { graph, witness }.reasons(a, b);
-    let is_some = |wanted: fn(&SpaReason) -> bool| reasons.iter().any(wanted);
-    let kind = if reasons.is_empty() || is_some(|reason| matches!(reason, SpaReason::NoMembar { .. })) {
-        &kinds::MISSING_MEMBAR
-    } else if is_some(|reason| matches!(reason, SpaReason::LevelTooLow { .. })) {
-        &kinds::MEMBAR_LEVEL_TOO_SMALL
-    } else {
-        &kinds::STALE_L1_READ
-    };
-    let mut explanation = super::bare(kind, bare.subject);
-    explanation.add_rules(reasons.iter().flat_map(|reason| reason.rules()));
-    explanation.reasons = reasons.into_iter().map(Reason::Spa).collect();
-    explanation
+/// What the thread of the end of the way was handed without order.
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let (graph, witness) = (search.graph, search.witness);
+    let reasons = Story { graph, witness }.reasons(way.earlier, way.later);
+    let reasons: Vec<Reason> = reasons.into_iter().map(Reason::Spa).collect();
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    vec![Near::new((way.earlier, way.later), Relaxed::Membar, reasons)]
 }
 
 /// Whether an execution breaks an axiom of another model.

@@ -1,28 +1,22 @@
-//! Why two accesses race although they would not if both were generic: which proxy fence is missing, and where.
+//! Near-steps between accesses that would be in order if both were generic: which proxy fence is missing, and where.
 //!
 //! The path is looked up in the model file as `base-causality`; for a model without it only the proxies are named.
 
-use super::chain::definition;
-use super::reason::Reason;
-use crate::bits::BitMatrix;
+use super::super::reason::Reason;
+use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{EventGraph, EventId, EventKind};
-use crate::relation::algebra::{Value, evaluate};
-use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::vocabulary::{Proxy, ProxyFence};
 
-/// The order of the two accesses, generic accesses assumed, and what keeps it from counting.
-pub fn explain(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    witness: &Witness,
-    (a, b): (EventId, EventId),
-) -> (EventId, EventId, Vec<Reason>) {
-    let order = base_causality(model, witness);
+/// The two accesses in order, generic accesses assumed, and what keeps that from counting.
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let graph = search.graph;
+    let (earlier, later) = (way.earlier, way.later);
+    let order = search.defined("base-causality");
     let is_before = |from: EventId, to: EventId| order.as_ref().is_some_and(|order| order.contains(from, to));
-    let (earlier, later) = if is_before(b, a) { (b, a) } else { (a, b) };
     if !is_before(earlier, later) {
-        return (earlier, later, vec![Reason::DifferentProxies { earlier, later }]);
+        let reasons = vec![Reason::DifferentProxies { earlier, later }];
+        return vec![Near { gap: 1, ..Near::new((earlier, later), Relaxed::Proxy, reasons) }];
     }
     let mut reasons = Vec::new();
     for (event, other) in [(earlier, later), (later, earlier)] {
@@ -31,23 +25,20 @@ pub fn explain(
             // Completion stands for a fence right after an asynchronous access (AS-19).
             continue;
         }
-        let fences: Vec<EventId> = witness
-            .execution
-            .executed
-            .iter()
+        let fences: Vec<EventId> = search
+            .executed()
             .filter(|&fence| is_fence_of(graph, fence, proxy))
             .filter(|&fence| is_before(earlier, fence) && is_before(fence, later))
             .collect();
-        let relations = &witness.basis.relations;
         let counts = |fence: EventId| {
             if is_asynchronous(proxy) {
-                relations[&BaseRelation::SameHome].contains(fence, event)
+                search.relation(BaseRelation::SameHome).contains(fence, event)
             } else {
                 is_same_cta(graph, fence, event)
             }
         };
         let is_about = |fence: EventId| {
-            !is_asynchronous(proxy) || relations[&BaseRelation::Window].contains(event, fence)
+            !is_asynchronous(proxy) || search.relation(BaseRelation::Window).contains(event, fence)
         };
         if let Some(&fence) = fences.iter().find(|&&fence| counts(fence) && !is_about(fence)) {
             reasons.push(Reason::NotCovered { fence, access: event });
@@ -60,15 +51,7 @@ pub fn explain(
     if reasons.is_empty() {
         reasons.push(Reason::ProxyFencesOutOfOrder { earlier, later });
     }
-    (earlier, later, reasons)
-}
-
-fn base_causality(model: &MemoryModel, witness: &Witness) -> Option<BitMatrix> {
-    let term = definition(model, "base-causality")?;
-    match evaluate(model, &witness.basis, &[term]).get(term) {
-        Some(Value::Relation(relation)) => Some(relation.clone()),
-        _ => None,
-    }
+    vec![Near::new((earlier, later), Relaxed::Proxy, reasons)]
 }
 
 fn is_fence_of(graph: &EventGraph, event: EventId, proxy: Proxy) -> bool {

@@ -1,11 +1,9 @@
-//! Why nothing leads from one access to the other although another thread beside one of them is in order: it signals for
-//! its neighbour, or has learnt what its neighbour has not. And where two threads meet, before and after.
+//! Near-steps beside a thread that is in order: a neighbour signals for it, or has learnt what it has not, or waits where it
+//! does not. And where two threads meet, before and after.
 
-use super::chain::Links;
-use super::reason::Reason;
-use crate::bits::EventSet;
+use super::super::reason::Reason;
+use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierRole, Role};
-use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::vocabulary::Scope;
 
@@ -14,14 +12,10 @@ const RELAYS_MAX: usize = 64;
 
 /// Where two threads meet last before both accesses, and first after both: the later one's part of the barrier, if both
 /// have the same one there.
-pub(super) fn met(
-    graph: &EventGraph,
-    witness: &Witness,
-    (earlier, later): (EventId, EventId),
-) -> (Option<EventId>, Option<EventId>) {
-    let relations = &witness.basis.relations;
-    let order = &relations[&BaseRelation::ProgramOrder];
-    let barriers = &relations[&BaseRelation::BarrierSynchronization];
+pub fn met(search: &Search<'_>, (earlier, later): (EventId, EventId)) -> (Option<EventId>, Option<EventId>) {
+    let graph = search.graph;
+    let order = search.program_order();
+    let barriers = search.relation(BaseRelation::BarrierSynchronization);
     let agents = (graph.events[earlier].agent, graph.events[later].agent);
     let of = |event: EventId| graph.events[event].agent;
     let site = |event: EventId| graph.events[event].site;
@@ -36,47 +30,49 @@ pub(super) fn met(
     (end(before.max_by_key(position)), end(after.min_by_key(position)))
 }
 
-/// A neighbour that is in order with the other access, if there is one.
-pub(super) fn explain(
-    graph: &EventGraph,
-    witness: &Witness,
-    links: &Links<'_>,
-    (earlier, later): (EventId, EventId),
-) -> Option<Reason> {
+/// A neighbour that has learnt of the start of the way, beside the thread of its end; or one that signals, beside the thread
+/// of its start.
+pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let graph = search.graph;
+    let (earlier, later) = (way.earlier, way.later);
+    let (Some(first), Some(second)) = (graph.events[earlier].agent, graph.events[later].agent) else {
+        return Vec::new();
+    };
     if graph.is_of_operation(earlier) || graph.is_of_operation(later) {
-        return None;
+        return Vec::new();
     }
-    let (first, second) = (graph.events[earlier].agent?, graph.events[later].agent?);
-    let (known, next) = (links.ordered_after(earlier), links.ordered_after(later));
-    let neighbours = |of: AgentId| neighbours(graph, &witness.execution.executed, of, (first, second));
+    let next = search.ordered_after(later);
+    let is_known = |event: EventId| way.after(event).is_some();
+    let neighbours = |of: AgentId| neighbours(graph, search.executed(), of, (first, second));
     // It has learnt of (1), and the thread of (2) has not.
     let mut learnt: Vec<(Scope, u32, EventId)> =
-        neighbours(second).filter(|&(_, _, id)| known.contains(id) && !next.contains(id)).collect();
+        neighbours(second).filter(|&(_, _, id)| is_known(id) && !next.contains(id)).collect();
     learnt.sort();
     // It signals for (1), which its own accesses come before, and not that.
     let mut signals: Vec<(Scope, u32, EventId)> =
-        neighbours(first).filter(|&(_, _, id)| !next.contains(id) && !known.contains(id)).collect();
+        neighbours(first).filter(|&(_, _, id)| !next.contains(id) && !is_known(id)).collect();
     signals.sort_by_key(|&(scope, position, id)| (scope, std::cmp::Reverse(position), id));
     let mut signals = signals.into_iter().take(RELAYS_MAX);
-    let signal = signals.find(|&(_, _, id)| {
-        let after = links.ordered_after(id);
-        after.contains(later) && !after.contains(earlier)
-    });
+    let signal =
+        signals.find(|&(_, _, id)| way.before(id).is_some() && !search.ordered_after(id).contains(earlier));
+    let near = |access: EventId, relay: EventId, is_signal: bool| {
+        let reasons = vec![Reason::NotPassedOn { access, relay, is_signal }];
+        vec![Near::new((earlier, later), Relaxed::Thread, reasons)]
+    };
     match (learnt.first(), signal) {
-        (Some(&(near, _, relay)), other) if other.is_none_or(|(scope, _, _)| near <= scope) => {
-            Some(Reason::NotPassedOn { access: later, relay, is_signal: false })
+        (Some(&(scope, _, relay)), other) if other.is_none_or(|(of_signal, _, _)| scope <= of_signal) => {
+            near(later, relay, false)
         }
-        (_, Some((_, _, relay))) => Some(Reason::NotPassedOn { access: earlier, relay, is_signal: true }),
-        (_, None) => None,
+        (_, Some((_, _, relay))) => near(earlier, relay, true),
+        (_, None) => Vec::new(),
     }
 }
 
-/// A wait of a thread of the CTA, in the text before an access whose thread has no such wait, and which it does not order.
-pub(super) fn waits_alone(
-    graph: &EventGraph,
-    links: &Links<'_>,
-    (earlier, later): (EventId, EventId),
-) -> Option<Reason> {
+/// A wait of a thread of the CTA, in the text before the end of the way, whose thread has no such wait, and which it does not
+/// order.
+pub fn waits(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
+    let graph = search.graph;
+    let (access, other) = (way.later, way.earlier);
     let of = |event: EventId| graph.events[event].agent.map(|agent| (agent, graph.hierarchy.cta_of(agent)));
     let span = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
     let is_wait = |event: EventId| match &graph.events[event].kind {
@@ -88,11 +84,11 @@ pub(super) fn waits_alone(
     let is_passed_on = |wait: EventId, access: EventId| {
         let of = &graph.events[wait];
         let mut alike = graph.events.iter_enumerated().filter(|(id, own)| {
-            own.agent == of.agent && own.site == of.site && is_wait(*id) && links.is_executed(*id)
+            own.agent == of.agent && own.site == of.site && is_wait(*id) && search.is_executed(*id)
         });
-        alike.any(|(id, _)| links.ordered_after(id).contains(access))
+        alike.any(|(id, _)| search.ordered_after(id).contains(access))
     };
-    [(later, earlier), (earlier, later)].into_iter().find_map(|(access, other)| {
+    let missing = || {
         if graph.is_of_operation(access) || of(access)?.1 == of(other)?.1 {
             return None;
         }
@@ -108,18 +104,23 @@ pub(super) fn waits_alone(
             let is_neighbour = of(wait).is_some_and(|(own, of_cta)| own != agent && of_cta == cta);
             is_before && is_neighbour && !has(wait) && !is_passed_on(wait, access)
         });
-        near.next().map(|wait| Reason::WaitsAlone { access, wait })
-    })
+        near.next()
+    };
+    let found = missing().map(|wait| {
+        let reasons = vec![Reason::WaitsAlone { access, wait }];
+        Near::new((other, access), Relaxed::Wait, reasons)
+    });
+    found.into_iter().collect()
 }
 
 /// What other threads of the cluster of a thread have executed: how near they are, and when in their program.
 fn neighbours(
     graph: &EventGraph,
-    executed: &EventSet,
+    executed: impl Iterator<Item = EventId>,
     of: AgentId,
     (first, second): (AgentId, AgentId),
 ) -> impl Iterator<Item = (Scope, u32, EventId)> {
-    executed.iter().filter_map(move |id| {
+    executed.filter_map(move |id| {
         let event = &graph.events[id];
         let agent = event.agent.filter(|&agent| agent != first && agent != second)?;
         let scope = graph.hierarchy.common_scope(agent, of);
