@@ -234,6 +234,8 @@ pub enum Reason {
         read: EventId,
         /// The write that is lost.
         lost: EventId,
+        /// Whether the value does not depend on what was read: the word is set back, whatever it was.
+        is_reset: bool,
     },
     /// Two threads each load the same value and store another one there, so that both have what one of them should have.
     BothTook {
@@ -462,7 +464,7 @@ impl Reason {
             Self::Circle { ref taken } => taken.iter().map(|taken| taken.write).collect(),
             Self::OtherGeneration { access, other, arrival, wait, .. } => vec![access, other, arrival, wait],
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
-            Self::LostUpdate { write, read, lost } => vec![write, read, lost],
+            Self::LostUpdate { write, read, lost, .. } => vec![write, read, lost],
             Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),
             Self::TooSoon { access, other, signal, look } => vec![access, other, signal, look],
             Self::NeitherSees { sides } => {

@@ -35,6 +35,7 @@ mod opcode;
 mod order;
 mod propose;
 mod relay;
+mod resets;
 mod scope;
 mod signal;
 mod spa;

@@ -136,7 +136,17 @@ impl Words<'_> {
                 self.thread(*access),
                 self.end(*access, explanation)
             ),
-            Reason::LostUpdate { write, read, lost } => format!(
+            Reason::LostUpdate { write, read, lost, is_reset: true } => format!(
+                "{} sets {} back at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; set it \
+                 back before anybody is let on, or take away what was seen with an atomic",
+                self.thread(*write),
+                self.object_instance(*write).unwrap_or_default(),
+                self.numbered(*write),
+                self.thread(*lost),
+                self.in_round(*read),
+                self.numbered(*lost)
+            ),
+            Reason::LostUpdate { write, read, lost, is_reset: false } => format!(
                 "what {} stores at {} is made from what it loaded before, at {}, and overwrites what {} stored in between at \
                  {}: that update is lost",
                 self.thread(*write),

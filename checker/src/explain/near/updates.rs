@@ -1,6 +1,7 @@
 //! Updates in two steps, a load and then a store, of what others update as well: one of them is lost, or two threads take
 //! what only one may have.
 
+use super::super::reads_in;
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
 use super::crossing::deciding;
@@ -36,7 +37,8 @@ pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Rea
             && !coherence.contains(write, *other)
     };
     let lost = relations[&BaseRelation::FromReads].successors(read).find(is_lost)?;
-    Some(Reason::LostUpdate { write, read, lost })
+    let is_reset = !reads_in(graph, [access.value]).any(|own| own == read);
+    Some(Reason::LostUpdate { write, read, lost, is_reset })
 }
 
 /// Both threads came to their ends of the way by a load of one value, and each has stored, or stores, another one there

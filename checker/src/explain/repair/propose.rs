@@ -7,7 +7,7 @@ use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
     anywhere, arguments, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group,
-    halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, scope, spa, streams,
+    halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -142,6 +142,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         sems(ground, &mut found);
         scope::propose(ground, &mut found);
         relay::propose(ground, &mut found);
+        resets::propose(ground, &mut found);
         halves::propose(ground, &mut found);
         crossing::propose(ground, &mut found);
         order::propose(ground, &mut found);

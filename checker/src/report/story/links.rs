@@ -194,7 +194,7 @@ impl Links<'_> {
             }
         }
         for reason in &explanation.reasons {
-            if let Reason::LostUpdate { write, read, lost } = *reason {
+            if let Reason::LostUpdate { write, read, lost, .. } = *reason {
                 self.add((read, lost), LinkKind::FromReads, &["MM-43"]);
                 self.add((lost, write), LinkKind::Coherence, &["MM-43"]);
             }
