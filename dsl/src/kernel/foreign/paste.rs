@@ -5,8 +5,8 @@
 //! function one of ours.
 
 use super::chain::{Answer, Chain, Tokens};
-use super::inline;
 use super::origin::Origin;
+use super::{index, inline};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::token::{Spanned, Token};
@@ -215,7 +215,11 @@ impl<'t> Search<'_, 't> {
             return None;
         }
         let answer = chain.answer();
-        if answer.as_ref().is_none_or(|answer| !answer.is_last)
+        if let Some((origin, help)) = chain.exactly(answer.as_ref()) {
+            return Some((chain, Answer { origin, help: "", is_last: true }, Some(help)));
+        }
+        // What qualifies an atomic says less than its order.
+        if answer.as_ref().is_none_or(|answer| !answer.is_last || answer.origin == Origin::Cpp)
             && let Some((origin, help)) = inline::atomic(&chain)
         {
             return Some((chain, Answer { origin, help: "", is_last: true }, Some(help)));
@@ -316,6 +320,7 @@ impl<'t> Search<'_, 't> {
                 let end = self.end(i, i + 1, false);
                 let told = (i + 1..end).find_map(|at| self.told(at).filter(|told| told.0 != Origin::Cpp));
                 told.map(|(origin, title, help, from, to)| {
+                    let help = index::declared(self.tokens, i, end).unwrap_or(help);
                     self.report(origin, &title, &help, (from, to));
                     self.take_statement(i, end);
                     end
@@ -392,6 +397,7 @@ impl<'t> Search<'_, 't> {
         let is_asked = is_shared || is_weak(answer.origin, chain.root());
         let inner = if is_asked { inner() } else { None };
         let (origin, title, help, from, to) = inner.unwrap_or_else(own);
+        let help = index::declared(self.tokens, i, end).unwrap_or(help);
         self.report(origin, &title, &help, (from, to));
         match self.head(i, end) {
             Some(name) if self.depth == 0 => {
