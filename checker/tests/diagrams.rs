@@ -258,9 +258,9 @@ const DIAGRAMS: &[Diagram] = &[
         ],
         arrows: &[
             arrow(0, 1, "co"),
-            arrow(1, 2, ""),
-            arrow(2, 3, "synchronizes"),
-            arrow(3, 4, ""),
+            arrow(1, 2, "released"),
+            arrow(2, 3, ""),
+            arrow(3, 4, "acquired"),
             missing(0, 4, "not from here"),
         ],
     },
@@ -276,8 +276,8 @@ const DIAGRAMS: &[Diagram] = &[
         ],
         arrows: &[
             arrow(0, 1, "no release"),
-            arrow(1, 2, "rf, and no more"),
-            arrow(2, 3, ""),
+            arrow(1, 2, ""),
+            arrow(2, 3, "acquires nothing"),
             missing(0, 3, "race"),
         ],
     },
