@@ -383,6 +383,8 @@ const LINES: &[&str] = &[
     "let v = K + 1;",
     "for _ in 0..4 { st [x], 1; }",
     "init(&bar, 32);",
+    "while (atomicAdd(&x, 0) != 3) { __nanosleep(20); }",
+    "atomicExch(&x, y + 1 == 4 ? 0 : y + 1);",
     "full.arrive_and_expect_tx(2048);",
 ];
 

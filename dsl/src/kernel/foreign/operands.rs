@@ -56,7 +56,7 @@ pub fn is_plain(operand: &str) -> bool {
 fn value(operand: &str) -> Option<(String, bool)> {
     let digits = operand.strip_prefix('-').unwrap_or(operand);
     if !is_plain(digits) {
-        return None;
+        return is_expression(operand).then(|| (operand.to_owned(), false));
     }
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
         return Some((operand.to_owned(), false));
@@ -65,6 +65,25 @@ fn value(operand: &str) -> Option<(String, bool)> {
     let suffix = operand[number.len()..].to_lowercase();
     let is_number = !number.contains('f') || number.starts_with("0x");
     is_number.then(|| (number.to_owned(), suffix.contains('l')))
+}
+
+/// Whether an operand of several names and numbers is the same expression here.
+fn is_expression(operand: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_ +-*/%&|^<>=!?:()".contains(c);
+    let mut words =
+        operand.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let is_number = |word: &str| {
+        !word.starts_with(|c: char| c.is_ascii_digit()) || word.chars().all(|c| c.is_ascii_digit())
+    };
+    let is_call = operand
+        .char_indices()
+        .any(|(at, c)| c == '(' && operand[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'));
+    let begins = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '(' || c == '~';
+    operand.starts_with(begins)
+        && operand.chars().all(is_part)
+        && !operand.contains("::")
+        && !is_call
+        && words.all(is_number)
 }
 
 /// The address of an operand: `&x`, `x`, `&slot[i]`, `slot + i`.
@@ -97,8 +116,11 @@ pub fn atomic_of_cuda(text: &str) -> Option<String> {
     let of = if is_wide { of.replace("32", "64") } else { of.to_owned() };
     let values: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
     let values = if is_negated {
-        let own = &values[0];
-        own.strip_prefix('-').map_or_else(|| format!("-{own}"), str::to_owned)
+        match values[0].strip_prefix('-') {
+            Some(positive) => positive.to_owned(),
+            None if is_plain(&values[0]) => format!("-{}", values[0]),
+            None => format!("-({})", values[0]),
+        }
     } else {
         values.join(", ")
     };
@@ -179,7 +201,20 @@ mod tests {
                 ),
             ),
             ("atomicCAS_block(&x, 0, 1)", Some("`let old = atom.cas.relaxed.cta.b32 [x], 0, 1;`")),
-            ("atomicInc(&x, n - 1)", None),
+            ("atomicInc(&x, n - 1)", Some("`let old = atom.inc.u32 [x], n - 1;`")),
+            (
+                "atomicExch(lock, i + 1 == n ? 0 : i + 1)",
+                Some("`let old = atom.exch.b32 [lock], i + 1 == n ? 0 : i + 1;`"),
+            ),
+            (
+                "atomicSub(&x, n + 1)",
+                Some(
+                    "`let old = atom.add.u32 [x], -(n + 1);`, or `red.add.u32 [x], -(n + 1);` if the old value is unused",
+                ),
+            ),
+            ("atomicExch(&x, threadIdx.x)", None),
+            ("atomicExch(&x, f(1))", None),
+            ("atomicExch(&x, n + 1u)", None),
             ("atomicAdd(&f, 1.0f)", None),
             ("atomicAdd(&p->count, 1)", None),
         ];

@@ -522,6 +522,14 @@ impl<'t> Search<'_, 't> {
         let end = match self.tokens.token(close + 1)? {
             Token::Semicolon => close + 2,
             Token::BraceOpen if is_empty => close + 3,
+            // Who sleeps between two looks waits, too.
+            Token::BraceOpen if self.tokens.spelling(close + 2) == "__nanosleep" => {
+                let body = self.tokens.partner(close + 1)?;
+                if self.end(close + 2, close + 3, false) != body {
+                    return None;
+                }
+                body + 1
+            }
             Token::BraceOpen => return None,
             _ => self.end(i, close + 1, false),
         };
