@@ -340,6 +340,7 @@ const LIBCU: &[(&str, &str)] = &[
     ("barrier_expect_tx", "`mbarrier.expect_tx.relaxed.cta [bar], 16;`"),
     ("cuda::barrier", "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 4;`"),
     ("barrier<thread_scope_block", "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 4;`"),
+    ("arrival_token", "`let t = mbarrier.arrive [bar];`: what an arrival gives has no type of its own"),
     ("memcpy_async", COPY),
     ("memcpy_async(bar", BULK),
     ("memcpy_async(barrier", BULK),

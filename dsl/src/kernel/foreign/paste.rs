@@ -379,7 +379,8 @@ impl<'t> Search<'_, 't> {
             return Some(end);
         }
         let is_weak = |origin: Origin, root: &str| {
-            origin == Origin::Cpp && !["volatile", "reinterpret_cast", "std", "continue"].contains(&root)
+            origin == Origin::Cpp
+                && !["volatile", "reinterpret_cast", "std", "continue", "namespace"].contains(&root)
         };
         // What kind of object it is says more than that it is shared.
         let is_shared = chain.root() == "__shared__";
@@ -496,6 +497,8 @@ impl<'t> Search<'_, 't> {
             "`loop { … }`, left by `break`"
         } else if head.contains("blockIdx") && head.contains("gridDim") {
             "`for t in 0..7 { if t % nctaid == ctaid { … } }`"
+        } else if head.contains("threadIdx") && head.contains("blockDim") {
+            "`for i in 0..4 { if i % ntid == tid { … } }`"
         } else {
             "`for i in 0..4 { … }`"
         };

@@ -393,12 +393,23 @@ impl<'a> Place<'a> {
     fn element(&self) -> Option<String> {
         let (element, value) = self.text.split_once('=')?;
         let (element, value) = (element.trim(), value.trim().trim_end_matches(';'));
+        let plain = element.trim_end_matches(['+', '-', '*', '/', '&', '|', '^']);
+        let operator = &element[plain.len()..];
+        let element = plain.trim();
         let (name, index) = element.split_once('[')?;
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let is_one =
             !name.is_empty() && self.before == name && name.chars().all(is_name) && index.ends_with(']');
         let is_told = is_one && !value.starts_with('=') && self.here.starts_with('[');
-        is_told.then(|| format!("memory is written by an instruction: `st [{element}], {value};`"))
+        is_told.then(|| {
+            if operator.is_empty() {
+                format!("memory is written by an instruction: `st [{element}], {value};`")
+            } else {
+                format!(
+                    "memory is read and written by instructions: `let v = ld [{element}];` `st [{element}], v {operator} {value};`"
+                )
+            }
+        })
     }
 
     fn brackets(&self) -> Option<String> {
