@@ -89,7 +89,8 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
         "resolve::not-constant" => place.size(width),
         "resolve::unknown-instruction" => place.axis().or_else(|| place.call()).or_else(by_word),
         "resolve::unknown-name" => {
-            let is_guess = diagnostic.help.is_some();
+            // Launches, streams and kernels are declared in ways of their own, and say so.
+            let is_guess = diagnostic.help.is_some() || !diagnostic.message.ends_with("is not declared");
             let declared = || {
                 place.assigned(width).or_else(|| place.constant(width)).or_else(|| place.undeclared(width))
             };
