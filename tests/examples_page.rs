@@ -44,6 +44,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "ttas-lock",
             "ticket-lock",
             "lock-without-fences",
+            "hash-chain",
             "seqlock",
             "device-semaphore",
             "split-k-semaphore",
@@ -64,6 +65,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "warp-reduction",
             "arrive-instead-of-sync",
             "divergent-barrier",
+            "tile-skipped-by-all",
             "aligned-in-two-places",
             "shared-barrier-number",
             "warp-scheduler",
@@ -131,6 +133,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     (
         "Several GPUs",
         &[
+            "device-to-device-signal",
             "all-reduce-flags",
             "reset-and-next-barrier",
             "narrower-scope",

@@ -172,6 +172,115 @@ const DIAGRAMS: &[Diagram] = &[
             arrow(6, 7, ""),
         ],
     },
+    Diagram {
+        name: "patterns",
+        title: "A fence and a strong write release, a strong read and a fence acquire: both halves of one thread each",
+        lanes: &["writer", "reader"],
+        steps: &[
+            step(0, 0, "st [data]"),
+            step(0, 1, "fence.acq_rel"),
+            step(0, 2, "st.relaxed [flag]"),
+            step(1, 2, "ld.relaxed [flag]"),
+            step(1, 3, "fence.acq_rel"),
+            step(1, 4, "ld [data]"),
+        ],
+        arrows: &[
+            arrow(0, 1, ""),
+            arrow(1, 2, "release pattern"),
+            arrow(2, 3, "observed"),
+            arrow(3, 4, "acquire pattern"),
+            arrow(4, 5, ""),
+        ],
+    },
+    Diagram {
+        name: "observation",
+        title: "The last atomic of a chain observes the first, past one in between that is relaxed",
+        lanes: &["CTA 0", "CTA 1", "CTA 2"],
+        steps: &[
+            step(0, 0, "st [part]"),
+            step(0, 1, "red.release [n]"),
+            step(1, 1, "atom.relaxed [n]"),
+            step(2, 1, "atom.acquire [n]"),
+            step(2, 2, "ld [part]"),
+        ],
+        arrows: &[arrow(0, 1, ""), arrow(1, 2, "rf"), arrow(2, 3, "rf"), arrow(3, 4, "")],
+    },
+    Diagram {
+        name: "proxies",
+        title: "What a thread stored reaches a copy of another one: a proxy fence and then a barrier on the way",
+        lanes: &["thread 1", "thread 0", "its copy"],
+        steps: &[
+            step(0, 0, "st [tile]"),
+            step(0, 1, "fence.proxy.async"),
+            step(0, 2, "bar.sync"),
+            step(1, 2, "bar.sync"),
+            step(1, 3, "cp.async.bulk"),
+            step(2, 3, "reads the tile"),
+        ],
+        arrows: &[
+            arrow(0, 1, "generic proxy"),
+            arrow(1, 2, "async proxy, too"),
+            arrow(2, 3, "barrier"),
+            arrow(3, 4, ""),
+            arrow(4, 5, "starts"),
+        ],
+    },
+    Diagram {
+        name: "fence-order",
+        title: "Of two fence.sc one comes first: who comes second sees what stood before the first",
+        lanes: &["CTA 0", "CTA 1"],
+        steps: &[
+            step(0, 0, "st.relaxed [x], 1"),
+            step(0, 1, "fence.sc"),
+            step(0, 2, "ld.relaxed [y]: 0"),
+            step(1, 0, "st.relaxed [y], 1"),
+            step(1, 1, "fence.sc"),
+            step(1, 2, "ld.relaxed [x]: 1"),
+        ],
+        arrows: &[
+            arrow(0, 1, ""),
+            arrow(1, 2, ""),
+            arrow(3, 4, ""),
+            arrow(4, 5, "never 0"),
+            arrow(1, 4, "sync_fence"),
+        ],
+    },
+    Diagram {
+        name: "overwritten",
+        title: "No read returns what causality knows to be overwritten",
+        lanes: &["writer", "reader"],
+        steps: &[
+            step(0, 0, "data = 0, initially"),
+            step(0, 1, "st [data], 1"),
+            step(0, 2, "st.release [flag]"),
+            step(1, 2, "ld.acquire [flag]"),
+            step(1, 3, "ld [data]: 1"),
+        ],
+        arrows: &[
+            arrow(0, 1, "co"),
+            arrow(1, 2, "released"),
+            arrow(2, 3, ""),
+            arrow(3, 4, "acquired"),
+            missing(0, 4, "not from here"),
+        ],
+    },
+    Diagram {
+        name: "unordered",
+        title: "A race: the flag is seen, but its store releases nothing, so nothing orders the two accesses of the data",
+        lanes: &["writer", "reader"],
+        steps: &[
+            step(0, 0, "st [data]"),
+            step(0, 1, "st.relaxed [flag]"),
+            step(1, 1, "ld.acquire [flag]"),
+            step(1, 2, "ld [data]"),
+        ],
+        arrows: &[
+            arrow(0, 1, "no release"),
+            arrow(1, 2, ""),
+            arrow(2, 3, "acquires nothing"),
+            missing(0, 3, "race"),
+        ],
+    },
 ];
 
 const LANE: usize = 290;
@@ -283,9 +392,12 @@ fn file(diagram: &Diagram) -> PathBuf {
 fn the_diagrams_are_those_of_the_tables_and_are_all_shown() {
     let is_bless = std::env::var_os("BLESS").is_some();
     assert!(!(is_bless && std::env::var_os("CI").is_some()), "the book is not rewritten in CI");
-    let lessons = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/tutorial");
-    let pages: String = fs::read_dir(lessons)
-        .expect("there are lessons")
+    let pages: String = ["tutorial", "explanation"]
+        .into_iter()
+        .flat_map(|part| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src").join(part);
+            fs::read_dir(folder).expect("there are pages")
+        })
         .flatten()
         .map(|entry| fs::read_to_string(entry.path()).expect("pages are UTF-8"))
         .collect();
@@ -302,7 +414,7 @@ fn the_diagrams_are_those_of_the_tables_and_are_all_shown() {
         );
         assert!(
             pages.contains(&format!("../diagrams/{}.svg)", diagram.name)),
-            "no lesson shows {}",
+            "no page shows {}",
             diagram.name
         );
     }

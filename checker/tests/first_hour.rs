@@ -134,6 +134,42 @@ fn the_command_alone_says_what_to_do_first() {
 }
 
 #[test]
+fn a_file_in_place_of_a_command_is_told_which_command() {
+    let folder = Folder::new("no-command");
+    folder.write("mine.fence", "kernel mine { launch { warps: 2 } }\n");
+    let output = fencepost(&folder.0, &["mine.fence"]);
+    assert_eq!(code(&output), 2);
+    assert!(all_text(&output).contains("`fencepost check mine.fence`"), "{}", all_text(&output));
+    // What is none gets what it got.
+    let output = fencepost(&folder.0, &["chek", "mine.fence"]);
+    assert!(all_text(&output).contains("'check'"), "{}", all_text(&output));
+    let output = fencepost(&folder.0, &["check", "mine.fence", "--launch", "big"]);
+    assert!(all_text(&output).contains("no kernel has a launch `big`; there are `"), "{}", all_text(&output));
+}
+
+#[test]
+fn explain_says_what_a_name_of_cuda_is_here() {
+    let folder = Folder::new("explain-cuda");
+    let cases = [
+        ("__syncthreads", "`__syncthreads` is CUDA, not `.fence`: write `bar.sync 0;`\n"),
+        ("atomicExch(&lock, 0)", "write `let old = atom.exch.b32 [lock], 0;`\n"),
+        ("cutlass::arch::fence_barrier_init", "write `fence.mbarrier_init.release.cluster;`\n"),
+    ];
+    for (name, wanted) in cases {
+        let output = fencepost(&folder.0, &["explain", name]);
+        assert_eq!(code(&output), 0, "{name}");
+        assert!(all_text(&output).contains(wanted), "{name}: {}", all_text(&output));
+    }
+    for (name, wanted) in
+        [("MM36", "did you mean `MM-36`?"), ("x }", "there is no code"), ("nothing", "there is no code")]
+    {
+        let output = fencepost(&folder.0, &["explain", name]);
+        assert_eq!(code(&output), 2, "{name}");
+        assert!(all_text(&output).contains(wanted), "{name}: {}", all_text(&output));
+    }
+}
+
+#[test]
 fn shells_and_man_know_every_command() {
     let folder = Folder::new("shells");
     let help = all_text(&fencepost(&folder.0, &["--help"]));

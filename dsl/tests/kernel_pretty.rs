@@ -100,6 +100,41 @@ kernel k(T in 0..=3, M in 1..N) {
 }
 
 #[test]
+fn comments_in_one_column_stay_in_one() {
+    let text = "const N=2;   // how many
+const LONGER = 3; // alone
+
+kernel k {
+  launch { warps: 2 }     // two
+  shared x: u32 = 0;      // the first
+  // between
+    shared yy: u64 = 0;   // the second
+    st [x], 1;  // not with the others
+
+    st [x],   1+2+3+N+LONGER;//grows
+    st [x],2;                //less
+    st [x], N*(N+1);         //é as wide as one
+}
+";
+    let expected = "const N = 2;  // how many
+const LONGER = 3;  // alone
+
+kernel k {
+    launch { warps: 2 }   // two
+    shared x: u32 = 0;    // the first
+    // between
+    shared yy: u64 = 0;   // the second
+    st [x], 1;  // not with the others
+
+    st [x], 1 + 2 + 3 + N + LONGER;  //grows
+    st [x], 2;                       //less
+    st [x], N * (N + 1);             //é as wide as one
+}
+";
+    assert_eq!(round_trip(text), expected);
+}
+
+#[test]
 fn expressions_keep_their_shape() {
     let operators =
         ["||", "&&", "|", "^", "&", "==", "!=", "<", "<=", ">", ">=", "<<", ">>", "+", "-", "*", "/", "%"];

@@ -1,15 +1,15 @@
 //! What can be said on the command line.
 
 use super::graph::{GraphFile, graph_file};
-use super::templates;
+use super::{paths, templates};
 use crate::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use crate::encode::Treatment;
 use crate::verdict::Property;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
 #[derive(Parser, Debug)]
@@ -30,7 +30,21 @@ pub struct Arguments {
 impl Arguments {
     /// Those of this process, or why they are none.
     pub fn of_process() -> Result<Self, clap::Error> {
-        Self::of(Self::command().try_get_matches()?)
+        Self::of(Self::command().try_get_matches().map_err(Self::with_the_command_meant)?)
+    }
+
+    /// A file where the command should be: it is to be checked.
+    fn with_the_command_meant(error: clap::Error) -> clap::Error {
+        let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+            return error;
+        };
+        let is_file = word.ends_with(".fence") || word.ends_with(".litmus") || Path::new(word).is_dir();
+        if !is_file {
+            return error;
+        }
+        let word = paths::shown(word);
+        let why = format!("`{word}` is no command; what is in it is checked by `fencepost check {word}`");
+        Self::command().error(ErrorKind::InvalidSubcommand, why)
     }
 
     fn of(matches: ArgMatches) -> Result<Self, clap::Error> {

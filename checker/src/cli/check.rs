@@ -17,7 +17,7 @@ use crate::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, SourceMap};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -273,7 +273,12 @@ impl<'a> Run<'a> {
         }
         self.named_launch_found |= has_launch;
         if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
-            self.refuse(file, "input::launch", &format!("no kernel has a launch `{}`", paths::shown(launch)));
+            let launches = program.kernels.iter().flat_map(|kernel| &kernel.launches);
+            let names: BTreeSet<String> = launches.map(|launch| format!("`{}`", launch.name)).collect();
+            let names: Vec<String> = names.into_iter().collect();
+            let message =
+                format!("no kernel has a launch `{}`; there are {}", paths::shown(launch), names.join(", "));
+            self.refuse(file, "input::launch", &message);
         }
     }
 

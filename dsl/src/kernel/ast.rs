@@ -46,6 +46,8 @@ pub struct Comment {
     pub text: String,
     /// Whether nothing stands before it on its line.
     pub own_line: bool,
+    /// How many characters stand before it on its line.
+    pub column: usize,
     /// The token before it.
     pub after: Place,
 }

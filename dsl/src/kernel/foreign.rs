@@ -3,9 +3,11 @@
 //! Nothing is accepted because of it. Only lines with an error are looked at, so a kernel may use any of these as a name.
 
 mod chain;
+mod index;
 mod inline;
 mod libcu;
 mod names;
+mod operands;
 mod origin;
 mod paste;
 mod shape;
@@ -32,6 +34,7 @@ const VAGUE: &[&str] = &[
     "validate::mbarrier-form",
     "resolve::not-constant",
     "resolve::unknown-type",
+    "resolve::width-mismatch",
     "unsupported::instruction",
 ];
 
@@ -85,7 +88,16 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
         "resolve::unknown-type" => line.get(at..).and_then(type_name),
         "resolve::not-constant" => place.size(width),
         "resolve::unknown-instruction" => place.axis().or_else(|| place.call()).or_else(by_word),
-        "resolve::unknown-name" => by_word().or_else(|| place.first_operand()),
+        "resolve::unknown-name" => {
+            // Launches, streams and kernels are declared in ways of their own, and say so.
+            let is_guess = diagnostic.help.is_some() || !diagnostic.message.ends_with("is not declared");
+            let declared = || {
+                place.assigned(width).or_else(|| place.constant(width)).or_else(|| place.undeclared(width))
+            };
+            let declared = || if is_guess { None } else { declared() };
+            by_word().or_else(|| place.first_operand()).or_else(declared)
+        }
+        "resolve::width-mismatch" => place.waited(),
         _ if is_syntax => {
             let unended = || word_of_unended(sources, span, &diagnostic.message);
             place.telling().or_else(by_word).or_else(|| place.other()).or_else(unended)

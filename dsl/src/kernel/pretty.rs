@@ -1,6 +1,7 @@
 //! A syntax tree back to text in the canonical layout, comments and single blank lines kept.
 //!
-//! Parsing the result gives the same tree. Comments inside an expression move to the end of its statement.
+//! Parsing the result gives the same tree. Comments inside an expression move to the end of its statement. Those behind lines
+//! that stand in one column stay in one.
 
 use super::ast::{
     Block, Comment, Else, Expr, ExprKind, File, HostCall, Initial, Item, ItemKind, Memory, Object, Operand,
@@ -11,7 +12,13 @@ use std::fmt::Write as _;
 
 /// The canonical text of a file. `None` if the tree has holes where the text did not parse.
 pub fn pretty(file: &File) -> Option<String> {
-    let mut printer = Printer { out: String::new(), indent: 0, comments: &file.comments, has_error: false };
+    let mut printer = Printer {
+        out: String::new(),
+        indent: 0,
+        comments: &file.comments,
+        behind: Vec::new(),
+        has_error: false,
+    };
     for item in &file.items {
         printer.item(item);
     }
@@ -22,7 +29,40 @@ pub fn pretty(file: &File) -> Option<String> {
     while printer.out.ends_with("\n\n") {
         printer.out.pop();
     }
-    Some(printer.out)
+    Some(aligned(&printer.out, &printer.behind))
+}
+
+/// Comments behind lines, each in the column where the one before it or behind it stands, if they shared one: further right
+/// where a line has grown.
+fn aligned(text: &str, behind: &[Behind]) -> String {
+    let width = |of: &Behind| {
+        let start = text[..of.at].rfind('\n').map_or(0, |at| at + 1);
+        text[start..of.at].chars().count()
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for group in behind.chunk_by(|one, next| one.column == next.column) {
+        let is_alone = group.len() == 1;
+        let needed = group.iter().map(|of| width(of) + GAP).max().unwrap_or(0);
+        for of in group {
+            let column = if is_alone { 0 } else { needed.max(of.column) };
+            out += &text[from..of.at];
+            out += &" ".repeat(column.saturating_sub(width(of) + GAP));
+            from = of.at;
+        }
+    }
+    out + &text[from..]
+}
+
+/// Blanks before a comment behind a line, at least.
+const GAP: usize = 2;
+
+/// A comment behind a line.
+struct Behind {
+    /// Where in the text its blanks begin.
+    at: usize,
+    /// Where it stood in its line.
+    column: usize,
 }
 
 /// Longest line that is made by joining others, in characters.
@@ -33,6 +73,8 @@ struct Printer<'a> {
     indent: usize,
     /// Not yet printed.
     comments: &'a [Comment],
+    /// Printed behind lines.
+    behind: Vec<Behind>,
     has_error: bool,
 }
 
@@ -56,7 +98,8 @@ impl Printer<'_> {
                 may_trail = false;
             } else if may_trail && !comment.own_line && self.out.ends_with('\n') {
                 self.out.pop();
-                let _ = writeln!(self.out, "  {}", comment.text);
+                self.behind.push(Behind { at: self.out.len(), column: comment.column });
+                let _ = writeln!(self.out, "{:GAP$}{}", "", comment.text);
                 // A second comment behind this one would become part of it.
                 may_trail = false;
             } else {
@@ -129,6 +172,7 @@ impl Printer<'_> {
         let joined = format!("{head} {} {}", inside.trim(), end.trim());
         if joined.chars().count() <= LINE_MAX && !joined.contains("//") {
             self.out.truncate(start);
+            self.behind.retain(|of| of.at < start);
             let _ = writeln!(self.out, "{joined}");
         }
     }

@@ -33,16 +33,23 @@ pub fn tokenize(text: &str, file: FileId) -> Tokens<'_> {
         let place = Place(Span::new(file, range.start, range.end));
         let last = tokens.last().map_or((0, 0), |&(start, _, end)| (start, end));
         let after = Place(Span::new(file, last.0, last.1));
-        let comment = |text: String, own_line| Comment { place, text, own_line, after };
+        let column = |at: usize| text[text[..at].rfind('\n').map_or(0, |end| end + 1)..at].chars().count();
+        let comment = |written: String, own_line| Comment {
+            place,
+            text: written,
+            own_line,
+            column: column(range.start),
+            after,
+        };
         if newlines >= 2 && end_of_last > 0 {
             let place = Place(Span::new(file, end_of_last, range.start));
-            comments.push(Comment { place, text: String::new(), own_line: true, after });
+            comments.push(Comment { place, text: String::new(), own_line: true, column: 0, after });
         }
         end_of_last = range.end;
         match token {
             Token::Comment => {
                 let own_line = newlines > 0 || (tokens.is_empty() && comments.is_empty());
-                comments.push(comment(text[range].trim_end().to_owned(), own_line));
+                comments.push(comment(text[range.clone()].trim_end().to_owned(), own_line));
             }
             Token::Bad => match tokens.last_mut() {
                 Some((_, Token::Bad, end)) if *end == range.start => *end = range.end,

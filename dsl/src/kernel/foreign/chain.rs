@@ -1,6 +1,7 @@
 //! Names of C++ and Python as they stand in a text: qualified, instantiated, called, one member behind the other.
 
 use super::names::NAMES;
+use super::operands;
 use super::origin::Origin;
 use crate::kernel::token::{Spanned, Token};
 use std::collections::BTreeMap;
@@ -257,6 +258,23 @@ impl Chain<'_> {
     /// Whether something is called at its end.
     pub fn is_call(&self) -> bool {
         self.parts.last().is_some_and(|last| last.arguments.is_some())
+    }
+
+    /// The answer with the numbers and operands that the call has.
+    pub fn exactly(&self, answer: Option<&Answer>) -> Option<(Origin, String)> {
+        let last = self.parts.last()?;
+        if self.parts.len() == 1
+            && let Some(help) = operands::atomic_of_cuda(self.text)
+        {
+            return Some((Origin::Cuda, help));
+        }
+        if let Some(help) = operands::named_barrier(self.text) {
+            return Some((Origin::Cutlass, help));
+        }
+        let answer = answer?;
+        let help = operands::groups_left(answer.help, last.template, last.arguments)
+            .or_else(|| operands::counted(answer.help, last.arguments))?;
+        Some((answer.origin, help))
     }
 
     /// Its first name.

@@ -3,6 +3,8 @@
 //!
 //! Source: CCCL libcudacxx/include/cuda/std/__atomic/functions/cuda_ptx_generated.h.
 
+use super::operands::{is_plain, split};
+
 /// Members of `cuda::atomic_ref` and `cuda::atomic`.
 const MEMBERS: &[(&str, Operation)] = &[
     (".load(", Operation::Load),
@@ -49,9 +51,11 @@ pub fn translated(line: &str) -> Option<String> {
         Some("block") => "cta",
         Some("cluster") => "cluster",
         Some("system") => "sys",
+        // Their default; of an object whose declaration is elsewhere it is not known.
+        None if is_of_default_scope(line, operation) => "sys",
         _ => "gpu",
     };
-    let operands = operands(&line[at..]);
+    let operands = split(&line[at..]);
     let operand = |number: usize, other: &str| {
         let own = operands.get(number).filter(|own| is_plain(own));
         own.map_or_else(|| other.to_owned(), |own| (*own).to_owned())
@@ -101,8 +105,10 @@ pub fn translated(line: &str) -> Option<String> {
     };
     let is_fence = matches!(operation, Operation::Fence);
     let fence = if fence && !is_fence { format!("fence.sc.{scope}; ") } else { String::new() };
-    let by_default = match (named, named_scope(line).is_some() || is_fence) {
-        (None, _) if !is_fence => {
+    let is_told = named_scope(line).is_some() || is_of_default_scope(line, operation);
+    let by_default = match (named, is_told) {
+        (None, true) if !is_fence => ", since an order that is not named is `seq_cst`",
+        (None, false) if !is_fence => {
             ", since an order that is not named is `seq_cst`; with the scope of the `atomic_ref`"
         }
         (_, false) => ", with the scope of the `atomic_ref`",
@@ -111,13 +117,20 @@ pub fn translated(line: &str) -> Option<String> {
     Some(format!("`{fence}{itself}`{unused}{by_default}"))
 }
 
+/// Whether no scope is named where one would be.
+fn is_of_default_scope(line: &str, operation: Operation) -> bool {
+    let is_here =
+        matches!(operation, Operation::Fence) || line.contains("atomic_ref<") || line.contains("atomic<");
+    is_here && named_scope(line).is_none()
+}
+
 /// Atomics of Triton, whose order is `acq_rel` and whose scope is the device where they name none.
 pub fn of_triton(line: &str) -> Option<String> {
     let (name, rest) = line.split_once("tl.atomic_")?.1.split_once('(')?;
     let text = |key: &str| rest.split_once(key)?.1.trim_start_matches([' ', '=']).split(['"', '\'']).nth(1);
     let sem = text("sem").unwrap_or("acq_rel");
     let scope = text("scope").unwrap_or("gpu");
-    let operands = operands(rest);
+    let operands = split(rest);
     let operand = |number: usize, other: &'static str| {
         operands.get(number).filter(|own| is_plain(own)).map_or(other, |own| *own)
     };
@@ -142,27 +155,6 @@ fn named<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
 
 fn named_scope(line: &str) -> Option<&str> {
     named(line, "thread_scope")
-}
-
-/// What stands between the parentheses that were just opened, at its commas.
-fn operands(rest: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let end = rest.find(|c| {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 0 => return true,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        false
-    });
-    rest[..end.unwrap_or(rest.len())].split(',').map(str::trim).collect()
-}
-
-/// Whether it is a number or a name, which is the same here.
-fn is_plain(operand: &str) -> bool {
-    let is_name = !operand.is_empty() && operand.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name && !operand.starts_with("memory_order")
 }
 
 #[cfg(test)]
@@ -204,6 +196,16 @@ mod tests {
                 "`fence.release.sys;`, or `fence.acq_rel.sys;` as it is compiled",
             ),
             ("cuda::atomic_thread_fence(memory_order_relaxed);", "nothing: a relaxed fence orders nothing"),
+            // The scope that is not named is the system's.
+            (
+                "cuda::std::atomic_thread_fence(cuda::std::memory_order_acquire);",
+                "`fence.acquire.sys;`, or `fence.acq_rel.sys;` as it is compiled",
+            ),
+            ("cuda::atomic_ref<int>(x).load(memory_order_acquire);", "`let v = ld.acquire.sys [x];`"),
+            (
+                "cuda::std::atomic_ref<int>{*x}.store(0);",
+                "`fence.sc.sys; st.relaxed.sys [x], 0;`, since an order that is not named is `seq_cst`",
+            ),
         ];
         for (line, expected) in cases {
             assert_eq!(translated(line).as_deref(), Some(expected), "{line}");

@@ -6,7 +6,11 @@
 //! with this word in its arguments, where `(*word` is the end of a number or name, and `<word` a template argument. A `.` in
 //! front demands an object. Of the keys that fit that counts which reaches furthest, then that with most parts and letters.
 
+mod libraries;
+
 use super::origin::Origin::{self, Cpp, Cuda, Cutlass, Gluon, Groups, Libcu, Nccl, Nvshmem, Python, Triton};
+
+use libraries::{CUTLASS, GLUON, MATRICES, NCCL, NVSHMEM, TRITON};
 
 /// Names of one origin, each with what to write. Helps that begin with a line to write get a `write` in front.
 type Names = (Origin, &'static [(&'static str, &'static str)]);
@@ -28,19 +32,37 @@ pub const NAMES: &[Names] = &[
     (Cutlass, MATRICES),
     (Triton, TRITON),
     (Gluon, GLUON),
-    (Nvshmem, &[("nvshmem_ptr", PEER), ("nvshmem*", PEER)]),
-    (Nccl, &[("ncclGetPeerPointer", PEER), ("ncclGet*", PEER), ("nccl*", PEER)]),
+    (Nvshmem, NVSHMEM),
+    (Nccl, NCCL),
     (Cpp, CPP),
     (Python, PYTHON),
 ];
 
 const PEER: &str = "`st.release.sys [peer(remote, 0)], 1;`, where `remote` is `symmetric remote: u32 = 0;`";
-const NO_LANES: &str =
-    "leave it out, or `bar.warp.sync 0xffffffff;` for the meeting alone: lanes exchange no values here";
+const PUT: &str = "`st [peer(remote, 0)], 1;`, where `remote` is `symmetric remote: u32 = 0;`";
+const WAIT_SIGNAL: &str =
+    "`signal_wait_at_least(x, 1);` of `use \"lib/signal.fence\";`, with `symmetric x: u64 = 0;`";
+const SET_SIGNAL: &str = "`signal_set(peer(x, 0), 1);` or `signal_add(peer(x, 0), 1);` of `use \"lib/signal.fence\";`, with \
+                          `symmetric x: u64 = 0;`";
+const PUT_SIGNAL: &str =
+    "`st [peer(remote, 0)], 1;` and then `signal_set(peer(x, 0), 1);` of `use \"lib/signal.fence\";`";
+const BECOMES: &str =
+    "write the instruction that it becomes: \"From CUDA to `.fence`\" in the book has a line for each";
+const SYMMETRIC: &str =
+    "`symmetric remote: u32 = 0;`: `[remote]` is the own one, `[peer(remote, 0)]` that of GPU 0";
+const ALL_GPUS: &str =
+    "`dissemination_step` of `use \"lib/signal.fence\";`, or \"Model a multi-GPU collective\" of the book";
+const NO_LANES: &str = "leave it out, or `bar.warp.sync 0xffffffff;` for the meeting alone: lanes exchange no values here; where the value \
+     decides something, let one lane stand for its warp (`launch { warps: 2 }`) and work it out";
 const VALUE: &str = "`let v = 3;`, or `var v: u32 = 3;` if it changes";
 const WIDE: &str = "`let v = 3;`, or `var v: u64 = 3;` if it changes";
 const VECTOR: &str = "`st.v2 [dst[0]], {1, 2};`, `let {a, b} = ld.v2 [src[0]];`: values are bits";
-const GRID_SYNC: &str = "`grid_sync(&x);` of `use \"lib/group_barrier.fence\";`, in a cooperative launch";
+const GRID_SYNC: &str = "`grid_sync(x);` of `use \"lib/group_barrier.fence\";`, in a cooperative launch";
+const HANDLE_OF_GRID: &str = "take it out: `grid.sync()` is `grid_sync(x);` of `use \"lib/group_barrier.fence\";`, in a cooperative launch";
+const HANDLE_OF_CLUSTER: &str = "take it out: `cluster.sync()` is `barrier.cluster.arrive;` `barrier.cluster.wait;`, \
+                                 `cluster.block_rank()` is `cluster_ctarank`";
+const HANDLE_OF_TILE: &str =
+    "take it out: `tile.sync()` is `bar.warp.sync 0xffffffff;`, `tile.thread_rank()` is `laneid`";
 const CLUSTER_SYNC: &str = "`barrier.cluster.arrive;` `barrier.cluster.wait;`";
 const CLUSTER_WAIT: &str =
     "`barrier.cluster.arrive;` `barrier.cluster.wait;`, or the wait alone behind an arrival";
@@ -49,6 +71,7 @@ const WARP_SYNC: &str = "`bar.warp.sync 0xffffffff;`";
 const SOME_LANES: &str = "`bar.warp.sync 0x1;`, with the mask of the lanes that meet";
 const ARRIVE: &str = "`mbarrier.arrive _, [bar];`, or `let t = mbarrier.arrive [bar];` to wait for";
 const ARRIVE_WAIT: &str = "`let t = mbarrier.arrive [bar];` `await mbarrier.try_wait [bar], t;`";
+const WAIT_STATE: &str = "`await mbarrier.try_wait [bar], t;`, with what the arrival gave";
 const WAIT_PARITY: &str = "`await mbarrier.try_wait.parity [bar], phase;`";
 const WAIT_VALUE: &str =
     "`await ld.acquire.gpu [x] != 0;`, of an mbarrier `await mbarrier.try_wait.parity [bar], 0;`";
@@ -56,6 +79,7 @@ const EXPECT: &str = "`mbarrier.arrive.expect_tx _, [bar], 16;`";
 const COPY: &str = "`cp.async.cg.shared::cta.global [tile[0]], [src[0]], 16;`";
 const BULK: &str =
     "`cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile[0]], [src[0]], 32, [bar];`";
+const BULK_STORE: &str = "`cp.async.bulk.global.shared::cta.bulk_group [dst[0]], [tile[0]], 32;`";
 const TENSOR_LOAD: &str =
     "`cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [tile[0]], [map, {0}], [bar];`";
 const TENSOR_STORE: &str = "`cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [tile[0]];`";
@@ -67,12 +91,17 @@ const COMMIT_MMA: &str = "`tcgen05.commit.cta_group::1.mbarrier::arrive::one.sha
 const PRODUCTS: &str =
     "`wgmma.mma_async…` between `wgmma.fence` and `wgmma.commit_group`: \"Matrix operations\" of the book";
 const FENCE_ASYNC: &str = "`fence.proxy.async.shared::cta;`";
+const COPIES: &str = "what its atom is: of TMA `cp.async.bulk.tensor…` with an mbarrier or `.bulk_group`, of `cp.async` \
+                      that, of none `ld` and `st`";
 const SHARED: &str = "`shared x: u32 = 0;`, an array `shared t[4]: u32 = 0;`";
 const GLOBAL: &str = "`global x: u32 = 0;`; a function is `fn f(a: &u32, n: u32) { … }`";
 const KERNEL: &str = "`kernel name { launch { ctas: 2 } … }`, with its memory declared inside";
 const FUNCTION: &str =
     "`fn name(a: &u32, n: u32) { … }`, or `kernel name { launch { ctas: 2 } … }` for what is launched";
+const NO_POINTERS: &str = "take it out: memory is named where it is used, `[x]`, `[tile[1]]`, `f(x)`";
 const MOVES: &str = "a kernel of one thread that loads and stores, launched in the stream";
+const SEMAPHORE: &str = "`semaphore_acquire(x);` `semaphore_release(x, 1);` of `use \"lib/semaphore.fence\";`, with \
+                         `global x: u32 = 1;`";
 const SWAP: &str = "`let old = atom.exch.b32 [x], 1;`";
 const ROLES_FULL: &str =
     "`await mbarrier.try_wait.parity [full], phase;`: waits for *full*; or `use \"lib/pipeline_tma.fence\";`";
@@ -99,6 +128,9 @@ const BARRIERS: &[(&str, &str)] = &[
     ("__trap", "`assert leader;`, with what must hold there"),
     ("__builtin_assume", "`assume leader;`, with what may be taken for granted"),
     ("__builtin_unreachable", "`assume false;`"),
+    ("__assert_fail", "`assert leader;`, with what must hold there"),
+    ("syncthreads(", CTA_SYNC),
+    ("syncwarp(", WARP_SYNC),
     (
         "printf",
         "ask with `assert` and `reachable` what values there can be; `check --trace` shows an execution",
@@ -114,6 +146,11 @@ const FENCES: &[(&str, &str)] = &[
     (
         "__threadfence_system",
         "`fence.sc.sys;`; for a release or acquire pattern `fence.acq_rel.sys;` is enough",
+    ),
+    ("threadfence(", "`fence.sc.gpu;`; for a release or acquire pattern `fence.acq_rel.gpu;` is enough"),
+    (
+        "threadfence_block(",
+        "`fence.sc.cta;`; for a release or acquire pattern `fence.acq_rel.cta;` is enough",
     ),
 ];
 
@@ -168,6 +205,14 @@ const PIPELINES: &[(&str, &str)] = &[
     ("__pipeline_commit", "`cp.async.commit_group;`"),
     ("__pipeline_wait_prior", "`cp.async.wait_group 1;`, with the number of groups that may be left"),
     ("__pipeline_arrive_on", "`cp.async.mbarrier.arrive [bar];`"),
+    ("__mbarrier_init", "`mbarrier.init [bar], 4;`"),
+    ("__mbarrier_inval", "`mbarrier.inval [bar];`"),
+    ("__mbarrier_arrive", ARRIVE),
+    ("__mbarrier_arrive_and_drop", "`mbarrier.arrive_drop _, [bar];`"),
+    ("__mbarrier_test_wait", "`let ok = mbarrier.test_wait [bar], t;`"),
+    ("__mbarrier_test_wait_parity", "`let ok = mbarrier.test_wait.parity [bar], phase;`"),
+    ("__mbarrier_try_wait", WAIT_STATE),
+    ("__mbarrier_try_wait_parity", WAIT_PARITY),
 ];
 
 const LAUNCHES: &[(&str, &str)] = &[
@@ -184,6 +229,13 @@ const LAUNCHES: &[(&str, &str)] = &[
     ("cudaStreamWaitEvent", "`wait e on s;` in a `program`"),
     ("cudaDeviceSynchronize", "`synchronize;` in a `program`"),
     ("cudaStreamSynchronize", "`synchronize s;` in a `program`"),
+    ("cudaStream_t", "`stream s;` in a `program`"),
+    ("cudaStreamCreate*", "`stream s;` in a `program`"),
+    ("cudaEvent_t", "`event e;` in a `program`"),
+    ("cudaEventCreate*", "`event e;` in a `program`"),
+    ("cudaGraph*", "`launch k on s;` for each kernel of the graph, in a `program`"),
+    ("cudaFree*", "take it out: memory is there as long as the program"),
+    ("synchronize(", "`synchronize;` in a `program`"),
     ("cudaMemset*", "a kernel of one thread that stores, launched in the stream"),
     ("cudaMemcpy*", MOVES),
     ("cudaMalloc*", GLOBAL),
@@ -213,6 +265,18 @@ const REGISTERS: &[(&str, &str)] = &[
     ("gridDim", "`nctaid`: launches have one dimension"),
     ("warpSize", "`32`, or what `launch { lanes: … }` says"),
     ("__laneid", "`laneid`"),
+    ("clusterIdx", "`clusterid`: launches have one dimension"),
+    ("clusterDim", "`cluster_nctarank`: launches have one dimension"),
+    ("__clusterIdx", "`clusterid`: launches have one dimension"),
+    ("__clusterDim", "`cluster_nctarank`: launches have one dimension"),
+    ("__clusterRelativeBlockIdx", "`cluster_ctarank`: launches have one dimension"),
+    ("__clusterRelativeBlockRank", "`cluster_ctarank`"),
+    ("__clusterSizeInBlocks", "`cluster_nctarank`"),
+    ("__cluster_barrier_arrive", "`barrier.cluster.arrive;`"),
+    ("__cluster_barrier_arrive_relaxed", "`barrier.cluster.arrive.relaxed;`"),
+    ("__cluster_barrier_wait", CLUSTER_WAIT),
+    ("__cluster_map_shared_rank", "`let v = ld.shared::cluster [mapa(s, rank)];`"),
+    ("__cvta_*", NO_POINTERS),
 ];
 
 const GROUPS: &[(&str, &str)] = &[
@@ -244,6 +308,15 @@ const GROUPS: &[(&str, &str)] = &[
     (".num_blocks(", "`let n = cluster_nctarank;`; the own rank is `let r = cluster_ctarank;`"),
     (".thread_rank(", "`tid` in a CTA, `laneid` in a warp"),
     ("cg::wait(", "`cp.async.wait_all;` `bar.sync 0;`"),
+    ("wait_prior", "`cp.async.wait_group 1;` `bar.sync 0;`, with the number of groups that may be left"),
+    ("this_thread_block", "take it out: `block.sync()` is `bar.sync 0;`, `block.thread_rank()` is `tid`"),
+    ("thread_block", "take it out: `block.sync()` is `bar.sync 0;`, `block.thread_rank()` is `tid`"),
+    ("this_cluster", HANDLE_OF_CLUSTER),
+    ("cluster_group", HANDLE_OF_CLUSTER),
+    ("this_grid", HANDLE_OF_GRID),
+    ("grid_group", HANDLE_OF_GRID),
+    ("tiled_partition", HANDLE_OF_TILE),
+    ("thread_block_tile", HANDLE_OF_TILE),
     ("cg::memcpy_async", COPY),
     ("cooperative_groups", "barriers of groups are in the library: `use \"lib/group_barrier.fence\";`"),
     ("cg", "barriers of groups are in the library: `use \"lib/group_barrier.fence\";`"),
@@ -274,19 +347,35 @@ const LIBCU: &[(&str, &str)] = &[
     ("barrier_expect_tx", "`mbarrier.expect_tx.relaxed.cta [bar], 16;`"),
     ("cuda::barrier", "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 4;`"),
     ("barrier<thread_scope_block", "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 4;`"),
+    ("arrival_token", "`let t = mbarrier.arrive [bar];`: what an arrival gives has no type of its own"),
     ("memcpy_async", COPY),
     ("memcpy_async(bar", BULK),
     ("memcpy_async(barrier", BULK),
-    (".producer_acquire(", ROLES_ACQUIRE),
+    (
+        ".producer_acquire(",
+        "nothing where its scope is a thread; of a block `pipeline_producer_acquire` of `use \"lib/cuda_pipeline.fence\";`",
+    ),
     (".producer_commit(", "`cp.async.commit_group;`"),
-    (".consumer_wait(", ROLES_FULL),
-    (".consumer_release(", ROLES_EMPTY),
+    (
+        ".consumer_wait(",
+        "`cp.async.wait_group 0;` where its scope is a thread; of a block `pipeline_consumer_wait` of `use \"lib/cuda_pipeline.fence\";`",
+    ),
+    (
+        ".consumer_release(",
+        "nothing where its scope is a thread; of a block `pipeline_consumer_release` of `use \"lib/cuda_pipeline.fence\";`",
+    ),
     ("pipeline_consumer_wait_prior", "`cp.async.wait_group 1;`, with the number of groups that may be left"),
     (
         "cuda::pipeline",
         "groups of copies, `cp.async.commit_group;` `cp.async.wait_group 1;`; or `use \
                         \"lib/cuda_pipeline.fence\";`",
     ),
+    ("counting_semaphore", SEMAPHORE),
+    ("binary_semaphore", SEMAPHORE),
+    (".acquire(", "`semaphore_acquire(x);` of `use \"lib/semaphore.fence\";`"),
+    (".release(", "`semaphore_release(x, 1);` of `use \"lib/semaphore.fence\";`"),
+    ("latch", "a word that counts down: `red.release.gpu.add.u32 [x], -1;` `await ld.acquire.gpu [x] == 0;`"),
+    ("call_once", "a word that one thread takes: `let old = atom.cas.acquire.gpu.b32 [x], 0, 1;`"),
     (
         "atomic_ref",
         "the order and scope stand at each access: `ld.acquire.gpu [x]`, `st.release.gpu [x], 1;`",
@@ -314,12 +403,43 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("fence_proxy_async", "`fence.proxy.async;`"),
     ("fence_proxy_async(space_shared", FENCE_ASYNC),
     ("cp_async_bulk", BULK),
-    ("cp_async_bulk(space_global", "`cp.async.bulk.global.shared::cta.bulk_group [dst[0]], [tile[0]], 32;`"),
+    ("cp_async_bulk(space_global", BULK_STORE),
     ("cp_async_bulk_tensor", TENSOR_LOAD),
     ("cp_async_bulk_tensor(space_global", TENSOR_STORE),
     ("cp_async_bulk_commit_group", "`cp.async.bulk.commit_group;`"),
-    ("cp_async_bulk_wait_group", "`cp.async.bulk.wait_group 0;`"),
-    ("cp_async_bulk_wait_group_read", "`cp.async.bulk.wait_group.read 0;`"),
+    ("cp_async_bulk_wait_group", "`cp.async.bulk.wait_group 0;`, with the number of groups that may be left"),
+    (
+        "cp_async_bulk_wait_group_read",
+        "`cp.async.bulk.wait_group.read 0;`, with the number of groups that may be left",
+    ),
+    ("mbarrier_try_wait", WAIT_STATE),
+    ("mbarrier_test_wait", "`let ok = mbarrier.test_wait [bar], t;`"),
+    ("mbarrier_test_wait_parity", "`let ok = mbarrier.test_wait.parity [bar], phase;`"),
+    ("mbarrier_expect_tx", "`mbarrier.expect_tx.relaxed.cta [bar], 16;`"),
+    ("mbarrier_inval", "`mbarrier.inval [bar];`"),
+    ("cp_async_mbarrier_arrive", "`cp.async.mbarrier.arrive [bar];`"),
+    ("cp_async_mbarrier_arrive_noinc", "`cp.async.mbarrier.arrive.noinc [bar];`"),
+    (
+        "cp_reduce_async_bulk",
+        "`cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [dst[0]], [tile[0]], 32;`",
+    ),
+    ("cp_async_bulk_global_to_shared", BULK),
+    ("cp_async_bulk_shared_to_global", BULK_STORE),
+    ("cp_async_bulk_tensor_*", TENSOR_LOAD),
+    ("cp_async_bulk_tensor_1d_shared_to_global", TENSOR_STORE),
+    ("cp_async_bulk_tensor_2d_shared_to_global", TENSOR_STORE),
+    ("cp_async_bulk_tensor_3d_shared_to_global", TENSOR_STORE),
+    ("ptx::fence", "`fence.acq_rel.gpu;`, with its own sem and scope"),
+    ("ptx::red_async", "`red.async.add.u32 [mapa(s, rank)], 1, [mapa(bar, rank)];`"),
+    ("ptx::griddepcontrol_wait", GDC_WAIT),
+    ("ptx::griddepcontrol_launch_dependents", GDC_LAUNCH),
+    ("ptx::tcgen05_commit", COMMIT_MMA),
+    ("ptx::tcgen05_wait_ld", "`tcgen05.wait::ld.sync.aligned;`"),
+    ("ptx::tcgen05_wait_st", "`tcgen05.wait::st.sync.aligned;`"),
+    ("ptx::tcgen05_fence_before_thread_sync", "`tcgen05.fence::before_thread_sync;`"),
+    ("ptx::tcgen05_fence_after_thread_sync", "`tcgen05.fence::after_thread_sync;`"),
+    ("ptx::get_sreg_*", "the special register by its name, with one dimension: `ctaid`, `laneid`"),
+    ("ptx", "the instruction itself, with dots: `ptx::fence_acq_rel` is `fence.acq_rel.gpu;`"),
     ("st_async", "`st.async.u32 [mapa(s, rank)], 1, [mapa(bar, rank)];`"),
     ("mbarrier_arrive_expect_tx", EXPECT),
     ("mbarrier_try_wait_parity", WAIT_PARITY),
@@ -331,141 +451,23 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("cuda::ptx", "the instruction itself, with dots: `cuda::ptx::fence_acq_rel` is `fence.acq_rel.gpu;`"),
 ];
 
-const CUTLASS: &[(&str, &str)] = &[
-    ("NamedBarrier::sync", "`bar.sync 1, 64;`"),
-    ("NamedBarrier::arrive_and_wait", "`bar.sync 1, 64;`"),
-    ("NamedBarrier::arrive", "`bar.arrive 1, 64;`"),
-    ("NamedBarrier*", "`bar.sync 1, 64;`, or `bar.arrive 1, 64;`"),
-    (
-        "arrive_and_wait(",
-        "`bar.sync 1, 64;`; of an mbarrier `let t = mbarrier.arrive [bar];` `await mbarrier.try_wait \
-                          [bar], t;`",
-    ),
-    ("elect_one_sync", "`let one = elect.sync 0xffffffff;`"),
-    ("elect_one*", "`let one = elect.sync 0xffffffff;`"),
-    ("fence_barrier_init", "`fence.mbarrier_init.release.cluster;`"),
-    ("fence_view_async_shared", FENCE_ASYNC),
-    ("tma_store_fence", FENCE_ASYNC),
-    ("tma_descriptor_fence_release", "`fence.proxy.tensormap::generic.release.gpu;`"),
-    (
-        "tma_descriptor_fence_acquire",
-        "`fence.proxy.tensormap::generic.acquire.gpu [map], 128;`, for a map in global memory",
-    ),
-    ("red_release", "`fence.acq_rel.gpu;` `red.relaxed.gpu.add.u32 [x], 1;`"),
-    ("ClusterBarrier::init", "`mbarrier.init [bar], 4;`"),
-    ("ClusterBarrier::arrive", ARRIVE),
-    (
-        "ClusterBarrier::arrive(*",
-        "`mbarrier.arrive.shared::cluster _, [mapa(bar, rank)];`; across CTAs it should be \
-         `mbarrier.arrive.release.cluster.shared::cluster _, [mapa(bar, rank)];`",
-    ),
-    (
-        "ClusterBarrier::wait",
-        "`await mbarrier.try_wait.parity [bar], phase;`; where a peer arrives or multicasts, `await \
-         mbarrier.try_wait.parity.acquire.cluster [bar], phase;`",
-    ),
-    ("ClusterBarrier::try_wait", "`let ok = mbarrier.try_wait.parity [bar], phase;`"),
-    ("ClusterBarrier*", "`shared bar: mbarrier;`"),
-    ("ClusterTransactionBarrier*", "`shared bar: mbarrier;`"),
-    (".init(", "`mbarrier.init [bar], 4;`, with how many arrive"),
-    ("try_wait(", "`let ok = mbarrier.try_wait.parity [bar], phase;`"),
-    ("arrive_and_expect_tx", EXPECT),
-    ("expect_transaction", "`mbarrier.expect_tx.relaxed.cta [bar], 16;`"),
-    (
-        ".producer_tail(",
-        "`await mbarrier.try_wait.parity [empty], phase;` for each stage; or `use \
-                         \"lib/pipeline_tma.fence\";`",
-    ),
-    ("cp_async", COPY),
-    ("cp_async_fence", "`cp.async.commit_group;`"),
-    ("cp_async_wait", "`cp.async.wait_group 1;`, with the number of groups that may be left"),
-    ("cp_async_wait<0", "`cp.async.wait_all;`"),
-    ("cpasync_barrier_arrive_noinc", "`cp.async.mbarrier.arrive.noinc [bar];`"),
-    ("cpasync_barrier_arrive", "`cp.async.mbarrier.arrive [bar];`"),
-    ("SM90_TMA_LOAD*", TENSOR_LOAD),
-    (
-        "SM90_TMA_LOAD_MULTICAST*",
-        "`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [tile[0]], [src[0]], 32, \
-         [bar], 3;`",
-    ),
-    ("SM90_TMA_STORE*", TENSOR_STORE),
-    (
-        "SM90_TMA_REDUCE_ADD*",
-        "`cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [dst[0]], [tile[0]], 32;`",
-    ),
-    ("tma_store_arrive", "`cp.async.bulk.commit_group;`"),
-    ("tma_store_wait", "`cp.async.bulk.wait_group.read 0;`, with the number of groups that may be left"),
-    ("cluster_sync", CLUSTER_SYNC),
-    ("cluster_arrive", "`barrier.cluster.arrive;`"),
-    ("cluster_arrive_relaxed", "`barrier.cluster.arrive.relaxed;`"),
-    ("cluster_wait", CLUSTER_WAIT),
-    ("set_block_rank", "`let v = ld.shared::cluster [mapa(s, rank)];`"),
-    ("wait_on_dependent_grids", GDC_WAIT),
-    ("launch_dependent_grids", GDC_LAUNCH),
-    ("issue_clc_query", TRY_CANCEL),
-    ("cute", "the instruction that it becomes; \"From CUDA to `.fence`\" in the book has a line for each"),
-    ("cutlass", "the instruction that it becomes; \"From CUDA to `.fence`\" in the book has a line for each"),
-];
-
-const MATRICES: &[(&str, &str)] = &[
-    ("warpgroup_arrive", "`wgmma.fence.sync.aligned;`"),
-    ("warpgroup_fence_operand", "`wgmma.fence.sync.aligned;`"),
-    ("cute::gemm", PRODUCTS),
-    ("warpgroup_commit_batch", "`wgmma.commit_group.sync.aligned;`"),
-    ("warpgroup_wait", "`wgmma.wait_group.sync.aligned 1;`, with the number of groups that may be left"),
-    ("warpgroup_reg_dealloc", "`setmaxnreg.dec.sync.aligned.u32 40;`"),
-    ("warpgroup_reg_alloc", "`setmaxnreg.inc.sync.aligned.u32 232;`"),
-    ("umma_arrive*", COMMIT_MMA),
-    ("fence_view_async_tmem_load", "`tcgen05.wait::ld.sync.aligned;`"),
-    ("fence_view_async_tmem_store", "`tcgen05.wait::st.sync.aligned;`"),
-    ("tcgen05_before_thread_sync", "`tcgen05.fence::before_thread_sync;`"),
-    ("tcgen05_after_thread_sync", "`tcgen05.fence::after_thread_sync;`"),
-];
-
-const TRITON: &[(&str, &str)] = &[
-    ("debug_barrier", CTA_SYNC),
-    (
-        "cache_modifier",
-        "`let v = ld.global.cg [x];`, `let v = ld.global.cv [x];`: the operator is part of the opcode",
-    ),
-    ("async_copy_global_to_local", COPY),
-    ("desc.load", TENSOR_LOAD),
-    ("desc.store", TENSOR_STORE),
-    ("gdc_wait", GDC_WAIT),
-    ("gdc_launch_dependents", GDC_LAUNCH),
-    ("warpgroup_mma", PRODUCTS),
-    ("tl.load(", "`let v = ld [x];`"),
-    ("tl.store(", "`st [x], 1;`"),
-    ("tl.program_id", "`ctaid`: launches have one dimension"),
-    ("tl.num_programs", "`nctaid`: launches have one dimension"),
-    ("tl", "the instruction that it becomes; \"From CUDA to `.fence`\" in the book has a line for each"),
-];
-
-const GLUON: &[(&str, &str)] = &[
-    ("fence_async_shared", FENCE_ASYNC),
-    ("mbarrier.init(", "`mbarrier.init [bar], 4;`"),
-    ("mbarrier.arrive(", ARRIVE),
-    ("mbarrier.wait(", WAIT_PARITY),
-    ("mbarrier.expect(", EXPECT),
-    ("mbarrier.invalidate", "`mbarrier.inval [bar];`"),
-    ("async_copy_global_to_shared", TENSOR_LOAD),
-    ("async_copy_shared_to_global", TENSOR_STORE),
-    ("tma.store_wait", "`cp.async.bulk.wait_group.read 0;`"),
-    ("warpgroup_mma_wait", "`wgmma.wait_group.sync.aligned 1;`, with the number of groups that may be left"),
-    ("tcgen05_commit", COMMIT_MMA),
-];
-
 const CPP: &[(&str, &str)] = &[
+    ("static_assert", "take it out, or `assert N == 4;` inside of the kernel"),
     (
         "reinterpret_cast",
         "`st.v2 [dst[0]], {1, 2};` for several words at once, `view` for other types of the same memory",
     ),
     ("static_cast", "`v as u32`: a conversion stands behind"),
+    ("mutex", "`cas_lock(x);` and `cas_unlock(x);` of `use \"lib/lock.fence\";`, with `global x: u32 = 0;`"),
+    (
+        "lock_guard",
+        "`cas_lock(x);` and `cas_unlock(x);` of `use \"lib/lock.fence\";`, with `global x: u32 = 0;`",
+    ),
     (
         "std::atomic*",
         "the order and scope stand at each access: `ld.acquire.gpu [x]`, `st.release.gpu [x], 1;`",
     ),
-    ("std", "what it becomes; \"From CUDA to `.fence`\" in the book has a line for each operation"),
+    ("std", BECOMES),
     ("continue", "an `if` around the rest of the round"),
     ("struct", "an array for each member: `global seq[2]: u32 = 0;` `global data[2]: u32 = 0;`"),
     ("class", "an array for each member: `global seq[2]: u32 = 0;` `global data[2]: u32 = 0;`"),

@@ -5,8 +5,8 @@
 //! function one of ours.
 
 use super::chain::{Answer, Chain, Tokens};
-use super::inline;
 use super::origin::Origin;
+use super::{index, inline};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::token::{Spanned, Token};
@@ -215,7 +215,11 @@ impl<'t> Search<'_, 't> {
             return None;
         }
         let answer = chain.answer();
-        if answer.as_ref().is_none_or(|answer| !answer.is_last)
+        if let Some((origin, help)) = chain.exactly(answer.as_ref()) {
+            return Some((chain, Answer { origin, help: "", is_last: true }, Some(help)));
+        }
+        // What qualifies an atomic says less than its order.
+        if answer.as_ref().is_none_or(|answer| !answer.is_last || answer.origin == Origin::Cpp)
             && let Some((origin, help)) = inline::atomic(&chain)
         {
             return Some((chain, Answer { origin, help: "", is_last: true }, Some(help)));
@@ -316,6 +320,7 @@ impl<'t> Search<'_, 't> {
                 let end = self.end(i, i + 1, false);
                 let told = (i + 1..end).find_map(|at| self.told(at).filter(|told| told.0 != Origin::Cpp));
                 told.map(|(origin, title, help, from, to)| {
+                    let help = index::declared(self.tokens, i, end).unwrap_or(help);
                     self.report(origin, &title, &help, (from, to));
                     self.take_statement(i, end);
                     end
@@ -374,7 +379,8 @@ impl<'t> Search<'_, 't> {
             return Some(end);
         }
         let is_weak = |origin: Origin, root: &str| {
-            origin == Origin::Cpp && !["volatile", "reinterpret_cast", "std", "continue"].contains(&root)
+            origin == Origin::Cpp
+                && !["volatile", "reinterpret_cast", "std", "continue", "namespace"].contains(&root)
         };
         // What kind of object it is says more than that it is shared.
         let is_shared = chain.root() == "__shared__";
@@ -392,6 +398,7 @@ impl<'t> Search<'_, 't> {
         let is_asked = is_shared || is_weak(answer.origin, chain.root());
         let inner = if is_asked { inner() } else { None };
         let (origin, title, help, from, to) = inner.unwrap_or_else(own);
+        let help = index::declared(self.tokens, i, end).unwrap_or(help);
         self.report(origin, &title, &help, (from, to));
         match self.head(i, end) {
             Some(name) if self.depth == 0 => {
@@ -490,6 +497,8 @@ impl<'t> Search<'_, 't> {
             "`loop { … }`, left by `break`"
         } else if head.contains("blockIdx") && head.contains("gridDim") {
             "`for t in 0..7 { if t % nctaid == ctaid { … } }`"
+        } else if head.contains("threadIdx") && head.contains("blockDim") {
+            "`for i in 0..4 { if i % ntid == tid { … } }`"
         } else {
             "`for i in 0..4 { … }`"
         };
@@ -516,6 +525,14 @@ impl<'t> Search<'_, 't> {
         let end = match self.tokens.token(close + 1)? {
             Token::Semicolon => close + 2,
             Token::BraceOpen if is_empty => close + 3,
+            // Who sleeps between two looks waits, too.
+            Token::BraceOpen if self.tokens.spelling(close + 2) == "__nanosleep" => {
+                let body = self.tokens.partner(close + 1)?;
+                if self.end(close + 2, close + 3, false) != body {
+                    return None;
+                }
+                body + 1
+            }
             Token::BraceOpen => return None,
             _ => self.end(i, close + 1, false),
         };

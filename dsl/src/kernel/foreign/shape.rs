@@ -44,7 +44,7 @@ impl<'a> Place<'a> {
     /// What is more than any word in the line says.
     pub fn telling(&self) -> Option<String> {
         let rules: &[Rule<'a>] =
-            &[Self::call, Self::directive, Self::jump, Self::item, Self::spin, Self::memory];
+            &[Self::call, Self::directive, Self::jump, Self::item, Self::spin, Self::memory, Self::moved];
         rules.iter().find_map(|rule| rule(self))
     }
 
@@ -52,6 +52,10 @@ impl<'a> Place<'a> {
     pub fn other(&self) -> Option<String> {
         let rules: &[Rule<'a>] = &[
             Self::loop_over_numbers,
+            Self::template,
+            Self::pair,
+            Self::stored,
+            Self::unread,
             Self::step,
             Self::comparison,
             Self::result,
@@ -184,8 +188,35 @@ impl<'a> Place<'a> {
         Some(help.to_owned())
     }
 
+    /// A `mov` of a register or value: a name for it.
+    fn moved(&self) -> Option<String> {
+        let (opcode, operands) = self.text.split_once(' ')?;
+        if opcode != "mov" && !opcode.starts_with("mov.") {
+            return None;
+        }
+        let (name, value) = operands.trim_end_matches(';').split_once(',')?;
+        let plain = |text: &str| {
+            let text = text.trim().trim_start_matches('%');
+            text.strip_suffix(".x").unwrap_or(text).to_owned()
+        };
+        Some(format!("a value has a name: `let {} = {};`", plain(name), plain(value)))
+    }
+
     /// A loop without body.
     fn spin(&self) -> Option<String> {
+        // `while (*flag == 0) …`
+        if self.text.starts_with("while") && self.here.starts_with('*') {
+            let name: String = self.here[1..]
+                .trim_start()
+                .chars()
+                .take_while(|&c| c.is_alphanumeric() || c == '_')
+                .collect();
+            return (!name.is_empty()).then(|| {
+                format!(
+                    "a wait is `await` and what must be true to go on: `await ld.acquire.gpu.u32 [{name}] != 0;`"
+                )
+            });
+        }
         let is_spin = self.text.starts_with("while") && self.here.starts_with(';');
         is_spin.then(|| {
             "a wait is `await` and what must be true to go on: `await ld.acquire.gpu.u32 [x] != 0;`"
@@ -216,11 +247,100 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// `cp.async.wait_group<0>;`
+    fn template(&self) -> Option<String> {
+        let opcode = self.before;
+        let (number, _) = self.here.strip_prefix('<')?.split_once('>')?;
+        let is_opcode = opcode.contains('.') && !opcode.contains([' ', '[']);
+        (is_opcode && !number.is_empty())
+            .then(|| format!("operands stand behind a space: `{opcode} {number};`"))
+    }
+
+    /// `elect.sync _|p, 0xffffffff;`
+    fn pair(&self) -> Option<String> {
+        let is_elect = self.text.starts_with("elect.sync") && self.here.starts_with('|');
+        is_elect.then(|| "the lane is not needed: `let leads = elect.sync 0xffffffff;`".to_owned())
+    }
+
+    /// `st [x] = 1;`
+    fn stored(&self) -> Option<String> {
+        let value = self.here.strip_prefix('=')?.trim().trim_end_matches(';');
+        let is_store = ["st", "red", "atom"]
+            .iter()
+            .any(|word| self.before.strip_prefix(word).is_some_and(|rest| rest.starts_with(['.', ' '])));
+        (is_store && self.before.ends_with(']') && !value.is_empty() && !value.starts_with('='))
+            .then(|| format!("operands are separated by commas: `{}, {value};`", self.before))
+    }
+
+    /// A name without value, and what else is expected to have none.
+    fn unread(&self) -> Option<String> {
+        if self.before == "exit" {
+            return Some("`exit;` has no operand".to_owned());
+        }
+        if self.here.starts_with(['"', '\'']) {
+            return Some("values are numbers: `1`, `0xff`".to_owned());
+        }
+        let rest = self.text.strip_prefix("let ").or_else(|| self.text.strip_prefix("var "))?;
+        if !self.here.starts_with(';') || rest.contains(['=', '[']) {
+            return None;
+        }
+        let name = rest.trim_end_matches(';').split(':').next()?.trim();
+        Some(if rest.contains("barrier") {
+            format!("an mbarrier is shared memory: `shared {name}: mbarrier;`")
+        } else {
+            format!("a name has a value: `let {name} = 0;`, and if it changes `var {name}: u32 = 0;`")
+        })
+    }
+
+    /// A name that nothing declares, at the beginning of an assignment.
+    pub fn assigned(&self, width: usize) -> Option<String> {
+        let name = self.here.get(..width)?;
+        let rest = self.here.get(width..)?.trim_start();
+        let value = rest.strip_prefix('=')?.trim().trim_end_matches(';');
+        let is_one = self.before.is_empty() && !value.is_empty() && !value.starts_with('=');
+        is_one.then(|| {
+            format!(
+                "`let {name} = {value};`, or `var {name}: u32 = {value};` if it changes; in memory `global {name}: u32 = 0;` and \
+                 `st [{name}], {value};`"
+            )
+        })
+    }
+
+    /// A name in capitals that nothing declares.
+    pub fn constant(&self, width: usize) -> Option<String> {
+        let name = self.here.get(..width)?;
+        let is_one = name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        is_one.then(|| {
+            format!(
+                "`const {name} = 4;` before the kernel, or a parameter, `kernel k({name} in 0..=3) {{ … }}`"
+            )
+        })
+    }
+
+    /// Any other name that nothing declares.
+    pub fn undeclared(&self, width: usize) -> Option<String> {
+        let name = self.here.get(..width)?;
+        Some(format!(
+            "declare it: a value `let {name} = 0;`, memory `global {name}: u32 = 0;` or `shared {name}: u32 = 0;`"
+        ))
+    }
+
+    /// A wait for a parity that is compared.
+    pub fn waited(&self) -> Option<String> {
+        let is_wait = ["try_wait", "test_wait"].iter().any(|word| self.text.contains(word));
+        let compares = ["==", "!="].iter().any(|compare| self.text.contains(compare));
+        (is_wait && compares).then(|| {
+            "a wait is over when it is true, there is nothing to compare: `await mbarrier.try_wait.parity [bar], 0;`"
+                .to_owned()
+        })
+    }
+
     fn step(&self) -> Option<String> {
         if self.text.contains("++") {
-            return Some("`i += 1;`".to_owned());
+            return Some("`i += 1;`, and in memory `red.add.u32 [x], 1;`".to_owned());
         }
-        self.text.contains("--").then(|| "`i -= 1;`".to_owned())
+        self.text.contains("--").then(|| "`i -= 1;`, and in memory `red.add.u32 [x], -1;`".to_owned())
     }
 
     pub fn comparison(&self) -> Option<String> {
@@ -250,6 +370,9 @@ impl<'a> Place<'a> {
                 .strip_prefix(start)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || start.ends_with('t'))
         });
+        if opcode.starts_with("mov") {
+            return self.moved();
+        }
         let (name, rest) = operands.split_once(',')?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         (is_one && is_name && name != "_").then(|| {
@@ -270,12 +393,23 @@ impl<'a> Place<'a> {
     fn element(&self) -> Option<String> {
         let (element, value) = self.text.split_once('=')?;
         let (element, value) = (element.trim(), value.trim().trim_end_matches(';'));
+        let plain = element.trim_end_matches(['+', '-', '*', '/', '&', '|', '^']);
+        let operator = &element[plain.len()..];
+        let element = plain.trim();
         let (name, index) = element.split_once('[')?;
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let is_one =
             !name.is_empty() && self.before == name && name.chars().all(is_name) && index.ends_with(']');
         let is_told = is_one && !value.starts_with('=') && self.here.starts_with('[');
-        is_told.then(|| format!("memory is written by an instruction: `st [{element}], {value};`"))
+        is_told.then(|| {
+            if operator.is_empty() {
+                format!("memory is written by an instruction: `st [{element}], {value};`")
+            } else {
+                format!(
+                    "memory is read and written by instructions: `let v = ld [{element}];` `st [{element}], v {operator} {value};`"
+                )
+            }
+        })
     }
 
     fn brackets(&self) -> Option<String> {

@@ -13,7 +13,11 @@ pub const WORDS: &[(&str, &str)] = &[
     ("%cluster_ctaid*", "special registers have no `%` and one dimension: `cluster_ctarank`"),
     ("%ntid*", "special registers have no `%` and one dimension: `ntid`"),
     ("%nctaid*", "special registers have no `%` and one dimension: `nctaid`"),
-    ("%r*", "registers are names: `let v = ld.u32 [x];`"),
+    ("%smid", NO_SM),
+    ("%nsmid", NO_SM),
+    ("%clock*", NO_TIME),
+    ("%globaltimer*", NO_TIME),
+    ("%r*", "registers are names without `%`: `let v = ld.u32 [x];` and then `st.u32 [x], v;`"),
     ("%p*", "predicates are conditions: `if v == 1 { … }`"),
     (
         "shfl",
@@ -44,6 +48,10 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     ("wait_group", "`cp.async.wait_group 0;`, or `cp.async.bulk.wait_group.read 0;`"),
     ("commit_group", "`cp.async.commit_group;`, or `cp.async.bulk.commit_group;`"),
+    ("smid", NO_SM),
+    ("clock", NO_TIME),
+    ("clock64", NO_TIME),
+    ("globaltimer", NO_TIME),
     ("blockid", "the number of a thread's CTA is `ctaid`"),
     ("rank", "the number of a CTA in its cluster is `cluster_ctarank`, that of a GPU `gpuid`"),
     ("unroll", "nothing: loops are unrolled anyway"),
@@ -51,6 +59,9 @@ pub const WORDS: &[(&str, &str)] = &[
     ("bra", "`loop`, `while`, `if` and `break`: there are no labels"),
     ("setp", "predicates are conditions: `if v == 1 { … }`"),
 ];
+
+const NO_SM: &str = "on which SM a CTA runs is not known here, and any may be: `ctaid` numbers the CTAs";
+const NO_TIME: &str = "time does not count here: take it out, or use a parameter for what it decides";
 
 /// Scopes and sems in the words of others.
 pub const MODIFIERS: &[(&str, &str)] = &[

@@ -194,7 +194,7 @@ const TENSORMAP: Lack = Lack {
 pub(super) static PROXY: Family = Family {
     name: "fence.proxy",
     code: PROXY_FENCE,
-    help: "for example `fence.proxy.alias` or `fence.proxy.async`",
+    help: "for example `fence.proxy.async.shared::cta`, `fence.proxy.async` or `fence.proxy.alias`",
     rule: "FN-11",
     others: &[
         ("fence.proxy.generic::tensormap", Need::Refused(&NO_DIRECTION)),

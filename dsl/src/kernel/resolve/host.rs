@@ -312,12 +312,9 @@ impl Host<'_, '_> {
             None => {
                 let message = format!("`{}` needs to say `on STREAM`", call.verb.text);
                 let place = call.verb.place.0;
-                Err(self.body.report(Diagnostic::new(
-                    "resolve::host-call",
-                    message,
-                    place,
-                    "on which stream?",
-                )))
+                let error = Diagnostic::new("resolve::host-call", message, place, "on which stream?");
+                let help = format!("write `{} e on s;`, where `s` is a `stream s;`", call.verb.text);
+                Err(self.body.report(error.with_help(help)))
             }
         }
     }
@@ -430,7 +427,9 @@ impl Host<'_, '_> {
             let known = self.parts.known.iter().map(String::as_str);
             return Err(self.body.report(match suggest(&kernel.text, known) {
                 Some(near) => error.with_help(format!("did you mean `{near}`?")),
-                None => error,
+                None => {
+                    error.with_help("it stands before the program: `kernel name { launch { ctas: 2 } … }`")
+                }
             }));
         };
         let launch = self.shape(part, kernel, shape)?;
@@ -487,7 +486,8 @@ impl Host<'_, '_> {
                 Some(first) => error.with_label(first.span, "its parameters"),
                 None => error,
             };
-            return Err(self.body.report(error));
+            let help = "numbers are given for parameters, `kernel k(N in 0..=3)`; memory has a name, `global x: u32 = 0;`";
+            return Err(self.body.report(error.with_help(help)));
         }
         let mut arguments = Vec::with_capacity(given.len());
         for (expr, parameter) in given.iter().zip(wanted) {

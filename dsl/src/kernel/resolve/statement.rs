@@ -55,12 +55,11 @@ impl Body<'_> {
             }
             Ast::Break if self.loop_depth == 0 => {
                 let message = "`break` outside of a loop";
-                self.report(Diagnostic::new(
-                    "resolve::misplaced-statement",
-                    message,
-                    span,
-                    "no loop around it",
-                ));
+                let error =
+                    Diagnostic::new("resolve::misplaced-statement", message, span, "no loop around it");
+                self.report(
+                    error.with_help("a thread ends with `exit;`; a rest that is left out stands in an `if`"),
+                );
             }
             Ast::Break => self.push(span, StatementKind::Break),
             Ast::Exit if self.in_program => {
