@@ -170,6 +170,10 @@ impl Side<'_> {
             let mut inside = self.syntax.inside(node);
             super::barrier::names(self.sources().text(of), &names)
                 || inside.any(|instruction| !old.has_like(&self.shape(instruction)))
+                || {
+                    let own = self.compared(node);
+                    !(0..old.syntax.nodes.len()).any(|other| old.compared(other) == own)
+                }
         };
         // Of functions that wait and do nothing else, the calls.
         let is_call = |node: &usize| {
@@ -192,6 +196,21 @@ impl Side<'_> {
         let nodes = 0..self.syntax.nodes.len();
         let waits = nodes.filter(|node| is_call(node) || is_wait(node) && is_touched(*node));
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
+    }
+
+    /// A statement without its instructions: what is asked of their values.
+    fn compared(&self, node: usize) -> String {
+        let span = self.syntax.nodes[node].span;
+        let (text, start) = (self.sources().text(span), span.start as usize);
+        let mut inside: Vec<Span> = self.syntax.inside(node).map(|own| own.span).collect();
+        inside.sort_unstable();
+        let (mut rest, mut from) = (String::new(), 0);
+        for own in inside {
+            let (first, last) = (own.start as usize - start, own.end as usize - start);
+            rest.push_str(text.get(from..first).unwrap_or_default());
+            from = last.max(from);
+        }
+        rest + text.get(from..).unwrap_or_default()
     }
 
     /// The elements of mbarriers and groups that are waited for, by their numbers if they are named by such.
