@@ -200,17 +200,17 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
         }
         Subject::Completion => {}
     }
+    for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+        let Some(span) = words.span(event) else { continue };
+        if labels.iter().all(|(known, _)| *known != span) {
+            labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
+        }
+    }
     let told = explanation.facts.iter().flat_map(|facts| facts.events()).take(FACTS_MAX);
     for event in told {
         let Some(span) = words.span(event) else { continue };
         if labels.iter().all(|(known, _)| *known != span) {
             labels.push((span, format!("{} {} here{}", words.thread(event), words.verb(event), at(event))));
-        }
-    }
-    for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
-        let Some(span) = words.span(event) else { continue };
-        if labels.iter().all(|(known, _)| *known != span) {
-            labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
         }
     }
     labels.extend(calls(words, explanation, &labels));

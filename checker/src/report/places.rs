@@ -30,7 +30,7 @@ pub(super) fn places(
             }
             let mut known = vec![*earlier, *later];
             let told = explanation.facts.iter().flat_map(|facts| facts.events());
-            for other in told.chain(explanation.reasons.iter().flat_map(|reason| reason.events())) {
+            for other in explanation.reasons.iter().flat_map(|reason| reason.events()).chain(told) {
                 if !known.contains(&other) {
                     known.push(other);
                     secondary.extend(event(other));

@@ -225,10 +225,26 @@ impl Side<'_> {
         elements.collect()
     }
 
-    /// Whether something that is no synchronization has other operands, or does another operation.
+    /// What branches depend on.
+    fn conditions(&self) -> BTreeSet<&str> {
+        let of = |kind: NodeKind| match kind {
+            NodeKind::Branch { condition } => Some(self.sources().text(condition)),
+            _ => None,
+        };
+        self.syntax.nodes.iter().filter_map(|node| of(node.kind)).collect()
+    }
+
+    /// Whether something that is no synchronization has other operands, or does another operation, or who does it depends on
+    /// something else.
     fn has_other_numbers(&self, old: &Side<'_>) -> bool {
         let mut data = self.syntax.instructions.iter().filter(|own| !own.synchronizes());
-        !self.other_names(old).is_empty() || data.any(|own| !old.has_like(&self.shape(own)))
+        let has_other_conditions = || {
+            let known = old.conditions();
+            self.conditions().iter().any(|condition| !known.contains(condition))
+        };
+        !self.other_names(old).is_empty()
+            || data.any(|own| !old.has_like(&self.shape(own)))
+            || has_other_conditions()
     }
 
     /// The first statement of each part of each branch, but of those that are to be run never.
