@@ -7,6 +7,7 @@ pub(crate) mod cause;
 pub(crate) mod deadlock;
 pub mod elsewhere;
 pub(crate) mod lifetime;
+pub(crate) mod misuse;
 pub(crate) mod near;
 pub(crate) mod pair;
 pub(crate) mod race;
@@ -69,6 +70,8 @@ pub struct Explanation {
     pub elsewhere: Vec<Elsewhere>,
     /// Instructions on whose results the execution rests although nobody computes them.
     pub uncomputed: Vec<SiteId>,
+    /// What happened before a rule about barriers was broken.
+    pub facts: Option<misuse::Facts>,
 }
 
 /// What a finding is about.
@@ -183,6 +186,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
                 Story::Pair => {
                     let mut explanation = bare_pair();
                     pair::explain(&search, *pair, &mut explanation);
+                    if explanation.code == findings::mbarrier::PHASE_NOT_WAITED_FOR.code {
+                        explanation.facts = misuse::completed_before(graph, witness, pair.0);
+                    }
                     explanation
                 }
                 Story::Chain | Story::TensorMemory | Story::Tensormap | Story::Grids | Story::Proxies => {
@@ -232,6 +238,7 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
         parameters: Vec::new(),
         reads: Vec::new(),
         uncomputed: Vec::new(),
+        facts: None,
     }
 }
 
@@ -257,7 +264,8 @@ fn obligation(search: &Search<'_>, index: usize) -> Explanation {
         ObligationKind::Discipline(misuse) => {
             debug_assert!(misuse.is_complete(), "{misuse:?}");
             let subject = Subject::Misuse { agent, span, iterations, misuse: misuse.clone() };
-            Explanation { rules: vec![misuse.kind.rule], ..bare(misuse.kind.kind, subject) }
+            let facts = misuse::explain(graph, witness, obligation, misuse);
+            Explanation { rules: vec![misuse.kind.rule], facts, ..bare(misuse.kind.kind, subject) }
         }
         ObligationKind::Bounds { object, n_elements, index } => {
             let subject = Subject::Bounds {
@@ -405,6 +413,9 @@ impl Explanation {
             set.insert(step.to);
         }
         for event in self.reasons.iter().flat_map(Reason::events) {
+            set.insert(event);
+        }
+        for event in self.facts.iter().flat_map(misuse::Facts::events) {
             set.insert(event);
         }
         for fact in &self.reads {

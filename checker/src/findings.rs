@@ -33,11 +33,20 @@ macro_rules! kinds {
 }
 
 macro_rules! misuses {
-    ($($name:ident: $kind:ident, $rule:literal { what: $what:literal, help: $help:literal, })*) => {
+    ($($name:ident: $kind:ident, $rule:literal {
+        what: $what:literal,
+        why: $story:ident $(($why:literal))?,
+        help: $help:literal,
+    })*) => {
         $(
             #[doc = $what]
-            pub static $name: crate::findings::MisuseKind =
-                crate::findings::MisuseKind { kind: &$kind, rule: $rule, what: $what, help: $help };
+            pub static $name: crate::findings::MisuseKind = crate::findings::MisuseKind {
+                kind: &$kind,
+                rule: $rule,
+                what: $what,
+                why: crate::findings::Why::$story $(($why))?,
+                help: $help,
+            };
         )*
     };
 }
@@ -136,8 +145,43 @@ pub struct MisuseKind {
     pub rule: &'static str,
     /// What a thread does, to follow its name. `{places}` are facts that the misuse has under these names.
     pub what: &'static str,
+    /// What tells why it is wrong in an execution.
+    pub why: Why,
     /// What to do.
     pub help: &'static str,
+}
+
+/// What a broken rule about barriers is explained by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The values of the instruction alone: a sentence with the places of `what`.
+    Values(&'static str),
+    /// The arrivals of a phase of an mbarrier, and how many it expects.
+    Phase,
+    /// The bytes that are counted in a phase.
+    Bytes,
+    /// Who initialises an mbarrier, and who does not come to it.
+    Initialisation,
+    /// Who drops out of an mbarrier.
+    Drops,
+    /// The arrive that returned a state.
+    State,
+    /// The phases that were complete at a wait.
+    Overtaking,
+    /// The last arrival of the thread, and who else arrives in its generation.
+    Generation,
+    /// The thread's arrivals and waits at the cluster barrier before.
+    ClusterWait,
+    /// Others that come to the same barrier in another form.
+    OtherForm,
+    /// Where lanes go instead.
+    Lanes,
+    /// What the CTA allocates and deallocates.
+    Columns,
+    /// The last `setmaxnreg` of the thread, or the launch.
+    Registers,
+    /// Fences of the thread that come too late or are not come to.
+    MatrixFence,
 }
 
 /// What a flag of a memory model means.

@@ -3,6 +3,7 @@
 //! All wording of findings and verdicts is here and nowhere else. Pure: values in, text out; the command line prints it.
 
 mod advice;
+mod calls;
 pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;
@@ -18,6 +19,7 @@ mod misuse;
 mod multimem;
 mod operation;
 pub mod picture;
+mod places;
 mod reason;
 mod remark;
 mod repair;

@@ -108,6 +108,36 @@ fn json_of_examples_is_described_by_the_schema() {
     assert!(n > 40, "{n} lines");
 }
 
+/// Calls are in what the schema describes, wherever a place is in a function.
+#[test]
+fn json_of_calls_is_described_by_the_schema() {
+    let folder = Folder::new("formats-calls");
+    let text = "fn put(x: &u32) { st.weak [x], 1; }
+kernel both {
+    launch { ctas: 2 }
+    global data: u32 = 0;
+    put(&data);
+}
+fn give(f: &u32) { st.relaxed.gpu [f], 1; }
+kernel fine {
+    launch { ctas: 2 }
+    global flag: u32 = 0;
+    give(&flag);
+}
+";
+    folder.write("k.fence", text);
+    let checked = fencepost(&folder.0, &["check", "k.fence", "--format", "json", "--no-warnings"], "");
+    assert_eq!(is_described("check", &checked), 2);
+    let finding = &lines(&checked)[0]["findings"][0];
+    for place in [&finding["primary"], &finding["secondary"][0], &finding["witness"][0]] {
+        assert_eq!(place["calls"][0]["line"], 5, "{finding:#}");
+    }
+    folder.write("fine.fence", &text[text.find("fn give").expect("it is there")..]);
+    let relaxed = fencepost(&folder.0, &["relax", "fine.fence", "--format", "json"], "");
+    assert_eq!(is_described("relax", &relaxed), 1);
+    assert_eq!(lines(&relaxed)[0]["places"][0]["calls"][0][0]["line"], 5, "{}", text);
+}
+
 #[test]
 fn json_of_everything_else_is_described_too() {
     let folder = Folder::new("formats-schema");

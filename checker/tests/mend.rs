@@ -306,3 +306,117 @@ fn progress_begins_with_the_launches_as_they_are() {
     });
     assert!(told.len() > 3 && tries.eq(1..=told.len() - 2), "{told:?}");
 }
+
+/// What `fencepost check` offers for a function that is called from several places, `fix` finds, too: another argument of
+/// one call.
+#[test]
+fn fix_changes_the_argument_of_a_call() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/repairs");
+    let path = root.join("another-stage-in-a-call.fence");
+    let output = fencepost("fix", &path, &[]);
+    let found = all_text(&output);
+    assert_eq!(code(&output), 0, "{found}");
+    let changed = |sign: char| -> Vec<&str> {
+        found.lines().filter(|line| line.starts_with(sign) && !line[1..].starts_with(sign)).collect()
+    };
+    let (taken, added) = (changed('-'), changed('+'));
+    assert!(taken.len() == 1 && added.len() == 1, "{found}");
+    let name = |line: &str| line[1..].split('(').next().map(str::to_owned);
+    assert!(name(taken[0]) == name(added[0]) && taken != added, "{found}");
+}
+
+#[test]
+fn fix_moves_past_a_call() {
+    let text = "fn post(f: &u32) {
+    st.release.gpu.u32 [f], 1;
+}
+kernel hand {
+    launch { ctas: 2, cooperative: true }
+    global x: u32 = 0;
+    global flag: u32 = 0;
+    if ctaid == 0 {
+        post(&flag);
+        st.weak.u32 [x], 1;
+    } else {
+        await ld.acquire.gpu.u32 [flag] == 1;
+        let v = ld.weak.u32 [x];
+        assert v == 1;
+    }
+}
+";
+    let posted_last = text.replace(
+        "        post(&flag);\n        st.weak.u32 [x], 1;\n",
+        "        st.weak.u32 [x], 1;\n        post(&flag);\n",
+    );
+    assert_eq!(fixed("past-a-call", text), posted_last);
+}
+
+/// That the read comes first mends the race as well, and has nobody read what is written.
+#[test]
+fn fix_keeps_that_a_read_sees_what_is_written() {
+    let text = "kernel hand {
+    launch { warps: 2 }
+    shared x: u32 = 0;
+    if warpid == 0 {
+        st.weak.shared.u32 [x], 7;
+        bar.sync 0;
+    } else {
+        let v = ld.weak.shared.u32 [x];
+        bar.sync 0;
+    }
+}
+";
+    let read_last = text.replace(
+        "        let v = ld.weak.shared.u32 [x];\n        bar.sync 0;\n",
+        "        bar.sync 0;\n        let v = ld.weak.shared.u32 [x];\n",
+    );
+    assert_eq!(fixed("read-last", text), read_last);
+}
+
+#[test]
+fn relax_says_by_which_calls_a_place_is_reached() {
+    let folder = Folder::new("relax-calls");
+    let text = "fn give(f: &u32) {
+    st.release.gpu.global.u32 [f], 1;
+}
+fn give_it(f: &u32) {
+    give(f);
+}
+kernel two {
+    launch { ctas: 3, cooperative: true }
+    global x: u32 = 0;
+    global a: u32 = 0;
+    global b: u32 = 0;
+    if ctaid == 0 {
+        st.weak.global.u32 [x], 1;
+        give(&a);
+    } else {
+        if ctaid == 1 {
+            give_it(&b);
+        } else {
+            await ld.acquire.gpu.global.u32 [a] == 1;
+            await ld.relaxed.gpu.global.u32 [b] == 1;
+            let v = ld.weak.global.u32 [x];
+            assert v == 1;
+        }
+    }
+}
+";
+    let path = folder.write("k.fence", text);
+    let output = fencepost("relax", &path, &[]);
+    let found = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(found.contains("reached by 2 calls: "), "{found}");
+    assert!(found.contains("k.fence:14, ") && found.contains("k.fence:5 from "), "{found}");
+    let report = json(&fencepost("relax", &path, &["--format", "json"]));
+    let places = report["places"].as_array().expect("a list");
+    let of_line = |line: u64| places.iter().find(|place| place["line"] == line);
+    let store = of_line(2).expect("the store is a place");
+    let lines = |way: &Value| -> Vec<u64> {
+        way.as_array().expect("calls").iter().filter_map(|call| call["line"].as_u64()).collect()
+    };
+    let ways: Vec<Vec<u64>> = store["calls"].as_array().expect("ways").iter().map(lines).collect();
+    assert_eq!(ways, [vec![14], vec![17, 5]], "{report:#}");
+    // What stands in the kernel itself is reached by no call.
+    let load = places.iter().find(|place| place["line"] == 19).expect("the load is a place");
+    assert!(load.get("calls").is_none(), "{report:#}");
+}

@@ -40,6 +40,8 @@ pub struct Place {
     pub thread: Option<String>,
     /// The instruction in full spelling, or the text of the region.
     pub text: String,
+    /// The calls by which the thread gets there, outermost first.
+    pub calls: Vec<Region>,
 }
 
 /// A text that takes the place of another one.
@@ -139,7 +141,12 @@ fn finding(report: FindingReport, property: Property) -> Finding {
 }
 
 fn place(report: json::Place) -> Place {
-    Place { region: region(report.at), thread: report.thread.map(|thread| thread.name), text: report.text }
+    Place {
+        region: region(report.at),
+        thread: report.thread.map(|thread| thread.name),
+        text: report.text,
+        calls: report.calls.into_iter().map(region).collect(),
+    }
 }
 
 fn edit(report: EditReport) -> Edit {

@@ -3,10 +3,11 @@
 //!
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
-//! neighbour, set counts and parities, let numbers change with the round or the thread, give other arguments to functions
-//! that hand over, and repeat a handshake that is there. What stands in a function is followed to its calls. None makes a
-//! race of data strong and leaves its order missing. A change with which nothing is violated is no repair if it only hides
-//! what was found.
+//! neighbour, set counts and parities (and a number that is waited for and not reached, but never a weaker comparison), give
+//! a first turn or a role to another thread, take flags that are put and put them when they are free, let numbers change with
+//! the round or the thread, give other arguments to functions that hand over, and repeat a handshake that is there. What
+//! stands in a function is followed to its calls. None makes a race of data strong and leaves its order missing. A change
+//! with which nothing is violated is no repair if it only hides what was found.
 //! Where one half of a handshake is missing, the other half of one that is there tells what it looks like.
 //! Cannot: write new code otherwise.
 
@@ -42,13 +43,14 @@ mod spa;
 mod streams;
 mod syntax;
 mod text;
+mod turns;
 
 use crate::verdict::Property;
 
 pub(crate) use effect::{Wrong, only_hides};
 pub use find::{Job, Tries, find, worth};
 pub(crate) use find::{Key, key};
-pub(crate) use handed::Handed;
+pub(crate) use handed::{HANDED_MAX, Handed};
 pub(crate) use propose::{Ground, proposals};
 pub(crate) use syntax::{Instruction, NodeKind, Syntax};
 pub use text::{Edit, EditKind, Piece, Texts};

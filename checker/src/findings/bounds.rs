@@ -22,10 +22,18 @@ kinds! {
 misuses! {
     VECTOR_AT: MISALIGNED_VECTOR, "MM-8" {
         what: "accesses a vector of {bytes} bytes of `{object}` at byte {start}, which is no multiple of {bytes}",
+        why: Values(
+            "the elements of a vector are accessed at once, so its address is a multiple of their \
+             size together"
+        ),
         help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
     }
     VECTOR_SOMEWHERE: MISALIGNED_VECTOR, "MM-8" {
         what: "accesses a vector of {bytes} bytes of `{object}` at an address that may be no multiple of {bytes}",
+        why: Values(
+            "the elements of a vector are accessed at once, so its address is a multiple of their \
+             size together"
+        ),
         help: "make the index of the first element a multiple of the vector's length, or use scalar accesses",
     }
 }

@@ -113,66 +113,87 @@ kinds! {
 misuses! {
     USE_UNINITIALISED: NOT_INITIALISED, "UB-M1" {
         what: "uses {object}, which nobody has initialised on this path",
+        why: Initialisation,
         help: "let one thread execute `mbarrier.init`, and the others wait for it (`bar.sync`, or a cluster \
                barrier)",
     }
     INIT_AGAIN: INIT_OF_LIVE_OBJECT, "UB-M2" {
         what: "initialises {object}, which has been initialised and not invalidated",
+        why: Initialisation,
         help: "let one thread initialise it, once; to use the memory again, end the old mbarrier with \
                `mbarrier.inval` after a barrier",
     }
     ACCESS_OF_BYTES: PLAIN_ACCESS, "UB-M3" {
         what: "accesses the bytes of {object} while it is an mbarrier",
+        why: Initialisation,
         help: "use other memory, or end the mbarrier with `mbarrier.inval` first",
     }
     INIT_COUNT: COUNT_OUT_OF_RANGE, "UB-M5" {
         what: "initialises {object} with {count} arrivals",
+        why: Values(
+            "the count is {count} here; an mbarrier holds 1 to 1048575, and a phase that expects \
+             none could not complete"
+        ),
         help: "a count lies between 1 and 1048575",
     }
     ARRIVE_COUNT: COUNT_OUT_OF_RANGE, "UB-M6" {
         what: "arrives {count} times at {object}",
+        why: Values(
+            "the count is {count} here; one arrive counts 1 to 1048575 times, and no more often \
+             than the phase still expects"
+        ),
         help: "a count lies between 1 and what is pending",
     }
     ARRIVAL_IN_FULL_PHASE: TOO_MANY_ARRIVALS, "UB-M6" {
         what: "arrives at {object} although its phase already has all the arrivals it expects",
+        why: Phase,
         help: "let every participant wait for the phase before it arrives again, or raise the count in \
                `mbarrier.init`",
     }
     BYTES_OF_OPERATION: TX_OUT_OF_RANGE, "UB-M7" {
         what: "counts {bytes} bytes at {object}",
+        why: Values("a tx-count has a sign and 20 bits: {bytes} bytes at once do not fit"),
         help: "a tx-count lies between -1048575 and 1048575: split the transfer",
     }
     BYTES_OF_PHASE: TX_OUT_OF_RANGE, "UB-M7" {
         what: "takes the tx-count of {object} out of its range, ±1048575 bytes",
+        why: Bytes,
         help: "announce fewer bytes per phase, or split the transfer over two mbarriers",
     }
     LAST_DROPS_OUT: NOBODY_EXPECTED, "UB-M8" {
         what: "drops out of {object}, of which nobody is left then",
+        why: Drops,
         help: "let the last participant arrive without dropping out, or invalidate the mbarrier",
     }
     COMPLETING_NO_COMPLETE: NO_COMPLETE_COMPLETES, "UB-M9" {
         what: "completes the phase of {object} with an arrival that says `.noComplete`",
+        why: Phase,
         help: "leave out `.noComplete`, or let another arrival of the phase come surely later",
     }
     COUNT_NOT_HELD: NO_PENDING_COUNT, "MB-15" {
         what: "asks for the pending count of a state that no arrive with `.noComplete` returned",
+        why: State,
         help: "take the state from `mbarrier.arrive.noComplete`; other states do not hold the count",
     }
     STATE_OF_ANOTHER: FOREIGN_STATE, "UB-M11" {
         what: "waits on {object} with a state that no arrive on it returned",
+        why: State,
         help: "wait with the state that the thread's last arrive on this mbarrier returned, or by parity",
     }
     STATE_OF_EARLIER_LIFE: FOREIGN_STATE, "UB-M11" {
         what: "waits on {object} with a state from before it was initialised again",
+        why: State,
         help: "arrive on the new mbarrier, and wait with the state that this returns",
     }
     STATE_TOO_OLD: STALE_STATE, "UB-M11" {
         what: "waits on {object} with a state whose phase has been over for a whole phase",
+        why: State,
         help: "wait with each state before the next phase can complete, at the latest before arriving again",
     }
     PARITY_OF_LATER_PHASE: PHASE_RUN_AHEAD, "UB-M11" {
         what: "waits for phase {phase} of {object} by its parity, and is let through by a later phase of that \
                parity",
+        why: Overtaking,
         help: "let nobody arrive for the next phase but one before every waiter has seen this one: have waiters \
                arrive on a second mbarrier (an empty barrier), or count them in this one",
     }

@@ -11,7 +11,7 @@ use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::{CheckError, FINDINGS_MAX};
 use crate::explain::repair::{
-    Edit, EditKind, Ground, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
+    Edit, EditKind, Ground, HANDED_MAX, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
@@ -24,6 +24,8 @@ const PATIENCE: u64 = 16;
 const PROPOSALS_MAX: usize = 160;
 /// States that are gone on from.
 const STATES_MAX: usize = 16;
+/// Texts tried behind one with which everything is proved, for one with which each read sees what it had better see.
+const BEHIND_MAX: usize = 24;
 /// Steps from the text as it is.
 const DEPTH_MAX: usize = 6;
 
@@ -93,6 +95,10 @@ struct Search<'a> {
     tried: BTreeSet<Vec<String>>,
     /// Kernels with a violation that are still to be mended.
     open: BTreeSet<usize>,
+    /// What reads had better see, and of which launch.
+    better: Vec<(Place, Handed)>,
+    /// Whether they do with what was found, so that it is kept.
+    keeps: bool,
 }
 
 /// Looks for the fewest and cheapest changes after which everything is proved.
@@ -118,6 +124,8 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
         n_proposed: 0,
         tried: BTreeSet::new(),
         open,
+        better: Vec::new(),
+        keeps: false,
     };
     let mut found = None;
     if let Some(first) = failures.first().filter(|_| can_try) {
@@ -180,7 +188,15 @@ impl Search<'_> {
             |steps: &[Vec<Edit>]| (steps.iter().map(Vec::len).sum::<usize>(), cost(steps.iter().flatten()));
         let best = known.as_ref().map(|(_, steps, _)| price(steps));
         let mut undecided: Vec<(Order, (usize, Vec<Edit>))> = Vec::new();
+        // What mends everything, and has some read see what it had better not; and how many were tried behind it.
+        let mut second: Option<(Holds, usize)> = None;
         loop {
+            if let Some((_, behind)) = &mut second {
+                *behind += 1;
+                if *behind > BEHIND_MAX {
+                    break;
+                }
+            }
             let Some((order, (from, edits))) = self.queue.pop_first() else {
                 // A proof may take many times what it takes to find something violated.
                 if known.is_some() || undecided.is_empty() || self.trial.patience > 1 {
@@ -208,7 +224,12 @@ impl Search<'_> {
             match self.trial.answer(&texts, 1, Some(place))? {
                 Answer::Holds { within_bound } => {
                     if !self.only_hides(&texts)? {
-                        return Ok(Some((texts, steps, within_bound)));
+                        self.keeps = self.keeps_better(&texts)?;
+                        let found = (texts, steps, within_bound);
+                        if self.keeps {
+                            return Ok(Some(found));
+                        }
+                        second.get_or_insert((found, 0));
                     }
                 }
                 Answer::Fails(failure) => self.failed(from, *failure, steps, n_changes)?,
@@ -219,7 +240,37 @@ impl Search<'_> {
                 Answer::NoProgram => {}
             }
         }
-        Ok(known)
+        let Some((second, _)) = second else {
+            self.keeps = match &known {
+                Some((texts, ..)) => self.keeps_better(texts)?,
+                None => false,
+            };
+            return Ok(known);
+        };
+        // What `fencepost check` offers may cost more, and have reads see more of what they should.
+        if let Some(known) = known
+            && self.keeps_better(&known.0)?
+        {
+            self.keeps = true;
+            return Ok(Some(known));
+        }
+        self.keeps = false;
+        Ok(Some(second))
+    }
+
+    /// Whether with a text of which everything is proved each read sees what it had better see.
+    fn keeps_better(&mut self, texts: &Texts) -> Result<bool, CheckError> {
+        let Some(program) = texts.program() else { return Ok(true) };
+        for (place, handed) in self.better.clone() {
+            let kernel = &program.kernels[place.0];
+            let only = (!kernel.is_program).then_some(kernel.name.as_str());
+            let syntax = Syntax::new(texts.sources(), only);
+            let Some(asked) = handed.asked(texts, &syntax) else { continue };
+            if let Answer::Fails(_) = self.trial.answer(&asked, 1, Some(place))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a text with which everything is proved only keeps from being seen what was found in the first one.
@@ -289,6 +340,13 @@ impl Search<'_> {
         let syntax = Syntax::new(failure.texts.sources(), only);
         let mut found: Vec<(usize, u32, u32, Vec<Edit>)> = Vec::new();
         let mut handed: Vec<Handed> = Vec::new();
+        let is_first = self.states.iter().all(|state| state.place.0 != failure.place.0);
+        if let Some(explanation) = failure.explanations.first().filter(|_| is_first) {
+            let ground =
+                Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
+            let better = Handed::better(&ground).into_iter().take(HANDED_MAX);
+            self.better.extend(better.map(|handed| (failure.place, handed)));
+        }
         for explanation in &failure.explanations {
             let ground =
                 Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
@@ -352,7 +410,7 @@ impl Search<'_> {
         let Some(changed) = texts.changed(edits) else { return Ok(false) };
         let holds = matches!(self.trial.answer(&changed, 1, None)?, Answer::Holds { within_bound: false });
         // A part of what mends may hide the rest.
-        Ok(holds && !self.only_hides(&changed)?)
+        Ok(holds && !self.only_hides(&changed)? && (!self.keeps || self.keeps_better(&changed)?))
     }
 }
 

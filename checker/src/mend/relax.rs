@@ -62,6 +62,8 @@ pub struct PlaceReport {
     pub span: Span,
     /// As it is written.
     pub text: String,
+    /// In a function: the ways by which threads come to it, each as calls, outermost first.
+    pub calls: Vec<Vec<Span>>,
     /// What is known of it.
     pub need: Need,
     /// What it is in the weakest texts; `None` if it is as it was. Empty if it is left out.
@@ -172,9 +174,13 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     // Of what has no weaker form that is legal there is nothing to say.
     let has_answer = |need: &Need| !matches!(need, Need::Needed { because } if because.is_empty());
     let reports = reports.filter(|((_, (need, _)), _)| has_answer(need));
+    let ways = ways(&proved);
     let places = reports.map(|((candidate, (need, _)), together)| {
         let Candidate { kind, span, text, .. } = candidate;
-        PlaceReport { kind, span, text, need, together }
+        // A statement is come to as what stands in it is.
+        let inside = ways.iter().filter(|(site, _)| span.holds(*site));
+        let calls: BTreeSet<&Vec<Span>> = inside.map(|(_, calls)| calls).collect();
+        PlaceReport { kind, span, text, calls: calls.into_iter().cloned().collect(), need, together }
     });
     Ok(Relax::Done(Relaxed {
         places: places.collect(),
@@ -184,6 +190,15 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
         n_tried: search.trial.n_tried,
         is_over,
     }))
+}
+
+/// The instructions in functions that some launch executes, with the calls by which it comes to them.
+fn ways(proved: &[Outcome]) -> BTreeSet<(Span, Vec<Span>)> {
+    let events = proved.iter().flat_map(|outcome| {
+        let sites = &outcome.graph.sites;
+        outcome.graph.events.iter().filter_map(|event| Some((sites[event.site?].span, event.calls.clone())))
+    });
+    events.filter(|(_, calls)| !calls.is_empty()).collect()
 }
 
 struct Search<'a> {

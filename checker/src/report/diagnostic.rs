@@ -3,7 +3,7 @@
 use super::excerpt::Excerpt;
 use super::wording::Words;
 use super::{Case, Style, wrap};
-use crate::event::{Blocked, EventId, Obligation};
+use crate::event::EventId;
 use crate::explain::{Explanation, Subject};
 use crate::warn::Warning;
 use crate::witness::Witness;
@@ -12,6 +12,9 @@ use fencepost_dsl::{Diagnostic, SourceMap, Span};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use std::fmt;
 use std::ops::Range;
+
+/// Of what happened before a rule was broken, so many events are labelled; the sentence lists more.
+const FACTS_MAX: usize = 4;
 
 /// All findings of a launch: each cause in full, with what follows from it in a line each.
 pub fn findings(case: &Case<'_>, with_trace: bool, style: Style) -> String {
@@ -203,6 +206,13 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
             labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
         }
     }
+    let told = explanation.facts.iter().flat_map(|facts| facts.events()).take(FACTS_MAX);
+    for event in told {
+        let Some(span) = words.span(event) else { continue };
+        if labels.iter().all(|(known, _)| *known != span) {
+            labels.push((span, format!("{} {} here{}", words.thread(event), words.verb(event), at(event))));
+        }
+    }
     labels.extend(calls(words, explanation, &labels));
     for fact in &explanation.reads {
         for event in [Some(fact.read), fact.source, fact.missed].into_iter().flatten() {
@@ -217,8 +227,7 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
 
 /// The calls by which threads come to what is labelled, where it stands in functions.
 fn calls(words: &Words<'_>, explanation: &Explanation, known: &[(Span, String)]) -> Vec<(Span, String)> {
-    let graph = &words.case.outcome.graph;
-    let of = |event: EventId| graph.events[event].calls.as_slice();
+    let of = |event: EventId| words.calls_to(event);
     let mut found: Vec<(Span, String)> = Vec::new();
     let mut push = |calls: &[Span], who: &str| {
         for &call in calls {
@@ -235,27 +244,18 @@ fn calls(words: &Words<'_>, explanation: &Explanation, known: &[(Span, String)])
         Subject::Assertion { agent, span, iterations }
         | Subject::Bounds { agent, span, iterations, .. }
         | Subject::Misuse { agent, span, iterations, .. } => {
-            let is_it =
-                |own: &&Obligation| own.agent == *agent && own.span == *span && own.iterations == *iterations;
-            if let Some(own) = graph.obligations.iter().find(is_it) {
-                push(&own.calls, &words.agent(*agent));
-            }
+            push(words.calls_to_statement(*agent, *span, iterations), &words.agent(*agent));
         }
         Subject::Lifetime { access, .. } => push(of(*access), &words.thread(*access)),
         Subject::Deadlock { roles, .. } => {
             for role in roles {
-                let is_it = |own: &&Blocked| {
-                    role.agents.first() == Some(&own.agent)
-                        && own.span == role.span
-                        && own.iterations == role.iterations
-                };
-                let Some(own) = graph.blocked.iter().find(is_it) else { continue };
-                push(&own.calls, &words.agents(&role.agents));
+                push(words.calls_to_wait(role), &words.agents(&role.agents));
             }
         }
         Subject::Final { .. } | Subject::Completion => {}
     }
-    for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
+    let told = explanation.facts.iter().flat_map(|facts| facts.events()).take(FACTS_MAX);
+    for event in explanation.reasons.iter().flat_map(|reason| reason.events()).chain(told) {
         push(of(event), &format!("`{}` by {}", words.instruction(event), words.thread(event)));
     }
     found

@@ -3,13 +3,14 @@
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
 use super::Case;
+use super::places::places;
 use super::story::Story;
 use super::summary::{notes, stopped};
 use super::wording::Words;
 use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
 use crate::explain::elsewhere::{Judgement, Whole};
 use crate::explain::repair::{Edit, Piece};
-use crate::explain::{Explanation, Repair, Subject};
+use crate::explain::{Explanation, Repair};
 use crate::verdict::{Finding, Limit, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
@@ -163,6 +164,9 @@ pub(crate) struct Place {
     pub(crate) at: Position,
     pub(crate) thread: Option<ThreadReport>,
     pub(crate) text: String,
+    /// The calls by which the thread comes there, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calls: Vec<Position>,
 }
 
 #[derive(Serialize)]
@@ -343,7 +347,12 @@ fn steps(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> Vec<S
         let thread = graph.events[event].agent.map(|agent| thread(case, agent));
         StepReport {
             step,
-            place: Place { at, thread, text: words.instruction(event) },
+            place: Place {
+                at,
+                thread,
+                text: words.instruction(event),
+                calls: calls(case.sources, words.calls_to(event)),
+            },
             does: words.verb(event),
             value: accessed.map(|access| words.witness.values[access.value].to_string()),
             reads_from: sources.into_iter().flatten().map(|&(write, _)| source(write)).collect(),
@@ -381,65 +390,15 @@ fn result_of(case: &Case<'_>, site: SiteId) -> Place {
     let site = &case.outcome.graph.sites[site];
     let text =
         if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
-    Place { at: position(case.sources, site.span), thread: None, text }
+    Place { at: position(case.sources, site.span), thread: None, text, calls: Vec::new() }
 }
 
-/// (2) is primary, as in the drawn report.
-pub(super) fn places(
-    case: &Case<'_>,
-    words: &Words<'_>,
-    explanation: &Explanation,
-) -> (Option<Place>, Vec<Place>) {
-    let at = |span: Span, agent: Option<AgentId>, text: String| {
-        let thread = agent.map(|agent| thread(case, agent));
-        Place { at: position(case.sources, span), thread, text }
-    };
-    let event = |event| {
-        let agent = case.outcome.graph.events[event].agent;
-        Some(at(words.span(event)?, agent, words.instruction(event)))
-    };
-    let source = |span: Span| case.sources.text(span).to_owned();
-    match &explanation.subject {
-        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
-            let mut secondary = Vec::new();
-            if earlier != later {
-                secondary.extend(event(*earlier));
-            }
-            let mut known = vec![*earlier, *later];
-            for other in explanation.reasons.iter().flat_map(|reason| reason.events()) {
-                if !known.contains(&other) {
-                    known.push(other);
-                    secondary.extend(event(other));
-                }
-            }
-            (event(*later), secondary)
-        }
-        Subject::Assertion { agent, span, .. }
-        | Subject::Misuse { agent, span, .. }
-        | Subject::Bounds { agent, span, .. } => {
-            let reads = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
-            (Some(at(*span, Some(*agent), source(*span))), reads)
-        }
-        Subject::Lifetime { access, last, .. } => {
-            (event(*access), last.and_then(event).into_iter().collect())
-        }
-        Subject::Final { span } => {
-            let writes = explanation.reads.iter().filter_map(|fact| event(fact.read)).collect();
-            (Some(at(*span, None, source(*span))), writes)
-        }
-        Subject::Deadlock { roles, .. } => {
-            let mut places = roles
-                .iter()
-                .map(|role| at(role.span, role.agents.first().copied(), source(role.span)))
-                .collect::<Vec<_>>()
-                .into_iter();
-            (places.next(), places.collect())
-        }
-        Subject::Completion => (None, Vec::new()),
-    }
+/// Where calls stand.
+pub(super) fn calls(sources: &SourceMap, calls: &[Span]) -> Vec<Position> {
+    calls.iter().map(|&call| position(sources, call)).collect()
 }
 
-fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
+pub(super) fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
     let hierarchy = &case.outcome.graph.hierarchy;
     let thread = hierarchy.threads[agent];
     ThreadReport {

@@ -13,6 +13,9 @@ use crate::verdict::{Vacuity, Verdict};
 use fencepost_dsl::{SourceMap, Span};
 use serde::Serialize;
 
+/// Ways to a place that are listed.
+const CALLS_MAX: usize = 6;
+
 /// What a failing launch is told as: one sentence and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Told {
@@ -20,6 +23,8 @@ pub struct Told {
     pub code: &'static str,
     /// `file:line`, if it is about a place.
     pub at: Option<String>,
+    /// The calls by which a thread comes to that place, likewise, outermost first.
+    pub calls: Vec<String>,
     /// One sentence.
     pub text: String,
     /// The kernel, and the launch if it has a name.
@@ -81,9 +86,10 @@ fn told_in(failure: &Failure, changes: Option<(&SourceMap, &[Edit])>) -> Option<
     let shown = |at: &Position| format!("{}:{}", at.file, line(at));
     if let (Some(finding), Some(explanation)) = (outcome.findings.first(), failure.explanations.first()) {
         let words = Words { case: &case, witness: &finding.witness };
-        let (primary, _) = super::json::places(&case, &words, explanation);
-        let at = primary.map(|place| shown(&place.at));
-        return Some(Told { code: explanation.code, at, text: words.headline(explanation), launch });
+        let (primary, _) = super::places::places(&case, &words, explanation);
+        let at = primary.as_ref().map(|place| shown(&place.at));
+        let calls = primary.iter().flat_map(|place| place.calls.iter().map(shown)).collect();
+        return Some(Told { code: explanation.code, at, calls, text: words.headline(explanation), launch });
     }
     let vacuity = outcome.vacuity.first()?;
     let at = match vacuity {
@@ -91,14 +97,15 @@ fn told_in(failure: &Failure, changes: Option<(&SourceMap, &[Edit])>) -> Option<
         Vacuity::FilteredOut(span) | Vacuity::Unreachable(span) => Some(shown(&position(sources, *span))),
     };
     let text = vacuous(sources, vacuity, !outcome.open_loops.is_empty());
-    Some(Told { code: vacuity.kind().code, at, text, launch })
+    Some(Told { code: vacuity.kind().code, at, calls: Vec::new(), text, launch })
 }
 
 impl Told {
     /// `race::uniform (k.fence:9): data race on …`.
     fn line(&self) -> String {
         let at = self.at.as_ref().map_or_else(String::new, |at| format!(" at {at}"));
-        format!("{}{at} ({}): {}", self.code, self.launch, self.text)
+        let by = self.calls.iter().rev().map(|call| format!(", called at {call}")).collect::<String>();
+        format!("{}{at}{by} ({}): {}", self.code, self.launch, self.text)
     }
 }
 
@@ -212,6 +219,9 @@ struct ToldReport {
     code: Option<&'static str>,
     launch: String,
     at: Option<String>,
+    /// The calls by which a thread comes there, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<String>,
     message: String,
 }
 
@@ -221,6 +231,7 @@ fn told_report(failure: &Failure) -> ToldReport {
         code: None,
         launch: kernel.name.clone(),
         at: None,
+        calls: Vec::new(),
         message: undecided(&failure.outcome, kernel),
     };
     told(failure).map_or_else(unknown, ToldReport::from)
@@ -228,7 +239,8 @@ fn told_report(failure: &Failure) -> ToldReport {
 
 impl From<Told> for ToldReport {
     fn from(told: Told) -> Self {
-        Self { code: Some(told.code), launch: told.launch, at: told.at, message: told.text }
+        let Told { code, launch, at, calls, text } = told;
+        Self { code: Some(code), launch, at, calls, message: text }
     }
 }
 
@@ -340,10 +352,34 @@ fn place_text(sources: &SourceMap, place: &PlaceReport, style: Style) -> String 
         Need::Open => ("not decided within the budget and the loop bound".to_owned(), &[][..]),
     };
     let mut text = format!("{name}: {what}\n");
+    if !place.calls.is_empty() {
+        text += &item(&calls_text(sources, place), style);
+    }
     for reason in because {
         text += &item(&because_text(reason), style);
     }
     text
+}
+
+/// `reached by 2 calls: k.fence:9, and k.fence:4 from k.fence:12`.
+fn calls_text(sources: &SourceMap, place: &PlaceReport) -> String {
+    let at = |span: &Span| {
+        let at = position(sources, *span);
+        format!("{}:{}", at.file, at.line)
+    };
+    let way = |calls: &Vec<Span>| calls.iter().rev().map(at).collect::<Vec<_>>().join(" from ");
+    let mut shown: Vec<String> = Vec::new();
+    for way in place.calls.iter().map(way) {
+        if !shown.contains(&way) {
+            shown.push(way);
+        }
+    }
+    let n_more = shown.len().saturating_sub(CALLS_MAX);
+    shown.truncate(CALLS_MAX);
+    if n_more > 0 {
+        shown.push(format!("and {n_more} more"));
+    }
+    format!("reached by {}: {}", n_of(place.calls.len(), "call"), shown.join(", "))
 }
 
 fn because_text(reason: &Because) -> String {
@@ -376,6 +412,9 @@ struct PlaceJson {
     #[serde(flatten)]
     at: Position,
     text: String,
+    /// The ways by which threads come to it, each as calls, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<Vec<Position>>,
     /// `needed`, `weaker`, `redundant` or `open`.
     need: &'static str,
     /// The weakest form alone; empty if it can be left out.
@@ -445,5 +484,15 @@ fn place_json(sources: &SourceMap, place: &PlaceReport) -> PlaceJson {
         PlaceKind::Access => "access",
     };
     let at = position(sources, place.span);
-    PlaceJson { kind, at, text: place.text.clone(), need, form, together: place.together.clone(), because }
+    let calls = place.calls.iter().map(|way| super::json::calls(sources, way)).collect();
+    PlaceJson {
+        kind,
+        at,
+        text: place.text.clone(),
+        calls,
+        need,
+        form,
+        together: place.together.clone(),
+        because,
+    }
 }

@@ -27,6 +27,12 @@ impl Words<'_> {
                 sentences
             }
             Subject::Lifetime { access, owner, ended, .. } => vec![self.why_outside(*access, *owner, *ended)],
+            Subject::Misuse { agent, misuse, .. } => {
+                vec![self.why_misused(*agent, misuse, explanation.facts.as_ref())]
+            }
+            Subject::Flag { .. } => {
+                explanation.facts.iter().filter_map(|facts| self.completed_before(facts)).collect()
+            }
             _ => Vec::new(),
         };
         let is_told = |fact: &&ReadFact| circle.iter().any(|taken| taken.write == fact.read);

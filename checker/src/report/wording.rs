@@ -238,7 +238,7 @@ impl Words<'_> {
             "second" => self.thread(b),
             "instruction" => self.quoted(a),
             "object" => match &self.graph().events[a].kind {
-                EventKind::Mbarrier(operation) => self.graph().mbarriers[operation.object].name.to_string(),
+                EventKind::Mbarrier(operation) => self.mbarrier(operation.object),
                 _ => self.object_instance(b).unwrap_or_default(),
             },
             "flag" => name.to_owned(),

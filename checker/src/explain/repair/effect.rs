@@ -170,6 +170,10 @@ impl Side<'_> {
             let mut inside = self.syntax.inside(node);
             super::barrier::names(self.sources().text(of), &names)
                 || inside.any(|instruction| !old.has_like(&self.shape(instruction)))
+                || {
+                    let own = self.compared(node);
+                    !(0..old.syntax.nodes.len()).any(|other| old.compared(other) == own)
+                }
         };
         // Of functions that wait and do nothing else, the calls.
         let is_call = |node: &usize| {
@@ -194,6 +198,21 @@ impl Side<'_> {
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
     }
 
+    /// A statement without its instructions: what is asked of their values.
+    fn compared(&self, node: usize) -> String {
+        let span = self.syntax.nodes[node].span;
+        let (text, start) = (self.sources().text(span), span.start as usize);
+        let mut inside: Vec<Span> = self.syntax.inside(node).map(|own| own.span).collect();
+        inside.sort_unstable();
+        let (mut rest, mut from) = (String::new(), 0);
+        for own in inside {
+            let (first, last) = (own.start as usize - start, own.end as usize - start);
+            rest.push_str(text.get(from..first).unwrap_or_default());
+            from = last.max(from);
+        }
+        rest + text.get(from..).unwrap_or_default()
+    }
+
     /// The elements of mbarriers and groups that are waited for, by their numbers if they are named by such.
     fn waited_for(&self) -> BTreeSet<(&str, Option<u32>)> {
         let is_wait =
@@ -206,10 +225,26 @@ impl Side<'_> {
         elements.collect()
     }
 
-    /// Whether something that is no synchronization has other operands, or does another operation.
+    /// What branches depend on.
+    fn conditions(&self) -> BTreeSet<&str> {
+        let of = |kind: NodeKind| match kind {
+            NodeKind::Branch { condition } => Some(self.sources().text(condition)),
+            _ => None,
+        };
+        self.syntax.nodes.iter().filter_map(|node| of(node.kind)).collect()
+    }
+
+    /// Whether something that is no synchronization has other operands, or does another operation, or who does it depends on
+    /// something else.
     fn has_other_numbers(&self, old: &Side<'_>) -> bool {
         let mut data = self.syntax.instructions.iter().filter(|own| !own.synchronizes());
-        !self.other_names(old).is_empty() || data.any(|own| !old.has_like(&self.shape(own)))
+        let has_other_conditions = || {
+            let known = old.conditions();
+            self.conditions().iter().any(|condition| !known.contains(condition))
+        };
+        !self.other_names(old).is_empty()
+            || data.any(|own| !old.has_like(&self.shape(own)))
+            || has_other_conditions()
     }
 
     /// The first statement of each part of each branch, but of those that are to be run never.

@@ -8,6 +8,7 @@ use super::text::{Edit, EditKind, Texts};
 use super::{
     anywhere, arguments, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group,
     halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams,
+    turns,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -156,6 +157,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         elements::propose(ground, &mut found);
         odd::propose(ground, &mut found);
         branch::propose(ground, &mut found);
+        turns::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
         compares::propose(ground, &mut found);
