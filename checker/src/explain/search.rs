@@ -178,20 +178,25 @@ impl<'a> Search<'a> {
     }
 
     fn over<const N: usize>(&self, ways: [Way<'_, 'a>; N], kinds: &[Kind]) -> Option<Found> {
-        let mut best: Option<((u32, u32, bool, u32), (EventId, EventId), Near)> = None;
+        let mut best: Option<(Distance, Found)> = None;
         for (way, is_turned) in ways.iter().zip([false, true]) {
             for near in kinds.iter().flat_map(|kind| kind(self, way)) {
                 let Some(length) = way.length(near.ends) else { continue };
                 let distance = near.relaxed.distance() + HAND_OVER * length.hand_overs;
-                let key = (distance, near.gap, is_turned, length.steps);
-                if best.as_ref().is_none_or(|(known, ..)| key < *known) {
-                    best = Some((key, (way.earlier, way.later), near));
+                let distance = (distance, near.gap, is_turned, length.steps);
+                if best.as_ref().is_none_or(|(known, _)| distance < *known) {
+                    let Near { reasons, chain, .. } = near;
+                    best = Some((distance, Found { pair: (way.earlier, way.later), reasons, chain }));
                 }
             }
         }
-        best.map(|(_, pair, near)| Found { pair, reasons: near.reasons, chain: near.chain })
+        best.map(|(_, found)| found)
     }
 }
+
+/// How far a way is from an order: its near-step and its hand-overs, then how much of that is missing, then whether it is the
+/// other direction, then its steps.
+type Distance = (u32, u32, bool, u32);
 
 /// What a hand-over to another thread adds to the distance of a way: a link that is broken between others is believed less.
 const HAND_OVER: u32 = 1;

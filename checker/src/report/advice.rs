@@ -35,8 +35,26 @@ impl Words<'_> {
                      started, for instance by numbering the CTAs with an atomic counter as they start"
                 })
             }
+            Subject::Race { earlier, later } if self.is_one_for_two_gpus(*earlier, *later) => Some(
+                "what is `global` is one object for all GPUs; if each GPU has its own in your code, as with a buffer that \
+                 NCCL or NVSHMEM allocates on every GPU, say `symmetric` in place of `global`, and reach that of another GPU with `peer`",
+            ),
             _ => explanation.kind.advice,
         }
+    }
+
+    /// Whether two GPUs access an object of which there is one.
+    fn is_one_for_two_gpus(&self, a: EventId, b: EventId) -> bool {
+        let graph = self.graph();
+        let gpu = |event: EventId| {
+            let agent = graph.hierarchy.issuer(graph.events[event].agent?);
+            (!graph.hierarchy.is_host(agent)).then(|| graph.hierarchy.threads[agent].gpu)
+        };
+        let is_of_one = graph.events[a].kind.access().is_some_and(|access| {
+            let location = &graph.locations[access.location];
+            location.cta.is_none() && !location.is_register && !location.name.instance().contains(" of gpu ")
+        });
+        gpu(a).zip(gpu(b)).is_some_and(|(a, b)| a != b) && is_of_one
     }
 
     /// Whether clusters are of a launch on several devices.
