@@ -165,7 +165,8 @@ fn empty_roles(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
         for other in (0..n).filter(|&other| other != number) {
             let text = format!("{name} == {other}");
-            found.push(Proposal { rank: 6, edits: vec![Edit::replace(sources, condition, text)] });
+            // Behind another name of the same number.
+            found.push(Proposal { rank: 20, edits: vec![Edit::replace(sources, condition, text)] });
         }
     }
 }
@@ -212,7 +213,7 @@ fn ranks(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 fn numbers(ground: &Ground<'_>, roles: &[Role], found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     for role in roles {
-        let WaitFact::Memory(looks, _) = &role.wait else { continue };
+        let WaitFact::Memory(looks, missing) = &role.wait else { continue };
         let [look] = looks.as_slice() else { continue };
         let Some(node) = syntax.node_around(role.span).filter(|&node| ground.can_change(node)) else {
             continue;
@@ -226,18 +227,17 @@ fn numbers(ground: &Ground<'_>, roles: &[Role], found: &mut Vec<Proposal>) {
         if look.is_weak || !is_plain {
             continue;
         }
-        // Each with whether it is less than what is waited for now.
-        let after: Vec<(bool, String)> = match right.trim().parse::<u128>() {
-            Ok(number) if number.abs_diff(look.value) == 1 => {
-                vec![(look.value < number, look.value.to_string())]
-            }
-            Ok(_) => Vec::new(),
-            Err(_) => match (right.strip_suffix(" + 1"), right.strip_suffix(" - 1")) {
-                (Some(base), _) => vec![(true, base.to_owned())],
-                (_, Some(base)) => vec![(false, base.to_owned())],
-                _ => vec![(true, format!("{right} - 1")), (false, format!("{right} + 1"))],
+        // Fewer only where one more is written out, and nobody is still to write: else it is an arrival that is missing.
+        let plus_one = right.strip_suffix(" + 1").filter(|_| missing.is_empty());
+        let more = match right.trim().parse::<u128>() {
+            Ok(number) => (number.checked_add(1) == Some(look.value)).then(|| look.value.to_string()),
+            Err(_) => match right.strip_suffix(" - 1") {
+                Some(base) => Some(base.to_owned()),
+                None => plus_one.is_none().then(|| format!("{right} + 1")),
             },
         };
+        let after = more.map(|text| (false, text)).into_iter();
+        let after = after.chain(plus_one.map(|base| (true, base.to_owned())));
         let start = span.start as usize + left.len() + " == ".len();
         let place = Span::new(span.file, start, start + right.len());
         for (is_less, text) in after {
