@@ -3,7 +3,7 @@
 //! A finding is gone as well where a wait was made to pass at once, or where what fails is reached no more. Both are asked
 //! of the program with the change: without a wait that the change touches, more has to be wrong than with it, or the wait
 //! waits for nothing; and what was run before has to be run still: each branch, for a change of a number, and each access,
-//! where a hang stays.
+//! where a hang stays or a branch depends on something else.
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
 use super::find::Key;
@@ -95,8 +95,8 @@ pub fn only_hides(
         }
     }
     let mut places: Vec<(Span, Span)> = Vec::new();
-    if left.iter().any(|key| key.0 == Property::Deadlock) {
-        // Threads that hang earlier than before race no more.
+    // Threads that hang earlier than before race no more, nor do those that leave where they went on.
+    if left.iter().any(|key| key.0 == Property::Deadlock) || new.has_other_conditions(&old) {
         places.extend(new.accesses_in(&old));
     }
     if new.has_other_numbers(&old) {
@@ -238,13 +238,15 @@ impl Side<'_> {
     /// something else.
     fn has_other_numbers(&self, old: &Side<'_>) -> bool {
         let mut data = self.syntax.instructions.iter().filter(|own| !own.synchronizes());
-        let has_other_conditions = || {
-            let known = old.conditions();
-            self.conditions().iter().any(|condition| !known.contains(condition))
-        };
         !self.other_names(old).is_empty()
             || data.any(|own| !old.has_like(&self.shape(own)))
-            || has_other_conditions()
+            || self.has_other_conditions(old)
+    }
+
+    /// Whether some branch depends on something that none did.
+    fn has_other_conditions(&self, old: &Side<'_>) -> bool {
+        let known = old.conditions();
+        self.conditions().iter().any(|condition| !known.contains(condition))
     }
 
     /// The first statement of each part of each branch, but of those that are to be run never.
@@ -273,18 +275,25 @@ impl Side<'_> {
             .collect()
     }
 
-    /// Statements that access memory and do nothing else, which the other side has as well, and where there.
+    /// Statements that access memory and do nothing else, which the other side has as well, and where there; whatever orders
+    /// them here.
     fn accesses_in(&self, old: &Side<'_>) -> Vec<(Span, Span)> {
-        let (own, mut others) = (self.accesses(), old.accesses());
-        let with_other = |span: Span| {
-            let same = |other: &Span| old.sources().text(*other) == self.sources().text(span);
-            let at = others.iter().position(same)?;
-            Some((span, others.remove(at)))
+        let plain = |own: &Instruction| !own.synchronizes();
+        let (own, mut others) = (self.accesses(|_| true), old.accesses(plain));
+        let with_other = |node: usize| {
+            let shapes = self.shapes(node);
+            let at = others.iter().position(|&other| old.shapes(other) == shapes)?;
+            Some((self.syntax.nodes[node].span, old.syntax.nodes[others.remove(at)].span))
         };
         own.into_iter().filter_map(with_other).take(ASKED_MAX).collect()
     }
 
-    fn accesses(&self) -> Vec<Span> {
+    /// A statement without what orders its instructions.
+    fn shapes(&self, node: usize) -> (String, Vec<(String, Vec<&str>)>) {
+        (self.compared(node), self.syntax.inside(node).map(|own| self.shape(own)).collect())
+    }
+
+    fn accesses(&self, is_meant: impl Fn(&Instruction) -> bool) -> Vec<usize> {
         let is_access = |&node: &usize| {
             let of = &self.syntax.nodes[node];
             let mut inside = self.syntax.inside(node).peekable();
@@ -292,10 +301,9 @@ impl Side<'_> {
                 && !self.texts.is_library(of.span.file)
                 && !self.sources().text(of.span).starts_with("await ")
                 && inside.peek().is_some()
-                && inside.all(|own| !own.synchronizes() && !own.memory.is_empty())
+                && inside.all(|own| is_meant(own) && !own.memory.is_empty())
         };
-        let nodes = (0..self.syntax.nodes.len()).filter(is_access);
-        nodes.map(|node| self.syntax.nodes[node].span).collect()
+        (0..self.syntax.nodes.len()).filter(is_access).collect()
     }
 
     /// The text with a statement before each of these.
