@@ -35,10 +35,14 @@ impl Words<'_> {
                      started, for instance by numbering the CTAs with an atomic counter as they start"
                 })
             }
-            Subject::Race { earlier, later } if self.is_one_for_two_gpus(*earlier, *later) => Some(
-                "what is `global` is one object for all GPUs; if each GPU has its own in your code, as with a buffer that \
+            Subject::Race { earlier, later }
+                if explanation.repair.is_none() && self.is_one_for_two_gpus(*earlier, *later) =>
+            {
+                Some(
+                    "what is `global` is one object for all GPUs; if each GPU has its own in your code, as with a buffer that \
                  NCCL or NVSHMEM allocates on every GPU, say `symmetric` in place of `global`, and reach that of another GPU with `peer`",
-            ),
+                )
+            }
             _ => explanation.kind.advice,
         }
     }
