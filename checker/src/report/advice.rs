@@ -39,8 +39,9 @@ impl Words<'_> {
                 if explanation.repair.is_none() && self.is_one_for_two_gpus(*earlier, *later) =>
             {
                 Some(
-                    "what is `global` is one object for all GPUs; if each GPU has its own in your code, as with a buffer that \
-                 NCCL or NVSHMEM allocates on every GPU, say `symmetric` in place of `global`, and reach that of another GPU with `peer`",
+                    "what is `global` is one object for all GPUs; if each GPU has its own in your code, as with a buffer \
+                     that NCCL or NVSHMEM allocates on every GPU, say `symmetric` in place of `global`, and reach that of \
+                     another GPU with `peer`",
                 )
             }
             _ => explanation.kind.advice,
