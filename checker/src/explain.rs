@@ -182,7 +182,7 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
             let bare_pair = || bare(kind.kind, Subject::Flag { kind, name: name.to_owned(), pair: *pair });
             match kind.story {
                 Story::Lifetime => lifetime::explain(graph, witness, *pair).unwrap_or_else(bare_pair),
-                Story::OutOfOrder => out_of_order(&search, bare_pair(), *pair),
+                Story::OutOfOrder => out_of_order(&search, bare_pair().subject, *pair),
                 Story::Pair => {
                     let mut explanation = bare_pair();
                     pair::explain(&search, *pair, &mut explanation);
@@ -243,11 +243,11 @@ fn bare(kind: &'static FindingKind, subject: Subject) -> Explanation {
 }
 
 /// What kind of disorder it is on an SPA machine says the link that is missing.
-fn out_of_order(search: &Search<'_>, bare: Explanation, pair: (EventId, EventId)) -> Explanation {
-    let found = search.nearest(pair, &[near::membars::near]);
+fn out_of_order(search: &Search<'_>, subject: Subject, pair: (EventId, EventId)) -> Explanation {
+    // The load comes second.
+    let found = search.forth(pair, &[near::membars::near]);
     let reasons = found.map_or_else(Vec::new, |found| found.reasons);
-    let kind = SpaReason::kind_of(&reasons);
-    let mut explanation = Explanation { subject: bare.subject, ..self::bare(kind, Subject::Completion) };
+    let mut explanation = bare(SpaReason::kind_of(&reasons), subject);
     explanation.add_rules(reasons.iter().flat_map(Reason::rules));
     explanation.reasons = reasons;
     explanation

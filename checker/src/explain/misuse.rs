@@ -6,7 +6,7 @@
 
 use crate::event::{
     AgentId, EventGraph, EventId, EventKind, Fact, MbarrierId, MbarrierRole, Misuse, Obligation,
-    ObligationKind, TensorEvent, TermKind, Turn,
+    ObligationKind, PhasedOperation, TensorEvent, TermKind, Turn,
 };
 use crate::findings::Why;
 use crate::witness::Witness;
@@ -192,26 +192,57 @@ pub(super) fn explain(
 pub(super) fn completed_before(graph: &EventGraph, witness: &Witness, arrival: EventId) -> Option<Facts> {
     let EventKind::Mbarrier(of) = graph.events[arrival].kind else { return None };
     let object = of.object;
-    let mbarrier = &graph.mbarriers[object];
-    let own = mbarrier.operations.iter().find(|operation| operation.event == arrival)?;
-    let number = witness.values[own.phase].checked_sub(1)?;
-    let phase = mbarrier.phases.get(usize::try_from(number).ok()?)?;
-    let by = mbarrier.operations.iter().filter(|operation| {
-        operation.arrivals > 0
-            && witness.execution.executed.contains(operation.event)
-            && witness.values[operation.phase] == number
-    });
-    let is_init = |event: &EventId| {
-        matches!(graph.events[*event].kind, EventKind::Mbarrier(of)
-        if of.object == object && of.role == MbarrierRole::Init)
-    };
-    Some(Facts::Completed {
-        object,
-        init: witness.execution.executed.iter().find(is_init),
-        number,
-        expected: witness.values[phase.expected],
-        by: by.map(|operation| operation.event).collect(),
-    })
+    let history = History { graph, witness, object };
+    let number = history.phase_of(arrival)?.checked_sub(1)?;
+    let by = history.arrivals(number).into_iter().map(|(event, _)| event).collect();
+    Some(Facts::Completed { object, init: history.init(), number, expected: history.expected(number)?, by })
+}
+
+/// What happened to an mbarrier.
+struct History<'a> {
+    graph: &'a EventGraph,
+    witness: &'a Witness,
+    object: MbarrierId,
+}
+
+impl History<'_> {
+    fn happened(&self, event: EventId) -> bool {
+        self.witness.execution.executed.contains(event)
+    }
+
+    fn init(&self) -> Option<EventId> {
+        let is_init = |event: &EventId| {
+            matches!(self.graph.events[*event].kind, EventKind::Mbarrier(of)
+                if of.object == self.object && of.role == MbarrierRole::Init)
+        };
+        self.witness.execution.executed.iter().find(is_init)
+    }
+
+    /// The phase in which an operation on it happens.
+    fn phase_of(&self, event: EventId) -> Option<u128> {
+        let operations = &self.graph.mbarriers[self.object].operations;
+        let own = operations.iter().find(|operation| operation.event == event)?;
+        Some(self.witness.values[own.phase])
+    }
+
+    /// Operations in a phase.
+    fn operations(&self, number: u128) -> impl Iterator<Item = &PhasedOperation> {
+        let operations = self.graph.mbarriers[self.object].operations.iter();
+        operations.filter(move |operation| {
+            self.happened(operation.event) && self.witness.values[operation.phase] == number
+        })
+    }
+
+    /// Arrivals in a phase, and how often each counts.
+    fn arrivals(&self, number: u128) -> Vec<(EventId, u32)> {
+        let arrivals = self.operations(number).filter(|operation| operation.arrivals > 0);
+        arrivals.map(|operation| (operation.event, operation.arrivals)).collect()
+    }
+
+    fn expected(&self, number: u128) -> Option<u128> {
+        let phase = self.graph.mbarriers[self.object].phases.get(usize::try_from(number).ok()?)?;
+        Some(self.witness.values[phase.expected])
+    }
 }
 
 struct Scene<'a> {
@@ -290,42 +321,21 @@ impl Scene<'_> {
         self.own().and_then(|own| self.role(own)).map(|(object, _)| object).or_else(|| self.fact())
     }
 
-    fn init_of(&self, object: MbarrierId) -> Option<EventId> {
-        self.executed().find(|&event| self.role(event) == Some((object, MbarrierRole::Init)))
-    }
-
-    /// The phase in which an operation on an mbarrier happens.
-    fn phase_of(&self, object: MbarrierId, event: EventId) -> Option<u128> {
-        let operations = &self.graph.mbarriers[object].operations;
-        let own = operations.iter().find(|operation| operation.event == event)?;
-        Some(self.witness.values[own.phase])
-    }
-
-    /// Arrivals in a phase, and how often each counts.
-    fn arrivals(&self, object: MbarrierId, number: u128) -> Vec<(EventId, u32)> {
-        let operations = self.graph.mbarriers[object].operations.iter();
-        operations
-            .filter(|operation| operation.arrivals > 0 && self.happened(operation.event))
-            .filter(|operation| self.witness.values[operation.phase] == number)
-            .map(|operation| (operation.event, operation.arrivals))
-            .collect()
-    }
-
-    fn expected(&self, object: MbarrierId, number: u128) -> Option<u128> {
-        let phase = self.graph.mbarriers[object].phases.get(usize::try_from(number).ok()?)?;
-        Some(self.witness.values[phase.expected])
+    fn history(&self, object: MbarrierId) -> History<'_> {
+        History { graph: self.graph, witness: self.witness, object }
     }
 
     fn phase(&self) -> Option<Facts> {
         let own = self.own()?;
         let object = self.object()?;
-        let number = self.phase_of(object, own)?;
-        let all = self.arrivals(object, number);
+        let history = self.history(object);
+        let number = history.phase_of(own)?;
+        let all = history.arrivals(number);
         Some(Facts::Phase {
             object,
-            init: self.init_of(object),
+            init: history.init(),
             number,
-            expected: self.expected(object, number)?,
+            expected: history.expected(number)?,
             own: all.iter().find(|(event, _)| *event == own)?.1,
             others: all.into_iter().filter(|(event, _)| *event != own && !self.breaks_it(*event)).collect(),
         })
@@ -349,13 +359,10 @@ impl Scene<'_> {
 
     fn bytes(&self) -> Option<Facts> {
         let object = self.object()?;
-        let number = self.phase_of(object, self.own()?)?;
-        let operations = self.graph.mbarriers[object].operations.iter();
-        let counted = operations
-            .filter(|operation| operation.bytes != 0 && self.happened(operation.event))
-            .filter(|operation| self.witness.values[operation.phase] == number)
-            .map(|operation| (operation.event, operation.bytes))
-            .collect();
+        let history = self.history(object);
+        let number = history.phase_of(self.own()?)?;
+        let counted = history.operations(number).filter(|operation| operation.bytes != 0);
+        let counted = counted.map(|operation| (operation.event, operation.bytes)).collect();
         Some(Facts::Bytes { object, number, counted })
     }
 
@@ -398,8 +405,8 @@ impl Scene<'_> {
         let drops = drops.filter(|operation| self.happened(operation.event) && is_drop(operation.event));
         Some(Facts::Drops {
             object,
-            init: self.init_of(object),
-            expected: self.expected(object, 0)?,
+            init: self.history(object).init(),
+            expected: self.history(object).expected(0)?,
             drops: drops.map(|operation| (operation.event, operation.arrivals)).collect(),
         })
     }
@@ -408,8 +415,8 @@ impl Scene<'_> {
         let object = self.object();
         let before = self.before();
         let is_arrive = |event: EventId| matches!(self.role(event), Some((_, MbarrierRole::Arrive)));
-        let under_way = self.own().zip(object).and_then(|(own, object)| self.phase_of(object, own));
-        let phase = |event: EventId| object.and_then(|object| self.phase_of(object, event));
+        let under_way = self.own().zip(object).and_then(|(own, object)| self.history(object).phase_of(own));
+        let phase = |event: EventId| object.and_then(|object| self.history(object).phase_of(event));
         // A state that is too old is one of a phase that ended before the last one did.
         let old = before.iter().copied().filter(|&event| is_arrive(event)).find(|&event| {
             let (at, now) = (phase(event), under_way);
@@ -443,8 +450,9 @@ impl Scene<'_> {
             Fact::Number(number) if *place == "phase" => Some(*number),
             _ => None,
         })?;
-        let under_way = self.phase_of(object, self.own()?)?;
-        let arrivals = |number| self.arrivals(object, number).into_iter().map(|(event, _)| event).collect();
+        let history = self.history(object);
+        let under_way = history.phase_of(self.own()?)?;
+        let arrivals = |number| history.arrivals(number).into_iter().map(|(event, _)| event).collect();
         let complete = (meant..under_way).map(|number| (number, arrivals(number))).collect();
         Some(Facts::Overtaken { object, complete })
     }

@@ -1,11 +1,11 @@
 //! Why the first of two events need not come before the second, where a rule wants that: an mbarrier's initialisation and
 //! its use, an operation and what takes its object away, a wait for a phase and the arrivals of the next one.
 
-use super::near::phases::{phase_of, signals_phase};
+use super::near::phases::{is_wait, phase_of, signals_phase};
 use super::near::{self, HAND_OVERS};
 use super::search::{Chain, Kind, Search};
 use super::{Explanation, Reason};
-use crate::event::{EventId, EventKind, MbarrierRole};
+use crate::event::{EventId, EventKind};
 use crate::findings::mbarrier::PHASE_NOT_WAITED_FOR;
 
 /// Adds what is missing.
@@ -57,10 +57,7 @@ fn not_waited_for(search: &Search<'_>, arrival: EventId) -> Option<Reason> {
     let EventKind::Mbarrier(operation) = graph.events[arrival].kind else { return None };
     let object = operation.object;
     let phase = phase_of(graph, witness, object, arrival)?.checked_sub(1)?;
-    let is_wait = |&event: &EventId| {
-        matches!(graph.events[event].kind, EventKind::Mbarrier(of)
-            if of.object == object && of.role == MbarrierRole::Wait)
-    };
+    let is_wait = |&event: &EventId| is_wait(graph, object, event);
     let passed = |&event: &EventId| signals_phase(graph, witness, object, event) == Some(phase);
     let done = search.executed().filter(is_wait).find(passed);
     let wait = done.or_else(|| graph.events.ids().find(is_wait));

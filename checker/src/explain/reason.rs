@@ -53,6 +53,17 @@ pub struct Taken {
     pub write: EventId,
 }
 
+/// What a write stores that overwrites another thread's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stored {
+    /// A value that its thread made of what it had read there.
+    MadeOfRead,
+    /// The initial value, whatever was there.
+    Initial,
+    /// Any other value, whatever was there.
+    Other,
+}
+
 /// Why a pair is not ordered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -226,7 +237,7 @@ pub enum Reason {
         /// The other thread's wait, which need not have happened in this execution.
         wait: EventId,
     },
-    /// A thread wrote what it made of a value that another thread had overwritten since it read it.
+    /// A thread overwrote what another thread had written since it last read there.
     LostUpdate {
         /// The write.
         write: EventId,
@@ -234,8 +245,8 @@ pub enum Reason {
         read: EventId,
         /// The write that is lost.
         lost: EventId,
-        /// Whether the value does not depend on what was read: the word is set back, whatever it was.
-        is_reset: bool,
+        /// What it stores instead.
+        stored: Stored,
     },
     /// Two threads each load the same value and store another one there, so that both have what one of them should have.
     BothTook {

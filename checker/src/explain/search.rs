@@ -11,16 +11,16 @@
 
 mod links;
 
-pub use links::{Chain, Links, Step, StepKind, definition, scope_gap};
+pub use links::{Chain, Links, Step, StepKind, scope_gap};
 
-use super::Reason;
+use super::{Reason, near};
 use crate::bits::{BitMatrix, EventSet};
-use crate::event::{EventGraph, EventId};
-use crate::relation::algebra::{Value, evaluate};
+use crate::event::{EventGraph, EventId, LocationId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 
 /// The condition that a near-step lacks; the later, the further from an order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -110,12 +110,14 @@ pub struct Search<'a> {
     /// The execution.
     pub witness: &'a Witness,
     links: OnceCell<Option<Links<'a>>>,
+    /// What was evaluated by name.
+    defined: RefCell<BTreeMap<&'static str, Option<BitMatrix>>>,
 }
 
 impl<'a> Search<'a> {
     /// A search in one execution.
     pub fn new(graph: &'a EventGraph, model: &'a MemoryModel, witness: &'a Witness) -> Self {
-        Self { graph, model, witness, links: OnceCell::new() }
+        Self { graph, model, witness, links: OnceCell::new(), defined: RefCell::default() }
     }
 
     /// What orders in it; `None` if the model does not name that.
@@ -152,12 +154,14 @@ impl<'a> Search<'a> {
     }
 
     /// A relation that the model defines.
-    pub fn defined(&self, name: &str) -> Option<BitMatrix> {
-        let term = definition(self.model, name)?;
-        match evaluate(self.model, &self.witness.basis, &[term]).get(term) {
-            Some(Value::Relation(relation)) => Some(relation.clone()),
-            _ => None,
-        }
+    pub fn defined(&self, name: &'static str) -> Option<BitMatrix> {
+        let mut known = self.defined.borrow_mut();
+        known.entry(name).or_insert_with(|| links::defined(self.model, self.witness, name)).clone()
+    }
+
+    /// What an event accesses: the object, and from which byte on.
+    pub fn place(&self, event: EventId) -> Option<(LocationId, u128)> {
+        near::place(self.graph, self.witness, event)
     }
 
     /// What comes after an event by steps that order.

@@ -3,6 +3,7 @@
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
 use crate::explain::near::crossing::{Side, is_total};
+use crate::explain::reason::Stored;
 use crate::explain::{Explanation, Reason, Subject};
 use fencepost_dsl::vocabulary::Sem;
 
@@ -136,7 +137,7 @@ impl Words<'_> {
                 self.thread(*access),
                 self.end(*access, explanation)
             ),
-            Reason::LostUpdate { write, read, lost, is_reset: true } => format!(
+            Reason::LostUpdate { write, read, lost, stored: Stored::Initial } => format!(
                 "{} sets {} back at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; set it \
                  back before anybody is let on, or take away what was seen with an atomic",
                 self.thread(*write),
@@ -146,13 +147,23 @@ impl Words<'_> {
                 self.in_round(*read),
                 self.numbered(*lost)
             ),
-            Reason::LostUpdate { write, read, lost, is_reset: false } => format!(
+            Reason::LostUpdate { write, read, lost, stored: Stored::MadeOfRead } => format!(
                 "what {} stores at {} is made from what it loaded before, at {}, and overwrites what {} stored in between at \
                  {}: that update is lost",
                 self.thread(*write),
                 self.numbered(*write),
                 self.in_round(*read),
                 self.thread(*lost),
+                self.numbered(*lost)
+            ),
+            Reason::LostUpdate { write, read, lost, stored: Stored::Other } => format!(
+                "{} stores into {} at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; look \
+                 and store with one atomic",
+                self.thread(*write),
+                self.object_instance(*write).unwrap_or_default(),
+                self.numbered(*write),
+                self.thread(*lost),
+                self.in_round(*read),
                 self.numbered(*lost)
             ),
             Reason::NeitherSees { sides } => self.neither_sees(sides),

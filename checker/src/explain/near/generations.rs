@@ -2,6 +2,7 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
+use super::last_of_each;
 use super::neighbours::met;
 use crate::event::{EventId, EventKind};
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -39,10 +40,7 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
     let mut arrivals: Vec<EventId> = arrivals.collect();
     arrivals.sort_by_key(|&event| position(event));
     let waits = search.executed().filter(|event| is_wait(event) && is_at_barrier(event));
-    let mut waits: Vec<EventId> = waits.filter(|&event| way.before(event).is_some()).collect();
-    waits.sort_by_key(|&event| (way.before(event), std::cmp::Reverse(position(event)), event));
-    let mut threads = BTreeSet::new();
-    waits.retain(|&wait| threads.insert(graph.events[wait].agent));
+    let waits = last_of_each(search, way, waits.filter(|&event| way.before(event).is_some()).collect());
     let barriers = search.relation(BaseRelation::BarrierSynchronization);
     let mut found = Vec::new();
     for wait in waits.into_iter().take(WAITS_MAX) {

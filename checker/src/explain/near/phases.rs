@@ -2,6 +2,7 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
+use super::last_of_each;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
@@ -26,28 +27,20 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
         }
     }
     let mut found = Vec::new();
-    for (object, [mut arrivals, mut waits]) in objects {
+    for (object, [mut arrivals, waits]) in objects {
         arrivals.sort_by_key(|&event| (way.after(event), position(event), event));
         arrivals.truncate(OPERATIONS_MAX);
-        // Of each thread, the last wait: those before it are for earlier phases.
-        waits.sort_by_key(|&event| (way.before(event), std::cmp::Reverse(position(event)), event));
-        let mut threads: Vec<Option<AgentId>> = Vec::new();
-        waits.retain(|&wait| {
-            let of = graph.events[wait].agent;
-            let is_new = !threads.contains(&of);
-            threads.extend(is_new.then_some(of));
-            is_new
-        });
-        waits.truncate(OPERATIONS_MAX);
+        let waits = last_of_each(search, way, waits);
+        let waits = &waits[..waits.len().min(OPERATIONS_MAX)];
         let pairs = arrivals.iter().flat_map(|&arrival| waits.iter().map(move |&wait| (arrival, wait)));
         for (arrival, wait) in pairs {
-            let hand_overs =
-                [way.after(arrival), way.before(wait)].map(|length| length.map_or(0, |l| l.hand_overs));
-            if let Some((relaxed, reason)) = passed_early(search, object, (arrival, wait)) {
-                // That others do not wait for a first phase is how a ring starts.
-                if matches!(reason, Reason::PassedAtOnce { .. }) && hand_overs != [0, 0] {
-                    continue;
-                }
+            let Some((relaxed, reason)) = passed_early(search, object, (arrival, wait)) else { continue };
+            // That others do not wait for a first phase is how a ring starts.
+            let is_by_others = || {
+                let lengths = [way.after(arrival), way.before(wait)].into_iter().flatten();
+                lengths.into_iter().any(|length| length.hand_overs > 0)
+            };
+            if !matches!(reason, Reason::PassedAtOnce { .. }) || !is_by_others() {
                 found.push(Near::new((arrival, wait), relaxed, vec![reason]));
             }
         }
@@ -74,11 +67,8 @@ fn passed_early(
     let went = phase(arrival).filter(|&went| went > passed)?;
     // A wait before it in its thread, if that has passed the same phase.
     let order = search.program_order();
-    let is_wait = |event: EventId| {
-        matches!(graph.events[event].kind, EventKind::Mbarrier(of)
-            if of.object == object && of.role == MbarrierRole::Wait)
-    };
-    let mut before = search.executed().filter(|&event| order.contains(event, wait) && is_wait(event));
+    let is_before = |&event: &EventId| order.contains(event, wait) && is_wait(graph, object, event);
+    let mut before = search.executed().filter(is_before);
     if let Some(before) = before.find(|&event| signals_phase(graph, witness, object, event) == Some(passed)) {
         return Some((Relaxed::Phase, Reason::SamePhaseAgain { object, wait, before, passed }));
     }
@@ -127,18 +117,21 @@ fn repeated(
     last: EventId,
 ) -> Option<(EventId, EventId, u128)> {
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
-    let is_wait = |event: EventId| {
-        let EventKind::Mbarrier(of) = graph.events[event].kind else { return false };
-        of.object == object && of.role == MbarrierRole::Wait
-    };
     let own = witness.execution.executed.iter();
-    let own = own.filter(|&event| is_wait(event) && (event == last || order.contains(event, last)));
+    let own =
+        own.filter(|&event| is_wait(graph, object, event) && (event == last || order.contains(event, last)));
     let mut waits: Vec<EventId> = own.collect();
     waits.sort_by_key(|&event| graph.events[event].position);
     waits.windows(2).find_map(|pair| {
         let passed = |event: EventId| signals_phase(graph, witness, object, event);
         (passed(pair[0]) == passed(pair[1])).then_some((pair[0], pair[1], passed(pair[1])?))
     })
+}
+
+/// Whether an event is a wait for an mbarrier.
+pub fn is_wait(graph: &EventGraph, object: MbarrierId, event: EventId) -> bool {
+    matches!(graph.events[event].kind, EventKind::Mbarrier(of)
+        if of.object == object && of.role == MbarrierRole::Wait)
 }
 
 /// The phase that a wait passed, as the arrivals say that it knows of.

@@ -31,12 +31,11 @@ fn handed_on(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
     before.sort_by_key(|event| std::cmp::Reverse(position(event)));
     // What its thread does after a wait was meant to be handed over by what comes behind it.
     let since_wait = before.into_iter().take_while(|&event| !waits(graph, event));
-    let signals = since_wait.filter(|&event| relaxed(search, event).is_some()).take(SIGNALS_MAX);
+    let signals = since_wait.filter_map(|event| Some((event, relaxed(search, event)?)));
     let looks = search.executed().filter(|&event| order.contains(event, other) && waits(graph, event));
     let looks: Vec<EventId> = looks.collect();
     let mut found = Vec::new();
-    for signal in signals.collect::<Vec<EventId>>() {
-        let Some(relaxed) = relaxed(search, signal) else { continue };
+    for (signal, relaxed) in signals.take(SIGNALS_MAX) {
         if way.before(signal).is_none() {
             continue;
         }
@@ -106,13 +105,7 @@ fn relaxed(search: &Search<'_>, event: EventId) -> Option<Relaxed> {
 fn is_for_another(search: &Search<'_>, (signal, access): (EventId, EventId)) -> bool {
     let graph = search.graph;
     let is_again = |event: EventId| {
-        let own = graph.events[event].kind.access();
-        let of = graph.events[access].kind.access();
-        let values = &search.witness.values;
-        matches!(graph.events[event].kind, EventKind::Write(_))
-            && own.zip(of).is_some_and(|(own, of)| {
-                own.location == of.location && values[own.offset] == values[of.offset]
-            })
+        matches!(graph.events[event].kind, EventKind::Write(_)) && search.place(event) == search.place(access)
     };
     let order = search.program_order();
     is_again(access) && search.executed().any(|event| order.contains(event, signal) && is_again(event))

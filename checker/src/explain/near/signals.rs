@@ -35,16 +35,13 @@ pub struct Unseen {
 pub fn signal_after(search: &Search<'_>, (access, other): (EventId, EventId)) -> Option<Unseen> {
     let graph = search.graph;
     let (order, missed) = (search.program_order(), search.relation(BaseRelation::FromReads));
-    let place = |event: EventId| {
-        let own = graph.events[event].kind.access()?;
-        Some((own.location, search.witness.values[own.offset]))
-    };
+    let place = |event: EventId| search.place(event);
     let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
     let looks = search.executed().filter(|&event| order.contains(event, other));
     let looks: Vec<EventId> = looks.filter(|&event| is_read(event) && is_strong(graph, event)).collect();
     let signals = search.executed().filter(|&event| order.contains(access, event));
     // What the two are about is data, and no signal.
-    let location = |event: EventId| graph.events[event].kind.access().map(|own| own.location);
+    let location = |event: EventId| place(event).map(|(location, _)| location);
     let is_data = |event: EventId| [access, other].into_iter().any(|end| location(end) == location(event));
     let signals = signals.filter(|&event| !is_read(event) && is_strong(graph, event) && !is_data(event));
     let last = |is_it: &dyn Fn(&(LocationId, u128)) -> bool| {

@@ -2,14 +2,15 @@
 //! what only one may have.
 
 use super::super::reads_in;
-use super::super::reason::Reason;
+use super::super::reason::{Reason, Stored};
 use super::super::search::{Near, Relaxed, Search, Way};
 use super::crossing::deciding;
+use super::place;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
-/// Whether a write stores what its thread made of a value that another thread had overwritten by then.
+/// Whether a write overwrites what another thread has written since the write's own thread last read there.
 pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Reason> {
     let relations = &witness.basis.relations;
     let access = graph.events[write].kind.access()?;
@@ -17,11 +18,7 @@ pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Rea
         return None;
     }
     let order = &relations[&BaseRelation::ProgramOrder];
-    let is_there = |event: EventId| {
-        graph.events[event].kind.access().is_some_and(|other| {
-            other.location == access.location && witness.values[other.offset] == witness.values[access.offset]
-        })
-    };
+    let is_there = |event: EventId| place(graph, witness, event) == place(graph, witness, write);
     let own_read = |event: &EventId| {
         matches!(graph.events[*event].kind, EventKind::Read(_))
             && is_there(*event)
@@ -37,8 +34,24 @@ pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Rea
             && !coherence.contains(write, *other)
     };
     let lost = relations[&BaseRelation::FromReads].successors(read).find(is_lost)?;
-    let is_reset = !reads_in(graph, [access.value]).any(|own| own == read);
-    Some(Reason::LostUpdate { write, read, lost, is_reset })
+    let stored = if reads_in(graph, [access.value]).any(|own| own == read) {
+        Stored::MadeOfRead
+    } else if starts_with(graph, witness, write) {
+        Stored::Initial
+    } else {
+        Stored::Other
+    };
+    Some(Reason::LostUpdate { write, read, lost, stored })
+}
+
+/// Whether what a write stores is what was there before anybody wrote.
+fn starts_with(graph: &EventGraph, witness: &Witness, write: EventId) -> bool {
+    let value = |event: EventId| graph.events[event].kind.access().map(|access| witness.values[access.value]);
+    witness.execution.executed.iter().any(|initial| {
+        matches!(graph.events[initial].kind, EventKind::Init(_))
+            && place(graph, witness, initial) == place(graph, witness, write)
+            && value(initial) == value(write)
+    })
 }
 
 /// Both threads came to their ends of the way by a load of one value, and each has stored, or stores, another one there
@@ -57,8 +70,8 @@ fn both_took(graph: &EventGraph, witness: &Witness, (earlier, later): (EventId, 
         return None;
     }
     let place = |event: EventId| {
-        let access = graph.events[event].kind.access()?;
-        Some((access.location, witness.values[access.offset], access.width_bytes))
+        let width_bytes = graph.events[event].kind.access()?.width_bytes;
+        place(graph, witness, event).map(|place| (place, width_bytes))
     };
     let is_plain = |event: EventId| {
         graph.events[event].kind.access().is_some_and(|access| access.atomic == AtomicClass::None)

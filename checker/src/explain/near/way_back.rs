@@ -11,20 +11,17 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
 }
 
 fn of_pair(search: &Search<'_>, (read, write): (EventId, EventId)) -> Option<Near> {
-    let (graph, witness) = (search.graph, search.witness);
+    let graph = search.graph;
     let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
     if !is_read(read) || is_read(write) {
         return None;
     }
     let order = search.program_order();
-    let access = graph.events[write].kind.access()?;
+    let place = search.place(write)?;
     let is_earlier_one = |event: &EventId| {
-        let same = graph.events[*event].kind.access().is_some_and(|other| {
-            matches!(graph.events[*event].kind, EventKind::Write(_))
-                && other.location == access.location
-                && witness.values[other.offset] == witness.values[access.offset]
-        });
-        same && order.contains(*event, write)
+        matches!(graph.events[*event].kind, EventKind::Write(_))
+            && search.place(*event) == Some(place)
+            && order.contains(*event, write)
     };
     let writes = search.executed().filter(is_earlier_one);
     let first = writes.max_by_key(|&event| graph.events[event].position)?;

@@ -2,6 +2,7 @@
 //! back before.
 
 use super::super::Reason;
+use super::super::reason::Stored;
 use super::propose::{Ground, Proposal};
 use super::text::Edit;
 
@@ -12,7 +13,7 @@ const DISTANCE_MAX: usize = 6;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     for reason in &ground.explanation.reasons {
-        let Reason::LostUpdate { write, is_reset: true, .. } = *reason else { continue };
+        let Reason::LostUpdate { write, stored: Stored::Initial, .. } = *reason else { continue };
         let Some(node) = ground.place(write) else { continue };
         for (level, around) in (0..).zip(syntax.outwards(node)) {
             let (siblings, at) = syntax.siblings(around);

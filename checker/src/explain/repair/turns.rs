@@ -148,49 +148,49 @@ fn role_of<'a>(ground: &Ground<'a>, condition: Span) -> Option<(&'a str, u32, u3
 
 /// Another thread for the part of a branch that no thread comes to, if others wait for what is in it.
 fn empty_roles(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let (syntax, sources, graph) = (ground.syntax, ground.texts.sources(), ground.graph());
+    let (syntax, graph) = (ground.syntax, ground.graph());
     let executed: BTreeSet<Span> = graph.sites.iter().map(|site| site.span).collect();
-    for (node, of) in syntax.nodes.iter().enumerate() {
-        let NodeKind::Branch { condition } = of.kind else { continue };
-        let Some((name, number, n)) = role_of(ground, condition).filter(|_| ground.can_change(node)) else {
-            continue;
-        };
+    // Behind another name of the same number.
+    other_threads(ground, found, 20, |node| {
         let mut children = (0..syntax.nodes.len()).filter(|&inner| syntax.nodes[inner].parent == Some(node));
-        let Some(first) = children.next() else { continue };
+        let Some(first) = children.next() else { return false };
         let acts: Vec<&Instruction> =
             syntax.siblings(first).0.iter().flat_map(|&inner| syntax.acts(inner)).collect();
         let signals = acts.iter().any(|act| act.gives_signal());
-        if !signals || acts.iter().any(|act| executed.contains(&act.span)) {
-            continue;
-        }
-        for other in (0..n).filter(|&other| other != number) {
-            let text = format!("{name} == {other}");
-            // Behind another name of the same number.
-            found.push(Proposal { rank: 20, edits: vec![Edit::replace(sources, condition, text)] });
-        }
-    }
+        signals && !acts.iter().any(|act| executed.contains(&act.span))
+    });
 }
 
 /// Another thread for a branch with nothing but signals in it.
 fn signal_roles(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let is_about = matches!(ground.explanation.subject, Subject::Deadlock { .. })
         || ground.explanation.code == "barrier::reuse-before-reset";
-    if !is_about {
-        return;
+    if is_about {
+        other_threads(ground, found, 19, |node| {
+            let acts = ground.syntax.acts(node);
+            !acts.is_empty() && acts.iter().all(|act| act.gives_signal())
+        });
     }
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    for (node, of) in syntax.nodes.iter().enumerate() {
+}
+
+/// Another number in the condition of each branch of one thread that is meant.
+fn other_threads(
+    ground: &Ground<'_>,
+    found: &mut Vec<Proposal>,
+    rank: u32,
+    is_meant: impl Fn(usize) -> bool,
+) {
+    for (node, of) in ground.syntax.nodes.iter().enumerate() {
         let NodeKind::Branch { condition } = of.kind else { continue };
         let Some((name, number, n)) = role_of(ground, condition).filter(|_| ground.can_change(node)) else {
             continue;
         };
-        let acts = syntax.acts(node);
-        if acts.is_empty() || !acts.iter().all(|act| act.gives_signal()) {
-            continue;
-        }
-        for other in (0..n).filter(|&other| other != number) {
-            let text = format!("{name} == {other}");
-            found.push(Proposal { rank: 19, edits: vec![Edit::replace(sources, condition, text)] });
+        if is_meant(node) {
+            for other in (0..n).filter(|&other| other != number) {
+                let text = format!("{name} == {other}");
+                let edits = vec![Edit::replace(ground.texts.sources(), condition, text)];
+                found.push(Proposal { rank, edits });
+            }
         }
     }
 }

@@ -116,14 +116,8 @@ impl<'a> Links<'a> {
         let attempts =
             reads_from.union(&longer).union(signals).intersection(&basis.relations[&BaseRelation::External]);
         let restricted = ["released", "acquired"].map(|name| {
-            let term = definition(model, name)?;
-            match evaluate(model, &witness.basis, &[term]).get(term) {
-                Some(Value::Relation(relation)) => Some(relation.clone()),
-                _ => None,
-            }
+            defined(model, witness, name).unwrap_or_else(|| BitMatrix::empty(graph.events.len()))
         });
-        let restricted =
-            restricted.map(|relation| relation.unwrap_or_else(|| BitMatrix::empty(graph.events.len())));
         Some(Self {
             graph,
             basis,
@@ -479,8 +473,17 @@ impl<'a> Links<'a> {
     }
 }
 
+/// A relation of an execution that a model defines by this name.
+pub fn defined(model: &MemoryModel, witness: &Witness, name: &str) -> Option<BitMatrix> {
+    let term = definition(model, name)?;
+    match evaluate(model, &witness.basis, &[term]).get(term) {
+        Some(Value::Relation(relation)) => Some(relation.clone()),
+        _ => None,
+    }
+}
+
 /// The latest top-level definition of a name.
-pub fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
+fn definition(model: &MemoryModel, name: &str) -> Option<TermId> {
     model.definitions.iter().rev().find(|(own, _)| own == name).map(|&(_, term)| term)
 }
 
