@@ -4,8 +4,8 @@
 //! The repository's own litmus tests are all run; of the examples and the published litmus tests (where `../shared/litmus`
 //! is there) one in [`STRIDE`] with each optimisation. `FENCEPOST_TREATMENTS=all` runs them all.
 //!
-//! The slower encodings are given caps on clauses and on steps. A run that hits it is counted as such, must be rare, and must not be
-//! of the default encoding; it is never taken for agreement.
+//! The slower encodings are given caps on clauses and on steps. A run that hits one is counted as such, must be rare, and
+//! must not be of the default encoding; it is never taken for agreement.
 
 use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Enough for most kernels in every encoding.
 const CLAUSES_MAX: usize = 60_000;
 
-/// Steps of a run with an optimisation off. Those that take more are runs that stop at the cap on clauses, after most of
-/// the suite's time.
+/// Steps of a run with an optimisation off. Of those that take more nearly all stop at the cap on clauses, after most of the
+/// suite's time.
 const STEPS_MAX: u64 = 16_000_000;
 
 /// Of the examples and the published litmus tests, one in so many runs with a given optimisation off, another with the

@@ -111,7 +111,7 @@ fn an_assertion_that_no_race_is_beside_names_the_store_that_releases_nothing() {
 
 #[test]
 fn an_update_is_lost_to_what_is_made_of_a_read_to_a_reset_or_to_another_value() {
-    let lost = |first: &str, second: &str| {
+    let lost = |first: &str, second: &str, at_the_end: &str| {
         let body = format!(
             "    global word: u32 = 0;
     if ctaid == 0 {{
@@ -120,33 +120,20 @@ fn an_update_is_lost_to_what_is_made_of_a_read_to_a_reset_or_to_another_value() 
     }} else {{
         {second}
     }}
-    final {{ assert [word] != 9; }}"
+    final {{ assert [word] {at_the_end}; }}"
         );
         report("ctas: 2, cooperative: true", &body)
     };
     let other = "red.relaxed.gpu.global.add.u32 [word], 1;";
-    let made = lost("st.relaxed.gpu.global.u32 [word], v + 9;", other);
+    let made = lost("st.relaxed.gpu.global.u32 [word], v + 9;", other, "!= 9");
     assert!(made.contains("is made from what it loaded before"), "{made}");
-    let decided =
-        lost("if v == 0 { st.relaxed.gpu.global.u32 [word], 9; }", "st.relaxed.gpu.global.u32 [word], 1;");
+    let decided = "if v == 0 { st.relaxed.gpu.global.u32 [word], 9; }";
+    let decided = lost(decided, "st.relaxed.gpu.global.u32 [word], 1;", "!= 9");
     let words = "tid 0 of cta 0 stores into `word` at `st.relaxed.gpu.global.u32 [word]` (line 6), storing 9, and \
                  erases what tid 0 of cta 1 has put there since it last looked";
     assert!(decided.contains(words), "{decided}");
     assert!(decided.contains("storing 1, is lost; look and store with one atomic"), "{decided}");
     assert!(!decided.contains("sets `word` back"), "{decided}");
-    let reset = decided_by_reset();
+    let reset = lost("st.relaxed.gpu.global.u32 [word], 0;", other, "== 1");
     assert!(reset.contains("tid 0 of cta 0 sets `word` back"), "{reset}");
-}
-
-/// The report of a kernel in which one thread counts, and another sets the count back that it has waited for.
-fn decided_by_reset() -> String {
-    let body = "    global word: u32 = 0;
-    if ctaid == 0 {
-        let v = ld.relaxed.gpu.global.u32 [word];
-        st.relaxed.gpu.global.u32 [word], 0;
-    } else {
-        red.relaxed.gpu.global.add.u32 [word], 1;
-    }
-    final { assert [word] == 1; }";
-    report("ctas: 2, cooperative: true", body)
 }

@@ -137,38 +137,43 @@ impl Words<'_> {
                 self.thread(*access),
                 self.end(*access, explanation)
             ),
-            Reason::LostUpdate { write, read, lost, stored: Stored::Initial } => format!(
-                "{} sets {} back at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; set it \
-                 back before anybody is let on, or take away what was seen with an atomic",
-                self.thread(*write),
-                self.object_instance(*write).unwrap_or_default(),
-                self.numbered(*write),
-                self.thread(*lost),
-                self.in_round(*read),
-                self.numbered(*lost)
-            ),
-            Reason::LostUpdate { write, read, lost, stored: Stored::MadeOfRead } => format!(
-                "what {} stores at {} is made from what it loaded before, at {}, and overwrites what {} stored in between at \
-                 {}: that update is lost",
-                self.thread(*write),
-                self.numbered(*write),
-                self.in_round(*read),
-                self.thread(*lost),
-                self.numbered(*lost)
-            ),
-            Reason::LostUpdate { write, read, lost, stored: Stored::Other } => format!(
-                "{} stores into {} at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; look \
-                 and store with one atomic",
-                self.thread(*write),
-                self.object_instance(*write).unwrap_or_default(),
-                self.numbered(*write),
-                self.thread(*lost),
-                self.in_round(*read),
-                self.numbered(*lost)
-            ),
+            Reason::LostUpdate { write, read, lost, stored } => {
+                self.lost_update([*write, *read, *lost], *stored)
+            }
             Reason::NeitherSees { sides } => self.neither_sees(sides),
             _ => String::new(),
         }
+    }
+
+    /// A write that overwrites what another thread has put there since its own thread last read there.
+    fn lost_update(&self, [write, read, lost]: [EventId; 3], stored: Stored) -> String {
+        let name = self.object_instance(write).unwrap_or_default();
+        let (does, instead) = match stored {
+            Stored::MadeOfRead => {
+                return format!(
+                    "what {} stores at {} is made from what it loaded before, at {}, and overwrites what {} stored in between \
+                     at {}: that update is lost",
+                    self.thread(write),
+                    self.numbered(write),
+                    self.in_round(read),
+                    self.thread(lost),
+                    self.numbered(lost)
+                );
+            }
+            Stored::Initial => (
+                format!("sets {name} back"),
+                "set it back before anybody is let on, or take away what was seen with an atomic",
+            ),
+            Stored::Other => (format!("stores into {name}"), "look and store with one atomic"),
+        };
+        format!(
+            "{} {does} at {}, and erases what {} has put there since it last looked, at {}: {}, is lost; {instead}",
+            self.thread(write),
+            self.numbered(write),
+            self.thread(lost),
+            self.in_round(read),
+            self.numbered(lost)
+        )
     }
 
     /// Two threads that took the same, in two steps each.
