@@ -32,12 +32,12 @@ use crate::work::{Allowance, UsedUp};
 use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantifier};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
 use residency::waits_for_other_clusters;
 use settle::Settled;
 use slices::Sliced;
-use std::collections::BTreeMap;
 
 /// How to run. Plain data; the library reads no environment and no clock but through `clock`.
 #[derive(Clone)]
@@ -523,7 +523,7 @@ impl<'a> Decider<'a> {
 
     /// Which loops can run past the bound.
     fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let mut found: BTreeMap<Span, Because> = BTreeMap::new();
+        let mut found: SortedMap<Span, Because> = SortedMap::new();
         let mut extra = vec![vec![encoding.cut]];
         while let Some(assignment) = self.solve(encoding, &extra)? {
             let execution = decode(problem, encoding, &assignment);

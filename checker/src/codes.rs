@@ -346,12 +346,12 @@ const INPUT: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::{all, find, findings, list, page, similar, with_page};
-    use std::collections::BTreeSet;
+    use fencepost_dsl::sorted::SortedSet;
     use std::path::Path;
 
     #[test]
     fn codes_are_unique_and_listed() {
-        let names: BTreeSet<&str> = all().map(|code| code.name).collect();
+        let names: SortedSet<&str> = all().map(|code| code.name).collect();
         assert_eq!(names.len(), all().count());
         let text = list();
         assert!(names.iter().all(|name| text.contains(name)));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     /// Codes in quotes, in all sources of a folder.
-    fn codes_in(folder: &Path, into: &mut BTreeSet<String>) {
+    fn codes_in(folder: &Path, into: &mut SortedSet<String>) {
         let families = [
             "syntax",
             "resolve",
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn every_code_of_the_sources_is_in_the_table() {
         let checker = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut used = BTreeSet::new();
+        let mut used = SortedSet::new();
         for package in ["dsl", "checker"] {
             codes_in(&checker.join("..").join(package).join("src"), &mut used);
         }

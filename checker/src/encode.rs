@@ -19,8 +19,9 @@ use crate::unroll::MbarrierEncoding;
 use closure::ClosureTable;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, TermId, TermKind};
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use value::{BitBlaster, KnownValues};
 
 /// Which optimisations are on. Each has a `Sound:` paragraph where it is implemented, and the suite runs without it too.
@@ -236,7 +237,7 @@ pub struct Encoder<'a> {
     closures: FxHashMap<TermId, ClosureTable>,
     pending: VecDeque<closure::Pending>,
     /// Condition of each barrier edge.
-    edge_conditions: BTreeMap<BaseRelation, FxHashMap<(EventId, EventId), TermRef>>,
+    edge_conditions: SortedMap<BaseRelation, FxHashMap<(EventId, EventId), TermRef>>,
 }
 
 /// States the whole problem: every assignment of the formula is an execution, and every execution is one of them.

@@ -30,8 +30,8 @@ use crate::witness::Witness;
 use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedSet;
 use search::Search;
-use std::collections::BTreeSet;
 
 pub use elsewhere::Elsewhere;
 pub use near::membars::{SpaReason, Useless};
@@ -325,7 +325,7 @@ fn reads_in(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> imp
 /// The executed reads whose values a term depends on.
 fn reads_of(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<ReadFact> {
     let executed = |event: &EventId| witness.execution.executed.contains(*event);
-    let reads: BTreeSet<EventId> = reads_in(graph, [term]).collect();
+    let reads: SortedSet<EventId> = reads_in(graph, [term]).collect();
     reads.into_iter().filter(executed).filter_map(|read| read_fact(graph, witness, read)).collect()
 }
 
@@ -367,8 +367,8 @@ fn final_reads(graph: &EventGraph, witness: &Witness, term: TermRef) -> Vec<Read
 
 /// What the unknowns under some terms stand for, in order of the unknowns.
 fn support(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> Vec<UnknownKind> {
-    let mut seen: BTreeSet<TermRef> = BTreeSet::new();
-    let mut unknowns = BTreeSet::new();
+    let mut seen: SortedSet<TermRef> = SortedSet::new();
+    let mut unknowns = SortedSet::new();
     let mut stack: Vec<TermRef> = terms.into_iter().collect();
     while let Some(top) = stack.pop() {
         if !seen.insert(top) {

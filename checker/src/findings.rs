@@ -303,13 +303,13 @@ impl FlagKind {
 #[cfg(test)]
 mod tests {
     use super::{Asked, When, all, flag, flags, refines};
-    use std::collections::BTreeSet;
+    use fencepost_dsl::sorted::SortedSet;
 
     #[test]
     fn rows_are_consistent() {
-        let codes: BTreeSet<&str> = all().map(|kind| kind.code).collect();
+        let codes: SortedSet<&str> = all().map(|kind| kind.code).collect();
         assert_eq!(codes.len(), all().count());
-        let names: BTreeSet<&str> = flags().map(|kind| kind.name).collect();
+        let names: SortedSet<&str> = flags().map(|kind| kind.name).collect();
         assert_eq!(names.len(), flags().count());
         for kind in flags() {
             assert!(codes.contains(kind.kind.code) && kind.kind.property.is_some(), "{}", kind.name);
@@ -328,7 +328,7 @@ mod tests {
             include_str!("../models/ptx-6.0.cat"),
             include_str!("../models/spa-5.0.cat"),
         ];
-        let flagged: BTreeSet<&str> = models
+        let flagged: SortedSet<&str> = models
             .iter()
             .flat_map(|text| text.lines())
             .filter(|line| line.starts_with("flag "))

@@ -73,14 +73,14 @@ pub fn with(
 #[cfg(test)]
 mod tests {
     use super::{FILES, names, read, with};
-    use std::collections::BTreeSet;
+    use fencepost_dsl::sorted::SortedSet;
     use std::path::Path;
 
     #[test]
     fn every_file_of_the_folder_comes_along() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("lib");
         let entries = std::fs::read_dir(folder).expect("the folder is there");
-        let files: BTreeSet<String> = entries
+        let files: SortedSet<String> = entries
             .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
             .collect();
         let listed: Vec<String> = names().map(|name| format!("{name}.fence")).collect();

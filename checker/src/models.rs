@@ -2,9 +2,9 @@
 
 use fencepost_dsl::cat::memory_model::{MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Program};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::span::FileId;
 use fencepost_dsl::{Diagnostic, SourceMap, Span, cat};
-use std::collections::BTreeMap;
 
 /// The models that come with Fencepost, by file name.
 const SHIPPED: &[(&str, &str)] = &[
@@ -43,7 +43,7 @@ pub struct Model {
     /// What it says.
     pub resolved: MemoryModel,
     /// The files that it was read from.
-    texts: BTreeMap<String, String>,
+    texts: SortedMap<String, String>,
 }
 
 impl Model {
@@ -61,7 +61,7 @@ impl Model {
     ) -> Result<Self, Vec<Diagnostic>> {
         let is_file = name.ends_with(".cat");
         let path = if is_file { name.to_owned() } else { format!("{name}.cat") };
-        let mut texts = BTreeMap::new();
+        let mut texts = SortedMap::new();
         let mut reader = |wanted: &str| {
             let from_outside = if is_file { read(wanted) } else { Err(unknown(name)) };
             // A file that was named is that file or none.
@@ -118,7 +118,7 @@ fn states_nothing(name: &str) -> Diagnostic {
 mod tests {
     use super::{Model, SHIPPED, names, text};
     use fencepost_dsl::SourceMap;
-    use std::collections::BTreeSet;
+    use fencepost_dsl::sorted::SortedSet;
 
     #[test]
     fn every_model_that_comes_along_loads_with_each_of_its_variants() {
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn every_variant_is_described_where_it_is() {
         for (file, text) in SHIPPED {
-            let asked: BTreeSet<&str> =
+            let asked: SortedSet<&str> =
                 text.split("if \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
             let model = Model::shipped(file.trim_end_matches(".cat"), &[]).expect("it loads");
-            let described: BTreeSet<&str> =
+            let described: SortedSet<&str> =
                 model.resolved.described.iter().map(|variant| variant.name.as_str()).collect();
             assert_eq!(asked, described, "{file}");
         }

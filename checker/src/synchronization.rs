@@ -13,9 +13,9 @@ pub mod log;
 pub mod mbarrier;
 
 use crate::event::{GraphBuilder, GraphError, GridId, TermRef};
+use fencepost_dsl::sorted::SortedMap;
 use log::{AlignedLog, Allocation, BarrierLog, MbarrierLog};
 use mbarrier::MbarrierEncoding;
-use std::collections::BTreeMap;
 
 /// What all threads have done.
 pub struct Logs<'a> {
@@ -28,7 +28,7 @@ pub struct Logs<'a> {
     /// With tensor memory.
     pub allocations: &'a [Allocation],
     /// Of the grids that a program launches: 1 iff they have started.
-    pub grids: &'a BTreeMap<GridId, TermRef>,
+    pub grids: &'a SortedMap<GridId, TermRef>,
 }
 
 /// What is asked of a launch besides what it does.

@@ -46,13 +46,13 @@ use fencepost_dsl::kernel::program::{
     AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, ObjectId, PartId, Program,
     RegisterId, StorageId,
 };
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{IndexVec, Span};
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
 use uneven::Uneven;
 
 /// How far to unroll.
@@ -142,7 +142,7 @@ pub fn n_threads(launch: &Launch) -> u64 {
 #[derive(Default)]
 struct Known {
     /// Barriers at which who meets is not a matter of counting.
-    loose: BTreeSet<Group>,
+    loose: SortedSet<Group>,
     /// Who writes what, if that matters.
     writers: Option<spa::Writers>,
 }
@@ -229,7 +229,7 @@ struct Unroller<'a> {
     options: &'a UnrollOptions,
     graph: GraphBuilder,
     host: HostLog,
-    location_of: BTreeMap<(Option<PartId>, StorageId, u32), LocationId>,
+    location_of: SortedMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
     /// Assignments that nothing depends on.
     idle: FxHashSet<usize>,
@@ -237,12 +237,12 @@ struct Unroller<'a> {
     barriers: BarrierRecorder,
     aligned: Alignment,
     mbarriers: MbarrierLog,
-    mbarrier_of: BTreeMap<(LocationId, u32), MbarrierId>,
+    mbarrier_of: SortedMap<(LocationId, u32), MbarrierId>,
     asynchronous: AsyncLog,
     mbarrier_storages: IndexVec<MbarrierId, StorageId>,
     /// Where an mbarrier arrival may find its phase full; found out when first asked.
     uneven: Option<Uneven>,
-    final_values: BTreeMap<(LocationId, u32, u32), TermRef>,
+    final_values: SortedMap<(LocationId, u32, u32), TermRef>,
     /// The registers of each thread at its end, where it gets there without `exit`.
     last_envs: Vec<Env>,
     steps: u64,
@@ -291,18 +291,18 @@ impl<'a> Unroller<'a> {
             options,
             graph: GraphBuilder::new(graph, options.max_events, kernel.span),
             host,
-            location_of: BTreeMap::new(),
+            location_of: SortedMap::new(),
             site_of: FxHashMap::default(),
             idle: live::idle_assignments(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierRecorder::default(),
             aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
-            mbarrier_of: BTreeMap::new(),
+            mbarrier_of: SortedMap::new(),
             asynchronous: AsyncLog::default(),
             mbarrier_storages: IndexVec::new(),
             uneven: None,
-            final_values: BTreeMap::new(),
+            final_values: SortedMap::new(),
             last_envs: Vec::new(),
             steps: 0,
             agent: AgentId(0),
@@ -404,7 +404,7 @@ impl<'a> Unroller<'a> {
         let is_common = storage.index() < self.program.n_common;
         let others = self.program.parts.iter().filter(|_| is_common);
         let objects = others.chain([kernel]).flat_map(|kernel| kernel.objects.iter());
-        let mappings: BTreeSet<u32> = objects
+        let mappings: SortedSet<u32> = objects
             .filter(|object| object.storage == storage && object.replication == Replication::Multimem)
             .map(|object| object.mapping)
             .collect();

@@ -8,9 +8,9 @@ use fencepost_dsl::cat::memory_model::{
     BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind, Variant,
 };
 use fencepost_dsl::kernel::program::{Launch, Quantifier};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{Diagnostic, Span};
-use std::collections::BTreeSet;
 
 pub use crate::findings::Property;
 
@@ -178,7 +178,7 @@ pub struct Outcome {
 }
 
 /// The proxies of the formal model that a graph's accesses go through.
-pub fn proxies(graph: &EventGraph) -> BTreeSet<Proxy> {
+pub fn proxies(graph: &EventGraph) -> SortedSet<Proxy> {
     let used = graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy);
     used.filter(|proxy| Proxy::FORMAL.contains(proxy)).collect()
 }

@@ -14,7 +14,7 @@ use crate::event::{EventId, TermRef, UnknownId};
 use crate::findings::FlagKind;
 use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// A candidate execution: a value for every unknown, and the communication.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Execution {
     /// The value of every unknown; 0 where nothing depends on it.
     pub unknowns: IndexVec<UnknownId, u128>,
     /// Per executed read and piece: the write, and which piece of it.
-    pub sources: BTreeMap<EventId, Vec<(EventId, u32)>>,
+    pub sources: SortedMap<EventId, Vec<(EventId, u32)>>,
     /// Coherence order.
     pub coherence: BitMatrix,
     /// Fence-SC order.

@@ -16,7 +16,7 @@ use crate::event::{Constraint, EventGraph, TermKind, TermRef, UnknownId, Unknown
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, together};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Reads that return one of more values than this are left alone.
 const VALUES_MAX: usize = 4;
@@ -81,9 +81,9 @@ fn only_if(graph: &mut EventGraph, guard: TermRef, members: &[TermRef]) {
 }
 
 /// The constants that a read's value is compared with, and the comparisons, where there are several.
-fn comparisons(graph: &EventGraph) -> BTreeMap<UnknownId, BTreeMap<u128, TermRef>> {
+fn comparisons(graph: &EventGraph) -> SortedMap<UnknownId, SortedMap<u128, TermRef>> {
     let terms = &graph.terms;
-    let mut compared: BTreeMap<UnknownId, BTreeMap<u128, TermRef>> = BTreeMap::new();
+    let mut compared: SortedMap<UnknownId, SortedMap<u128, TermRef>> = SortedMap::new();
     for term in terms.all() {
         if let TermKind::Equal(a, b) = *terms.kind(term)
             && let (&TermKind::Unknown(unknown), Some(value)) = (terms.kind(a), terms.constant_value(b))

@@ -11,7 +11,7 @@ use crate::solve::Effort;
 use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Terms whose bounds are needed: axioms, and flags that are no refinements.
 pub(super) fn roots(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
@@ -121,7 +121,7 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 /// there, and from which nobody reads but tries that are deleted as well. Where somebody else may, it stays: reading from where
 /// the try did need not be possible, if that write was let through by the reader.
 fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
-    let mut needed: BTreeSet<UnknownId> = BTreeSet::new();
+    let mut needed: SortedSet<UnknownId> = SortedSet::new();
     let spin_of = |event: EventId| match graph.events[event].role {
         Role::Spin(spin) => Some(spin),
         Role::Plain | Role::Await => None,
@@ -146,7 +146,7 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
     for guard in guards.chain(graph.blocked.iter().map(|blocked| blocked.stuck)) {
         needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
     }
-    let may_write: BTreeSet<UnknownId> = graph.writing_tries.iter().copied().collect();
+    let may_write: SortedSet<UnknownId> = graph.writing_tries.iter().copied().collect();
     loop {
         let n_needed = needed.len();
         for (write, read) in table.basis.bounds(BaseRelation::ReadsFrom).may.pairs() {
@@ -161,7 +161,7 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
             break;
         }
     }
-    let mut pruned: BTreeSet<UnknownId> = BTreeSet::new();
+    let mut pruned: SortedSet<UnknownId> = SortedSet::new();
     for event in graph.events.ids() {
         if let Role::Spin(spin) = graph.events[event].role
             && !needed.contains(&spin)

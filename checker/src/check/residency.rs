@@ -4,12 +4,12 @@
 //! some other cluster writes. A launch without such a loop runs alike whichever clusters have started, and pays nothing.
 
 use crate::event::{EventGraph, EventKind, LocationId, TermKind, TermRef, UnknownKind, Wait};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Whether a thread may wait for memory that another cluster writes.
 pub(super) fn waits_for_other_clusters(graph: &EventGraph) -> bool {
     let cluster = |agent| graph.hierarchy.cluster_of(agent);
-    let writes: BTreeSet<(LocationId, u32)> = graph
+    let writes: SortedSet<(LocationId, u32)> = graph
         .events
         .iter()
         .filter_map(|event| match &event.kind {
@@ -27,9 +27,9 @@ pub(super) fn waits_for_other_clusters(graph: &EventGraph) -> bool {
 }
 
 /// The memory that a term depends on.
-fn locations(graph: &EventGraph, term: TermRef) -> BTreeSet<LocationId> {
-    let mut seen: BTreeSet<TermRef> = BTreeSet::new();
-    let mut found = BTreeSet::new();
+fn locations(graph: &EventGraph, term: TermRef) -> SortedSet<LocationId> {
+    let mut seen: SortedSet<TermRef> = SortedSet::new();
+    let mut found = SortedSet::new();
     let mut stack = vec![term];
     while let Some(top) = stack.pop() {
         if !seen.insert(top) {

@@ -6,11 +6,11 @@ use crate::event::EventGraph;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::IndexVec;
 use fencepost_dsl::kernel::program::{Function, FunctionId, Kernel, Program, Statement, StatementKind};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// The places of those in the text of a kernel, of what it launches and of the functions that it calls, in order.
 pub fn unreached(program: &Program, kernel: &Kernel, graph: &EventGraph) -> Vec<Span> {
-    let mut text = Text { functions: &program.functions, called: BTreeSet::new(), found: Vec::new() };
+    let mut text = Text { functions: &program.functions, called: SortedSet::new(), found: Vec::new() };
     text.block(&kernel.body);
     for task in kernel.tasks.iter() {
         text.block(&program.parts[task.kernel].body);
@@ -24,7 +24,7 @@ pub fn unreached(program: &Program, kernel: &Kernel, graph: &EventGraph) -> Vec<
 
 struct Text<'a> {
     functions: &'a IndexVec<FunctionId, Function>,
-    called: BTreeSet<FunctionId>,
+    called: SortedSet<FunctionId>,
     found: Vec<Span>,
 }
 

@@ -16,8 +16,8 @@ use crate::verdict::{Limit, Outcome, Verdict};
 use crate::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{Diagnostic, SourceMap};
-use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -32,7 +32,7 @@ struct Run<'a> {
     output: &'a mut Output,
     report: Report,
     /// By name, as far as they were needed.
-    models: BTreeMap<String, Result<Arc<Model>, Arc<Unusable>>>,
+    models: SortedMap<String, Result<Arc<Model>, Arc<Unusable>>>,
     status: Status,
     n_errors: usize,
     n_bad_files: usize,
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             options,
             report: Report::new(options, output.style),
             output,
-            models: BTreeMap::new(),
+            models: SortedMap::new(),
             status: Status::Fine,
             n_errors: 0,
             n_bad_files: 0,
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
         self.named_launch_found |= has_launch;
         if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
             let launches = program.kernels.iter().flat_map(|kernel| &kernel.launches);
-            let names: BTreeSet<String> = launches.map(|launch| format!("`{}`", launch.name)).collect();
+            let names: SortedSet<String> = launches.map(|launch| format!("`{}`", launch.name)).collect();
             let names: Vec<String> = names.into_iter().collect();
             let message =
                 format!("no kernel has a launch `{}`; there are {}", paths::shown(launch), names.join(", "));

@@ -4,7 +4,7 @@ use super::Status;
 use super::output::Output;
 use crate::report::Case;
 use crate::report::picture::{self, dot, html, svg};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ fn names(pictures: &[Picture]) -> Vec<String> {
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
     };
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen: SortedMap<String, usize> = SortedMap::new();
     let mut names = Vec::new();
     for picture in pictures {
         let name = format!("{}-{}", plain(&picture.of[1]), plain(&picture.of[2]));

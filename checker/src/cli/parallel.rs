@@ -1,6 +1,6 @@
 //! Several tasks at a time, with their results in order.
 
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -36,7 +36,7 @@ pub fn in_order<T: Sync, R: Send>(
             });
         }
         drop(sender);
-        let mut early: BTreeMap<usize, R> = BTreeMap::new();
+        let mut early: SortedMap<usize, R> = SortedMap::new();
         let mut in_turn = 0;
         for (number, result) in receiver {
             early.insert(number, result);

@@ -2,8 +2,8 @@
 
 use crate::library;
 use fencepost_dsl::kernel::parse;
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::span::FileId;
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ pub fn kernel_files(paths: &[PathBuf]) -> (Vec<Input>, Vec<BadPath>) {
             Ok(_) => files.push(Input::named(path)),
         }
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     files.retain(|file| seen.insert(file.path.clone()));
     (files, bad)
 }

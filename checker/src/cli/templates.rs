@@ -57,17 +57,17 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::ALL;
-    use std::collections::BTreeSet;
+    use fencepost_dsl::sorted::SortedSet;
     use std::path::Path;
 
     #[test]
     fn every_file_of_the_folder_comes_along() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
         let entries = std::fs::read_dir(folder).expect("the folder is there");
-        let files: BTreeSet<String> = entries
+        let files: SortedSet<String> = entries
             .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
             .collect();
-        let listed: BTreeSet<String> =
+        let listed: SortedSet<String> =
             ALL.iter().map(|template| format!("{}.fence", template.name)).collect();
         assert_eq!(files, listed);
         assert!(

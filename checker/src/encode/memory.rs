@@ -9,8 +9,8 @@ use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{
     AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind as ModelKind,
 };
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// Rounds of joining candidate values before what still changes is given up as unknown.
 const ROUNDS_MAX: usize = 64;
@@ -341,7 +341,7 @@ impl Encoder<'_> {
     /// A final value is that of an executed write with no coherence-later executed write of the cell.
     pub(super) fn final_values(&mut self) {
         let graph = self.problem.graph;
-        let mut known: BTreeMap<(LocationId, u32), Vec<Literal>> = BTreeMap::new();
+        let mut known: SortedMap<(LocationId, u32), Vec<Literal>> = SortedMap::new();
         for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
             if let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind {
                 let bits =

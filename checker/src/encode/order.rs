@@ -14,9 +14,9 @@ use crate::bits::{BitMatrix, EventSet};
 use crate::cnf::{Direction, Literal};
 use crate::event::EventId;
 use fencepost_dsl::cat::memory_model::TermId;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
-type Successors = BTreeMap<EventId, BTreeMap<EventId, Literal>>;
+type Successors = SortedMap<EventId, SortedMap<EventId, Literal>>;
 
 impl Encoder<'_> {
     /// No execution has a cycle in `term`.
@@ -51,7 +51,7 @@ impl Encoder<'_> {
                 self.formula.clause(&[!happens]);
             }
         }
-        let mut graph: Successors = BTreeMap::new();
+        let mut graph: Successors = SortedMap::new();
         for (a, b) in self.reduced(&certain, &ends) {
             let literal = self.both_executed(a, b);
             graph.entry(a).or_default().insert(b, literal);
@@ -101,13 +101,13 @@ impl Encoder<'_> {
     }
 
     fn eliminate(&mut self, mut graph: Successors, ends: &EventSet) -> Result<(), EncodeError> {
-        let mut predecessors: BTreeMap<EventId, BTreeSet<EventId>> = BTreeMap::new();
+        let mut predecessors: SortedMap<EventId, SortedSet<EventId>> = SortedMap::new();
         for (&a, successors) in &graph {
             for &b in successors.keys() {
                 predecessors.entry(b).or_default().insert(a);
             }
         }
-        let mut rest: BTreeSet<EventId> = ends.iter().collect();
+        let mut rest: SortedSet<EventId> = ends.iter().collect();
         while let Some(vertex) = next_vertex(&rest, &graph, &predecessors) {
             rest.remove(&vertex);
             let before: Vec<EventId> = predecessors.remove(&vertex).unwrap_or_default().into_iter().collect();
@@ -140,13 +140,13 @@ impl Encoder<'_> {
 
 /// The vertex whose elimination adds the fewest pairs; ties go to the lowest id.
 fn next_vertex(
-    rest: &BTreeSet<EventId>,
+    rest: &SortedSet<EventId>,
     graph: &Successors,
-    predecessors: &BTreeMap<EventId, BTreeSet<EventId>>,
+    predecessors: &SortedMap<EventId, SortedSet<EventId>>,
 ) -> Option<EventId> {
     rest.iter().copied().min_by_key(|vertex| {
-        let n_in = predecessors.get(vertex).map_or(0, BTreeSet::len);
-        let n_out = graph.get(vertex).map_or(0, BTreeMap::len);
+        let n_in = predecessors.get(vertex).map_or(0, SortedSet::len);
+        let n_out = graph.get(vertex).map_or(0, SortedMap::len);
         n_in * n_out
     })
 }

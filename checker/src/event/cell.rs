@@ -9,8 +9,8 @@ use super::{
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::kernel::program::{InitialBytes, Width};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// More cells than this on one location, and the run ends in a named limit.
 pub const CELLS_MAX: usize = 1 << 14;
@@ -21,7 +21,7 @@ pub struct Cells {
     /// Bytes per cell, by location.
     pub grain_bytes: IndexVec<LocationId, u32>,
     /// The initial write of each cell that some read or final condition may ask for.
-    pub initial: BTreeMap<(LocationId, u32), EventId>,
+    pub initial: SortedMap<(LocationId, u32), EventId>,
 }
 
 /// Too many cells on one location.
@@ -47,7 +47,7 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
     graph.events =
         graph.events.iter().filter(|event| !matches!(event.kind, EventKind::Init(_))).cloned().collect();
     let grain_bytes = grains(graph);
-    let mut wanted: BTreeSet<(LocationId, u32)> = BTreeSet::new();
+    let mut wanted: SortedSet<(LocationId, u32)> = SortedSet::new();
     for event in graph.events.iter() {
         let EventKind::Read(access) = &event.kind else { continue };
         let location = &graph.locations[access.location];
@@ -69,7 +69,7 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
                 .extend((offset_bytes / grain..(offset_bytes + width_bytes) / grain).map(|c| (location, c)));
         }
     }
-    let mut initial = BTreeMap::new();
+    let mut initial = SortedMap::new();
     for (location, cell) in wanted {
         let event = initial_write(graph, location, cell * grain_bytes[location], grain_bytes[location]);
         initial.insert((location, cell), graph.events.push(event));

@@ -2,7 +2,7 @@
 
 use super::{EventId, TermPool, TermRef};
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 use std::sync::Arc;
 
 /// The relations that have such pairs.
@@ -72,8 +72,8 @@ impl Bundle {
 /// Pairs by relation: one by one, or many at once.
 #[derive(Clone, Default, Debug)]
 pub struct Edges {
-    by_relation: BTreeMap<BaseRelation, Vec<Edge>>,
-    bundles: BTreeMap<BaseRelation, Vec<Bundle>>,
+    by_relation: SortedMap<BaseRelation, Vec<Edge>>,
+    bundles: SortedMap<BaseRelation, Vec<Bundle>>,
 }
 
 impl Edges {

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::findings::MisuseKind;
 use fencepost_dsl::kernel::program::{FinalKind, InitialBytes, Launch, LoopId, Quantifier, StorageId};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{IndexVec, Span};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub struct EventGraph {
     /// The symbolic parameters, for reports.
     pub parameters: Vec<(String, UnknownId)>,
     /// Which barrier an arrival or a passage is of, for reports.
-    pub meetings: BTreeMap<EventId, Meeting>,
+    pub meetings: SortedMap<EventId, Meeting>,
 }
 
 /// Which barrier a thread arrives at or passes.
@@ -119,7 +119,7 @@ impl EventGraph {
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
-            meetings: BTreeMap::new(),
+            meetings: SortedMap::new(),
         }
     }
 }

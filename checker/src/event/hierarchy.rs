@@ -12,8 +12,8 @@ use super::{AgentId, CtaId, GridId, Operation, OperationSort};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Coordinate, Launch, PartId};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Client, Scope};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// Where a thread lives. All counts start at 0.
@@ -81,7 +81,7 @@ impl Hierarchy {
             return this;
         };
         let grid = this.grids.push(grid);
-        let mut numbers: BTreeMap<(u32, u32), CtaId> = BTreeMap::new();
+        let mut numbers: SortedMap<(u32, u32), CtaId> = SortedMap::new();
         for place in placement {
             let cta = match numbers.get(&(place.gpu, place.cta)) {
                 Some(&cta) => cta,

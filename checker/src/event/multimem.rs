@@ -1,7 +1,7 @@
 //! Accesses through multimem addresses, each of which denotes a location on every device (MM-7).
 
 use super::{Access, EventGraph, EventId};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 impl EventGraph {
     /// Whether an event accesses memory through a multimem address (MM-7).
@@ -15,7 +15,7 @@ impl EventGraph {
     }
 
     /// From the read to the write of each atomic of a `multimem.red`.
-    pub fn multimem_halves(&self) -> BTreeMap<EventId, EventId> {
+    pub fn multimem_halves(&self) -> SortedMap<EventId, EventId> {
         self.rmw.iter().copied().filter(|&(read, _)| self.is_through_multimem(read)).collect()
     }
 }

@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::findings::Why;
 use crate::witness::Witness;
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// What happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -504,7 +504,7 @@ impl Scene<'_> {
         let number = self.turn(before)?;
         let mut others = self.others_at(before);
         others.retain(|&other| self.turn(other) == Some(number));
-        let arrived: BTreeSet<AgentId> =
+        let arrived: SortedSet<AgentId> =
             others.iter().filter_map(|&event| self.graph.events[event].agent).collect();
         let hierarchy = &self.graph.hierarchy;
         let cluster = hierarchy.threads_of_cluster(hierarchy.cluster_of(self.obligation.agent));

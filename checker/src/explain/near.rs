@@ -21,8 +21,8 @@ pub(crate) mod way_back;
 use super::search::{Kind, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, LocationId};
 use crate::witness::Witness;
+use fencepost_dsl::sorted::SortedSet;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 /// What an event accesses: the object, and from which byte on.
 pub(super) fn place(graph: &EventGraph, witness: &Witness, event: EventId) -> Option<(LocationId, u128)> {
@@ -35,7 +35,7 @@ pub(super) fn place(graph: &EventGraph, witness: &Witness, event: EventId) -> Op
 fn last_of_each(search: &Search<'_>, way: &Way<'_, '_>, mut waits: Vec<EventId>) -> Vec<EventId> {
     let events = &search.graph.events;
     waits.sort_by_key(|&event| (way.before(event), Reverse(events[event].position), event));
-    let mut threads: BTreeSet<Option<AgentId>> = BTreeSet::new();
+    let mut threads: SortedSet<Option<AgentId>> = SortedSet::new();
     waits.retain(|&wait| threads.insert(events[wait].agent));
     waits
 }

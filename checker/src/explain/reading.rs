@@ -12,7 +12,7 @@ use crate::relation::algebra::{Value, evaluate};
 use crate::relation::dependency::dependencies;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Whether a launch may have what a variant is about that orders less. Of one that is not known here nothing is known.
 ///
@@ -49,7 +49,7 @@ fn may_close_circle(graph: &EventGraph) -> bool {
         return false;
     }
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
-    let mut by_location: BTreeMap<LocationId, (Vec<EventId>, Vec<EventId>)> = BTreeMap::new();
+    let mut by_location: SortedMap<LocationId, (Vec<EventId>, Vec<EventId>)> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         let Some(location) = location(id) else { continue };
         let (writes, reads) = by_location.entry(location).or_default();
@@ -76,7 +76,7 @@ fn may_close_circle(graph: &EventGraph) -> bool {
 
 /// Whether a path leads from one event to another.
 fn reaches(relation: &BitMatrix, from: EventId, to: EventId) -> bool {
-    let (mut pending, mut seen) = (vec![from], BTreeSet::new());
+    let (mut pending, mut seen) = (vec![from], SortedSet::new());
     while let Some(event) = pending.pop() {
         for next in relation.successors(event) {
             if next == to {

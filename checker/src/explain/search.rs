@@ -19,8 +19,8 @@ use crate::event::{EventGraph, EventId, LocationId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedMap;
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
 
 /// The condition that a near-step lacks; the later, the further from an order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -111,7 +111,7 @@ pub struct Search<'a> {
     pub witness: &'a Witness,
     links: OnceCell<Option<Links<'a>>>,
     /// What was evaluated by name.
-    defined: RefCell<BTreeMap<&'static str, Option<BitMatrix>>>,
+    defined: RefCell<SortedMap<&'static str, Option<BitMatrix>>>,
 }
 
 impl<'a> Search<'a> {

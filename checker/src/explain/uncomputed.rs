@@ -13,11 +13,11 @@ use crate::event::{
 };
 use crate::witness::Witness;
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 
 /// The instructions that give a value.
-type Sources = BTreeSet<SiteId>;
+type Sources = SortedSet<SiteId>;
 
 /// The instructions on whose results an execution rests, and that do not say what they are.
 pub fn rests_on(graph: &EventGraph, witness: &Witness) -> Vec<SiteId> {

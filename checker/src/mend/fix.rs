@@ -15,7 +15,8 @@ use crate::explain::repair::{
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::SortedSet;
+use std::collections::BTreeMap;
 
 /// How many times the steps of a try it may take where nothing else is left to be tried.
 const PATIENCE: u64 = 16;
@@ -79,7 +80,7 @@ struct State {
     /// Changes up to it, each list for the text before.
     steps: Vec<Vec<Edit>>,
     place: Place,
-    keys: BTreeSet<Key>,
+    keys: SortedSet<Key>,
     /// What racing reads should be able to see.
     handed: Vec<Handed>,
 }
@@ -92,9 +93,9 @@ struct Search<'a> {
     states: Vec<State>,
     queue: BTreeMap<Order, (usize, Vec<Edit>)>,
     n_proposed: usize,
-    tried: BTreeSet<Vec<String>>,
+    tried: SortedSet<Vec<String>>,
     /// Kernels with a violation that are still to be mended.
-    open: BTreeSet<usize>,
+    open: SortedSet<usize>,
     /// What reads had better see, and of which launch.
     better: Vec<(Place, Handed)>,
     /// Whether they do with what was found, so that it is kept.
@@ -114,7 +115,7 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
         return Ok(Fix::Nothing { within_bound });
     }
     let is_violated = |failure: &&Failure| failure.outcome.verdict == Verdict::Violated;
-    let open: BTreeSet<usize> = failures.iter().filter(is_violated).map(|failure| failure.place.0).collect();
+    let open: SortedSet<usize> = failures.iter().filter(is_violated).map(|failure| failure.place.0).collect();
     // What is undecided is no bug that could be mended.
     let can_try = texts.can_change() && failures.iter().all(|failure| is_violated(&failure));
     let mut search = Search {
@@ -122,7 +123,7 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
         states: Vec::new(),
         queue: BTreeMap::new(),
         n_proposed: 0,
-        tried: BTreeSet::new(),
+        tried: SortedSet::new(),
         open,
         better: Vec::new(),
         keeps: false,
@@ -165,7 +166,7 @@ impl Search<'_> {
     /// What `fencepost check` would offer, if it mends all there is.
     fn known(&mut self, texts: &Texts, failures: &[Failure]) -> Result<Option<Holds>, CheckError> {
         let mut edits: Vec<Edit> = Vec::new();
-        let mut kernels: BTreeSet<usize> = BTreeSet::new();
+        let mut kernels: SortedSet<usize> = SortedSet::new();
         for failure in failures.iter().filter(|failure| kernels.insert(failure.place.0)) {
             let Some(own) = self.trial.help(failure)? else { return Ok(None) };
             for edit in own {
@@ -277,9 +278,9 @@ impl Search<'_> {
     fn only_hides(&mut self, after: &Texts) -> Result<bool, CheckError> {
         let State { texts, place, keys: found, handed, .. } = &self.states[0];
         let (place, trial) = (*place, &mut self.trial);
-        only_hides(((texts, found), (after, &BTreeSet::new())), handed, None, &mut |texts, _| {
+        only_hides(((texts, found), (after, &SortedSet::new())), handed, None, &mut |texts, _| {
             Ok(match trial.answer(&texts.again(), FINDINGS_MAX, Some(place))? {
-                Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: BTreeSet::new() }),
+                Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: SortedSet::new() }),
                 Answer::Fails(failure) | Answer::Open(failure) => {
                     Some(Wrong { verdict: failure.outcome.verdict, keys: keys(&failure) })
                 }
@@ -414,7 +415,7 @@ impl Search<'_> {
     }
 }
 
-fn keys(failure: &Failure) -> BTreeSet<Key> {
+fn keys(failure: &Failure) -> SortedSet<Key> {
     debug_assert!(!failure.outcome.verdict.is_proof());
     let found = failure.outcome.findings.iter().zip(&failure.explanations);
     let sources = failure.texts.sources();

@@ -11,8 +11,8 @@ use crate::check::CheckError;
 use crate::explain::repair::{Edit, EditKind, Instruction, NodeKind, Syntax, Texts};
 use crate::report::mend::{Told, told_before};
 use crate::verdict::{Outcome, Verdict};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{SourceMap, Span};
-use std::collections::BTreeSet;
 
 /// Larger numbers of pending groups that are tried for a wait.
 const GROUPS_MAX: u32 = 3;
@@ -179,7 +179,7 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
         let Candidate { kind, span, text, .. } = candidate;
         // A statement is come to as what stands in it is.
         let inside = ways.iter().filter(|(site, _)| span.holds(*site));
-        let calls: BTreeSet<&Vec<Span>> = inside.map(|(_, calls)| calls).collect();
+        let calls: SortedSet<&Vec<Span>> = inside.map(|(_, calls)| calls).collect();
         PlaceReport { kind, span, text, calls: calls.into_iter().cloned().collect(), need, together }
     });
     Ok(Relax::Done(Relaxed {
@@ -193,7 +193,7 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
 }
 
 /// The instructions in functions that some launch executes, with the calls by which it comes to them.
-fn ways(proved: &[Outcome]) -> BTreeSet<(Span, Vec<Span>)> {
+fn ways(proved: &[Outcome]) -> SortedSet<(Span, Vec<Span>)> {
     let events = proved.iter().flat_map(|outcome| {
         let sites = &outcome.graph.sites;
         outcome.graph.events.iter().filter_map(|event| Some((sites[event.site?].span, event.calls.clone())))
@@ -345,7 +345,7 @@ enum Fails {
 fn candidates(sources: &SourceMap, proved: &[Outcome]) -> Vec<Candidate> {
     let syntax = Syntax::new(sources, None);
     let sites = proved.iter().flat_map(|outcome| outcome.graph.sites.iter());
-    let executed: BTreeSet<Span> = sites.map(|site| site.span).collect();
+    let executed: SortedSet<Span> = sites.map(|site| site.span).collect();
     let mut found = Vec::new();
     for instruction in syntax.instructions.iter().filter(|instruction| executed.contains(&instruction.span)) {
         found.extend(of_instruction(sources, &syntax, instruction));
@@ -489,7 +489,7 @@ fn conjuncts(condition: &str) -> Vec<&str> {
 }
 
 /// Both halves of a barrier of a cluster, where one follows the other: neither can go alone.
-fn cluster_barriers(sources: &SourceMap, syntax: &Syntax, executed: &BTreeSet<Span>) -> Vec<Candidate> {
+fn cluster_barriers(sources: &SourceMap, syntax: &Syntax, executed: &SortedSet<Span>) -> Vec<Candidate> {
     let mut found = Vec::new();
     let halves = |word: &'static str| {
         let of = syntax.instructions.iter().filter(move |instruction| instruction.opcode.starts_with(word));

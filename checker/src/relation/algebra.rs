@@ -8,7 +8,7 @@ use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{
     BaseRelation, BaseSet, MemoryModel, RecursiveId, RelationKind, SetKind, TermId, TermKind,
 };
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// A domain of sets and relations.
 pub trait Algebra {
@@ -48,9 +48,9 @@ pub trait Algebra {
 #[derive(Clone, Default, Debug)]
 pub struct Changed {
     /// Base relations.
-    pub bases: BTreeSet<BaseRelation>,
+    pub bases: SortedSet<BaseRelation>,
     /// Terms of which the domain says more ([`Algebra::of_term`]).
-    pub terms: BTreeSet<TermId>,
+    pub terms: SortedSet<TermId>,
 }
 
 /// The value of one term.

@@ -17,17 +17,17 @@ use crate::event::{
     TermRef,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, TermId};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{FenceSem, MembarLevel, Proxy, ProxyFence, Scope, Sem};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Bounds of the base relations, and which events happen together.
 #[derive(Clone, Debug)]
 pub struct Basis {
-    sets: BTreeMap<BaseSet, EventSet>,
-    relations: BTreeMap<BaseRelation, MayMust>,
+    sets: SortedMap<BaseSet, EventSet>,
+    relations: SortedMap<BaseRelation, MayMust>,
     /// Pairs of events that may happen in one execution.
     pub coexist: BitMatrix,
     /// `(a, b)`: `b` happens in every execution in which `a` does.
@@ -67,7 +67,7 @@ impl Basis {
         Together { implies: &self.implies, implied_by: &self.implied_by }
     }
     /// The base relations whose bounds differ from an earlier state.
-    pub fn changed_since(&self, earlier: &Self) -> BTreeSet<BaseRelation> {
+    pub fn changed_since(&self, earlier: &Self) -> SortedSet<BaseRelation> {
         self.relations
             .iter()
             .filter(|(base, bounds)| earlier.relations[base] != **bounds)
@@ -76,7 +76,7 @@ impl Basis {
     }
 
     /// The terms of which more pairs are known to be certain than in an earlier state.
-    pub fn surer_since(&self, earlier: &Self) -> BTreeSet<TermId> {
+    pub fn surer_since(&self, earlier: &Self) -> SortedSet<TermId> {
         let earlier = &earlier.counted.certain;
         let differs = |(term, pairs): &(&TermId, &BitMatrix)| earlier.get(term) != Some(*pairs);
         self.counted.certain.iter().filter(differs).map(|(&term, _)| term).collect()
@@ -104,7 +104,7 @@ impl Basis {
         let mut together = Togetherness::new(graph);
         let about_values = std::mem::take(&mut together.about_values);
         let about_values = if values { about_values } else { FxHashMap::default() };
-        let mut relations: BTreeMap<BaseRelation, MayMust> =
+        let mut relations: SortedMap<BaseRelation, MayMust> =
             BaseRelation::ALL.iter().map(|&(base, _)| (base, MayMust::empty(n))).collect();
         for (base, pairs) in place_pairs(graph).into_iter().chain(life_pairs(graph)) {
             relations.insert(base, MayMust::exact(pairs));
@@ -246,7 +246,7 @@ pub fn holds_of(terms: &TermPool, facts: &[TermRef], value: u128) -> bool {
     })
 }
 
-fn base_sets(graph: &EventGraph) -> BTreeMap<BaseSet, EventSet> {
+fn base_sets(graph: &EventGraph) -> SortedMap<BaseSet, EventSet> {
     let n = graph.events.len();
     BaseSet::ALL
         .iter()
@@ -390,9 +390,9 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
 pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
     let all = EventSet::full(n);
-    let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();
+    let mut by_agent: SortedMap<AgentId, EventSet> = SortedMap::new();
     // Whether two events are in each other's scope depends on their CTAs and scopes only.
-    let mut by_place: BTreeMap<(CtaId, Option<Scope>), (AgentId, EventSet)> = BTreeMap::new();
+    let mut by_place: SortedMap<(CtaId, Option<Scope>), (AgentId, EventSet)> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         let Some(agent) = event.agent else { continue };
         by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);
@@ -431,7 +431,7 @@ pub fn place_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     }
     let (same_home, same_cluster) = homes(graph);
     let mut same_mbarrier = BitMatrix::empty(n);
-    let mut by_mbarrier: BTreeMap<MbarrierId, EventSet> = BTreeMap::new();
+    let mut by_mbarrier: SortedMap<MbarrierId, EventSet> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         if let EventKind::Mbarrier(operation) = &event.kind {
             by_mbarrier.entry(operation.object).or_insert_with(|| EventSet::empty(n)).insert(id);
@@ -483,8 +483,8 @@ pub fn edge_pairs(graph: &EventGraph, base: BaseRelation, counts: impl Fn(TermRe
 fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
     let n = graph.events.len();
     let (mut same_home, mut same_cluster) = (BitMatrix::empty(n), BitMatrix::empty(n));
-    let mut by_home: BTreeMap<CtaId, EventSet> = BTreeMap::new();
-    let mut by_cluster: BTreeMap<u32, EventSet> = BTreeMap::new();
+    let mut by_home: SortedMap<CtaId, EventSet> = SortedMap::new();
+    let mut by_cluster: SortedMap<u32, EventSet> = SortedMap::new();
     if graph.edges.of(BaseRelation::Issue).next().is_none() {
         return (same_home, same_cluster);
     }
@@ -507,7 +507,7 @@ fn homes(graph: &EventGraph) -> (BitMatrix, BitMatrix) {
 pub fn life_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     let n = graph.events.len();
     let (mut life, mut peers) = (Vec::new(), Vec::new());
-    let mut owners: BTreeMap<CtaId, (EventId, EventId)> = BTreeMap::new();
+    let mut owners: SortedMap<CtaId, (EventId, EventId)> = SortedMap::new();
     for peer in &graph.peer_accesses {
         peers.extend([(peer.start, peer.access), (peer.access, peer.exit)]);
         owners.insert(peer.owner, (peer.start, peer.exit));
@@ -560,8 +560,8 @@ fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
 /// compared with those of the same 16 bytes and with those at symbolic offsets.
 #[derive(Default)]
 struct Near<'a> {
-    symbolic: BTreeMap<LocationId, Vec<(EventId, &'a Access)>>,
-    constant: BTreeMap<(LocationId, u128), Vec<(EventId, &'a Access)>>,
+    symbolic: SortedMap<LocationId, Vec<(EventId, &'a Access)>>,
+    constant: SortedMap<(LocationId, u128), Vec<(EventId, &'a Access)>>,
 }
 
 impl<'a> Near<'a> {

@@ -44,9 +44,9 @@ use crate::event::cell::Cells;
 use crate::event::term::mask;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, TermKind, TermRef};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use grounds::{Chain, Coherent, Grounds};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Words with more updates than this are not looked at: what follows takes the square of their number.
 const UPDATES_MAX: usize = 2048;
@@ -75,12 +75,12 @@ struct Update {
 struct Reader {
     event: EventId,
     /// The sums that it may return; `None` if nothing is known.
-    sums: Option<BTreeSet<u128>>,
+    sums: Option<SortedSet<u128>>,
 }
 
 impl Reader {
     fn least(&self) -> u128 {
-        self.sums.as_ref().and_then(BTreeSet::first).copied().unwrap_or(0)
+        self.sums.as_ref().and_then(SortedSet::first).copied().unwrap_or(0)
     }
 }
 
@@ -186,17 +186,17 @@ fn gcd(a: u128, b: u128) -> u128 {
 #[derive(Clone, Default, Debug)]
 pub struct Counted {
     /// Pairs that terms certainly have whatever the chain is.
-    pub certain: BTreeMap<TermId, BitMatrix>,
+    pub certain: SortedMap<TermId, BitMatrix>,
     /// Pairs that terms have if and only if the second event reads a sum with the first in it.
-    pub chains: BTreeMap<TermId, BitMatrix>,
+    pub chains: SortedMap<TermId, BitMatrix>,
     /// `(a, b)`: `b` happens whenever `a` does, since what `a` reads has it in it.
     pub follows: Vec<(EventId, EventId)>,
     /// The words of which that is so, by their initial writes.
-    words: BTreeSet<EventId>,
+    words: SortedSet<EventId>,
     /// Of their updates, the write of each read.
-    pub writes: BTreeMap<EventId, EventId>,
+    pub writes: SortedMap<EventId, EventId>,
     /// The smallest and the largest value that the read of an update returns.
-    pub sums: BTreeMap<EventId, (u128, u128)>,
+    pub sums: SortedMap<EventId, (u128, u128)>,
     /// Of words that are set back ([`resets`]), `[a, b, c]`: where `a` happens, `b` is coherence-before `c`.
     pub before: Vec<[EventId; 3]>,
     /// Of the same, updates and writes of which one comes before: it happens, and is coherence-before.
@@ -303,7 +303,7 @@ impl<'a> Count<'a> {
 
     /// Coherence between free and gated updates.
     fn order(&self, basis: &mut Basis) -> bool {
-        let sums: BTreeSet<u128> =
+        let sums: SortedSet<u128> =
             self.gates.iter().copied().filter(|&gate| gate > self.counter.start).collect();
         let mut changed = false;
         for sum in sums {

@@ -11,9 +11,9 @@ use crate::event::{
     UnknownKind,
 };
 use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Comparisons in the conditions of one store past which no branch is taken to decide it.
 const ATOMS_MAX: usize = 10;
@@ -80,14 +80,14 @@ impl Store {
 /// does not depend on it. An iteration past the bound of a loop counts as an arm that has all stores, and a wait as
 /// passed, so that what comes after a loop or a wait does not depend on what let the thread out of it.
 pub fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(EventId, EventId)> {
-    let mut stores: BTreeMap<Store, Vec<EventId>> = BTreeMap::new();
+    let mut stores: SortedMap<Store, Vec<EventId>> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         if let (EventKind::Write(access), Some(agent)) = (&event.kind, event.agent) {
             stores.entry(Store::new(graph, agent, access)).or_default().push(id);
         }
     }
     let given = Given::new(graph);
-    let own_reads: BTreeMap<EventId, EventId> =
+    let own_reads: SortedMap<EventId, EventId> =
         graph.rmw.iter().map(|&(read, write)| (write, read)).collect();
     let mut pairs = Vec::new();
     for (store, events) in &stores {
@@ -117,7 +117,7 @@ pub fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(Event
 /// Whether the write parts of two atomics on one location compute the same from what each has read.
 fn is_same_update(
     graph: &EventGraph,
-    own_reads: &BTreeMap<EventId, EventId>,
+    own_reads: &SortedMap<EventId, EventId>,
     a: EventId,
     b: EventId,
 ) -> bool {
@@ -125,7 +125,7 @@ fn is_same_update(
     let own = |event: EventId| own_reads.get(&event).and_then(|&read| value(read));
     let mut pending: Vec<_> = value(a).zip(value(b)).into_iter().collect();
     let own = (own(a), own(b));
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     while let Some((x, y)) = pending.pop() {
         if x == y && Some(x) != own.0 || (Some(x), Some(y)) == own || !seen.insert((x, y)) {
             continue;
@@ -147,14 +147,14 @@ fn is_same_update(
 /// What holds in every execution: the graph's constraints.
 struct Given {
     /// Each with the comparisons that it is made of, if they are few.
-    constraints: Vec<(TermRef, BTreeSet<TermRef>)>,
+    constraints: Vec<(TermRef, SortedSet<TermRef>)>,
     /// Whatever occurs in them.
-    mentioned: BTreeSet<TermRef>,
+    mentioned: SortedSet<TermRef>,
 }
 
 impl Given {
     fn new(graph: &EventGraph) -> Self {
-        let (mut constraints, mut mentioned) = (Vec::new(), BTreeSet::new());
+        let (mut constraints, mut mentioned) = (Vec::new(), SortedSet::new());
         for constraint in &graph.constraints {
             let mut pending = vec![constraint.term];
             while let Some(term) = pending.pop() {
@@ -162,7 +162,7 @@ impl Given {
                     pending.extend(graph.terms.operands(term));
                 }
             }
-            let mut atoms = BTreeSet::new();
+            let mut atoms = SortedSet::new();
             if collect_atoms(&graph.terms, constraint.term, &mut atoms) {
                 constraints.push((constraint.term, atoms));
             }
@@ -171,7 +171,7 @@ impl Given {
     }
 
     /// The reads with a comparison that decides whether one of these ways is taken, in some case that nothing excludes.
-    fn deciding(&self, graph: &EventGraph, ways: &[TermRef], supports: &mut Supports) -> BTreeSet<EventId> {
+    fn deciding(&self, graph: &EventGraph, ways: &[TermRef], supports: &mut Supports) -> SortedSet<EventId> {
         let terms = &graph.terms;
         let is_plain = |&term: &TermRef| {
             let inner = if let TermKind::Not(inner) = *terms.kind(term) { inner } else { term };
@@ -179,7 +179,7 @@ impl Given {
             is_open && !is_connective(terms, inner) && !is_passage(terms, inner)
         };
         // A comparison that every way asks for decides by itself; the others are looked at together.
-        let common: BTreeSet<TermRef> = terms
+        let common: SortedSet<TermRef> = terms
             .conjuncts(ways[0])
             .iter()
             .copied()
@@ -190,14 +190,14 @@ impl Given {
             terms.conjuncts(way).iter().copied().filter(|term| !common.contains(term)).collect()
         };
         let rests: Vec<Vec<TermRef>> = ways.iter().map(rest).collect();
-        let mut deciding: BTreeSet<EventId> =
+        let mut deciding: SortedSet<EventId> =
             common.iter().flat_map(|&term| supports.reads(terms, term).clone()).collect();
-        let mut atoms = BTreeSet::new();
+        let mut atoms = SortedSet::new();
         if rests.iter().flatten().all(|&term| collect_atoms(terms, term, &mut atoms)) {
             let given = self.constraints.iter().filter(|(_, own)| own.is_subset(&atoms));
             let given: Vec<TermRef> = given.map(|&(term, _)| term).collect();
             // Comparisons of one value are not free of each other: what the table takes for a case may be none.
-            let mut n_atoms: BTreeMap<EventId, usize> = BTreeMap::new();
+            let mut n_atoms: SortedMap<EventId, usize> = SortedMap::new();
             for &atom in &atoms {
                 for &read in supports.reads(terms, atom) {
                     *n_atoms.entry(read).or_default() += 1;
@@ -229,8 +229,8 @@ fn is_connective(terms: &TermPool, term: TermRef) -> bool {
 }
 
 /// Adds the comparisons that a condition is made of; `false` if they are too many.
-fn collect_atoms(terms: &TermPool, term: TermRef, atoms: &mut BTreeSet<TermRef>) -> bool {
-    let (mut pending, mut seen) = (vec![term], BTreeSet::new());
+fn collect_atoms(terms: &TermPool, term: TermRef, atoms: &mut SortedSet<TermRef>) -> bool {
+    let (mut pending, mut seen) = (vec![term], SortedSet::new());
     while let Some(term) = pending.pop() {
         if !seen.insert(term) || terms.constant_value(term).is_some() || is_passage(terms, term) {
             continue;
@@ -256,7 +256,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(terms: &'a TermPool, atoms: &BTreeSet<TermRef>) -> Self {
+    fn new(terms: &'a TermPool, atoms: &SortedSet<TermRef>) -> Self {
         let atoms: Vec<TermRef> = atoms.iter().copied().collect();
         Self { terms, n_rows: 1 << atoms.len(), atoms, memo: FxHashMap::default() }
     }

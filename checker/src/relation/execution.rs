@@ -5,7 +5,7 @@
 use super::algebra::Algebra;
 use crate::bits::{BitMatrix, EventSet};
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Base sets and relations of one execution, restricted to the events that happen in it.
 #[derive(Clone, Debug)]
@@ -13,9 +13,9 @@ pub struct ExactBasis {
     /// The events that happen.
     pub executed: EventSet,
     /// By base set.
-    pub sets: BTreeMap<BaseSet, EventSet>,
+    pub sets: SortedMap<BaseSet, EventSet>,
     /// By base relation.
-    pub relations: BTreeMap<BaseRelation, BitMatrix>,
+    pub relations: SortedMap<BaseRelation, BitMatrix>,
 }
 
 impl Algebra for ExactBasis {

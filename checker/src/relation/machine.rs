@@ -2,8 +2,8 @@
 
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{AgentId, EventGraph};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::MembarLevel;
-use std::collections::BTreeMap;
 
 /// Which events are of one SM, virtual channel and device of an SPA machine. Nothing asks for them elsewhere.
 pub fn machine_pairs(graph: &EventGraph) -> [BitMatrix; 3] {
@@ -12,7 +12,7 @@ pub fn machine_pairs(graph: &EventGraph) -> [BitMatrix; 3] {
     if graph.hierarchy.launch().spa.is_none() {
         return pairs;
     }
-    let mut by_agent: BTreeMap<AgentId, EventSet> = BTreeMap::new();
+    let mut by_agent: SortedMap<AgentId, EventSet> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         let Some(agent) = event.agent else { continue };
         by_agent.entry(agent).or_insert_with(|| EventSet::empty(n)).insert(id);

@@ -23,10 +23,10 @@ use crate::event::{AgentId, AtomicClass, Event, EventGraph, EventId, EventKind, 
 use crate::relation::base::Basis;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedMap;
 use indexmap::IndexMap;
 use renaming::{Renaming, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Two contenders have two orders; it is not worth the search.
@@ -184,7 +184,7 @@ fn is_key(graph: &EventGraph, basis: &Basis, units: &[Unit], at: usize) -> bool 
 
 /// The events of each agent, operations with those of the thread that started them.
 fn events_of_agents(graph: &EventGraph) -> FxHashMap<AgentId, Vec<(AgentId, Vec<EventId>)>> {
-    let mut own: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
+    let mut own: SortedMap<AgentId, Vec<EventId>> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         if let Some(agent) = event.agent {
             own.entry(agent).or_default().push(id);
@@ -209,7 +209,7 @@ fn levels(graph: &EventGraph) -> Vec<Vec<Vec<AgentId>>> {
     };
     let mut found = Vec::new();
     for level in 0..4 {
-        let mut siblings: BTreeMap<(u32, u32), BTreeMap<u32, Vec<AgentId>>> = BTreeMap::new();
+        let mut siblings: SortedMap<(u32, u32), SortedMap<u32, Vec<AgentId>>> = SortedMap::new();
         for agent in hierarchy.agents() {
             let (parent, unit) = key(agent)[level];
             siblings.entry(parent).or_default().entry(unit).or_default().push(agent);

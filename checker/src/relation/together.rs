@@ -3,9 +3,9 @@
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{EventGraph, EventId, EventKind, TermKind, TermPool, TermRef};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedSet;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 
 /// Which events exclude or imply one another, by unit propagation over guards and constraints.
 pub(super) struct Togetherness {
@@ -17,7 +17,7 @@ pub(super) struct Togetherness {
     pub(super) about_values: FxHashMap<EventId, Vec<TermRef>>,
     /// The guard of each event, and what follows from each guard, if it does not contradict itself.
     guard_of: Vec<usize>,
-    facts: Vec<Option<BTreeSet<TermRef>>>,
+    facts: Vec<Option<SortedSet<TermRef>>>,
 }
 
 impl Togetherness {
@@ -28,7 +28,7 @@ impl Togetherness {
         let guards: IndexSet<TermRef> = graph.events.iter().map(|event| event.guard).collect();
         let guard_of: Vec<usize> =
             graph.events.iter().filter_map(|event| guards.get_index_of(&event.guard)).collect();
-        let closures: Vec<Option<BTreeSet<TermRef>>> =
+        let closures: Vec<Option<SortedSet<TermRef>>> =
             guards.iter().map(|&guard| propagation.closure(&graph.terms, guard)).collect();
         let numbers = |range: std::ops::Range<usize>| range.map(EventId::from_index);
         let mut known_by: FxHashMap<TermRef, EventSet> = FxHashMap::default();
@@ -36,7 +36,7 @@ impl Togetherness {
             for &fact in facts.iter().flatten() {
                 known_by.entry(fact).or_insert_with(|| EventSet::empty(guards.len())).insert(guard);
             }
-            crate::work::count(facts.as_ref().map_or(0, BTreeSet::len));
+            crate::work::count(facts.as_ref().map_or(0, SortedSet::len));
         }
         let nobody = EventSet::empty(guards.len());
         // Per guard, what it implies.
@@ -84,7 +84,7 @@ impl Togetherness {
     }
 
     /// What follows from an event's happening.
-    pub(super) fn facts(&self, event: EventId) -> Option<&BTreeSet<TermRef>> {
+    pub(super) fn facts(&self, event: EventId) -> Option<&SortedSet<TermRef>> {
         self.facts[self.guard_of[event.index()]].as_ref()
     }
 }
@@ -98,7 +98,7 @@ pub fn contradict(graph: &EventGraph, guards: &[TermRef]) -> Vec<bool> {
 /// Of each read, the facts in which its value is compared with a constant.
 fn about_values<'a>(
     graph: &EventGraph,
-    facts: impl Fn(EventId) -> Option<&'a BTreeSet<TermRef>>,
+    facts: impl Fn(EventId) -> Option<&'a SortedSet<TermRef>>,
 ) -> FxHashMap<EventId, Vec<TermRef>> {
     let terms = &graph.terms;
     let mut of_unknown: FxHashMap<TermRef, EventId> = FxHashMap::default();
@@ -153,7 +153,7 @@ struct Propagation {
 
 /// What follows from a guard, so far.
 struct Known {
-    facts: BTreeSet<TermRef>,
+    facts: SortedSet<TermRef>,
     /// By term: whether it is a fact, and whether it is a conjunction that a fact makes false.
     is_fact: Vec<bool>,
     is_broken: Vec<bool>,
@@ -236,12 +236,12 @@ impl Propagation {
         self.others.insert(member, others);
     }
     /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does.
-    fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<BTreeSet<TermRef>> {
+    fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<SortedSet<TermRef>> {
         if guard == TermPool::FALSE {
             return None;
         }
         let unknown = vec![false; terms.n_terms()];
-        let mut known = Known { facts: BTreeSet::new(), is_fact: unknown.clone(), is_broken: unknown };
+        let mut known = Known { facts: SortedSet::new(), is_fact: unknown.clone(), is_broken: unknown };
         let mut queue: Vec<TermRef> = terms.conjuncts(guard).to_vec();
         queue.extend(&self.facts);
         while let Some(fact) = queue.pop() {

@@ -3,7 +3,7 @@
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{CtaId, Event, EventGraph, EventId, EventKind, LocationId, RestrictedFence};
 use fencepost_dsl::kernel::program::AsyncSpace;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Which restricted fences are about the memory of an operation, or about all that another restricted fence is about.
 pub fn windows(graph: &EventGraph) -> BitMatrix {
@@ -81,8 +81,8 @@ fn shared_windows(graph: &EventGraph) -> BitMatrix {
     let mut windows = BitMatrix::empty(n);
     let own_cta = |fence: &Event| fence.agent.map(|agent| graph.hierarchy.cta_of(agent));
     // Events about one CTA's shared memory, and restricted acquires by the clusters that they are about.
-    let mut by_cta: BTreeMap<CtaId, (EventSet, EventSet)> = BTreeMap::new();
-    let mut acquires: BTreeMap<u32, EventSet> = BTreeMap::new();
+    let mut by_cta: SortedMap<CtaId, (EventSet, EventSet)> = SortedMap::new();
+    let mut acquires: SortedMap<u32, EventSet> = SortedMap::new();
     let fences = graph.events.iter_enumerated().filter_map(|(id, event)| match event.kind {
         EventKind::RestrictedFence(fence) => Some((id, event, fence)),
         _ => None,

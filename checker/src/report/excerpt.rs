@@ -4,9 +4,9 @@
 
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::Span;
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::span::FileId;
 use miette::{MietteError, MietteSpanContents, NamedSource, SourceCode, SourceSpan, SpanContents};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Lines of more bytes are cut.
@@ -24,7 +24,7 @@ const CUT: &str = "…";
 pub struct Excerpt {
     named: NamedSource<String>,
     /// By offset in the cut text: the zero-based column in the uncut one.
-    columns: BTreeMap<usize, usize>,
+    columns: SortedMap<usize, usize>,
 }
 
 impl Excerpt {
@@ -34,7 +34,7 @@ impl Excerpt {
         let lines = source.text.split_inclusive('\n');
         if lines.clone().all(|line| line.len() <= LINE_MAX) {
             let named = NamedSource::new(&source.name, source.text.clone());
-            return (Self { named, columns: BTreeMap::new() }, labels.to_vec());
+            return (Self { named, columns: SortedMap::new() }, labels.to_vec());
         }
         let mut cut = String::new();
         // Kept pieces: where they begin in the text, where in the cut one, and how long they are.

@@ -13,6 +13,7 @@ use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair};
 use crate::verdict::{Finding, Limit, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -332,7 +333,7 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
 fn steps(case: &Case<'_>, words: &Words<'_>, explanation: &Explanation) -> Vec<StepReport> {
     let graph = &case.outcome.graph;
     let events = Story::events(case, words.witness, explanation);
-    let step_of: BTreeMap<EventId, usize> = (1..).zip(&events).map(|(step, &event)| (event, step)).collect();
+    let step_of: SortedMap<EventId, usize> = (1..).zip(&events).map(|(step, &event)| (event, step)).collect();
     let source = |source: EventId| match step_of.get(&source) {
         Some(&step) => Source::Step(step),
         None if graph.events[source].agent.is_none() => Source::Other("initial"),

@@ -15,8 +15,8 @@ use super::story::{Link, LinkKind, Step, Story};
 use super::table::broken;
 use super::{Case, wrap};
 use crate::explain;
+use fencepost_dsl::sorted::SortedMap;
 use routes::{PORT_PITCH, Routes};
-use std::collections::BTreeMap;
 
 /// Of one character, which no common monospace font exceeds at [`FONT_SIZE`].
 const CHAR_WIDTH: i32 = 7;
@@ -431,7 +431,7 @@ fn sizes_of_rows(story: &Story, routes: &Routes, sizes: Sizes, top: i32) -> Size
             text.max(size(routes.n_ports(step)) * PORT_PITCH + 8)
         })
         .collect();
-    let mut height: BTreeMap<usize, i32> = BTreeMap::new();
+    let mut height: SortedMap<usize, i32> = SortedMap::new();
     for (step, &own) in story.steps.iter().zip(&box_height) {
         let row = height.entry(step.row).or_default();
         *row = (*row).max(own);

@@ -20,8 +20,8 @@ use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::explain::{Explanation, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::Span;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use folding::Folding;
-use std::collections::{BTreeMap, BTreeSet};
 use steps::Group;
 
 pub use links::{Link, LinkKind};
@@ -229,7 +229,7 @@ impl<'a> Teller<'a> {
             })
             .collect();
         let rows = order::rows(&placed);
-        let mut step_of: BTreeMap<EventId, usize> = BTreeMap::new();
+        let mut step_of: SortedMap<EventId, usize> = SortedMap::new();
         for (number, draft) in drafts.iter().enumerate() {
             let events = draft.group.map_or(&[][..], |group| self.groups[group].events.as_slice());
             step_of.extend(events.iter().map(|&event| (event, number)));
@@ -274,20 +274,20 @@ impl<'a> Teller<'a> {
         let mut drafts: Vec<Draft> = Vec::new();
         let backwards = flow.inverse();
         // Of each group that was passed: the steps at or before it that matter for what comes next.
-        let mut known: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        let mut group_of: BTreeMap<EventId, usize> = BTreeMap::new();
+        let mut known: SortedMap<usize, SortedSet<usize>> = SortedMap::new();
+        let mut group_of: SortedMap<EventId, usize> = SortedMap::new();
         for (number, group) in self.groups.iter().enumerate() {
             group_of.extend(group.events.iter().map(|&event| (event, number)));
         }
         for &number in order {
             let group = &self.groups[number];
-            let before: BTreeSet<usize> = group
+            let before: SortedSet<usize> = group
                 .events
                 .iter()
                 .flat_map(|&event| backwards.successors(event))
                 .filter_map(|earlier| group_of.get(&earlier))
                 .filter(|&&earlier| earlier != number)
-                .collect::<BTreeSet<_>>()
+                .collect::<SortedSet<_>>()
                 .into_iter()
                 .filter_map(|earlier| known.get(earlier))
                 .flatten()
@@ -297,7 +297,7 @@ impl<'a> Teller<'a> {
                 known.insert(number, before);
                 continue;
             }
-            known.insert(number, BTreeSet::from([drafts.len()]));
+            known.insert(number, SortedSet::from([drafts.len()]));
             drafts.push(self.draft(number, before.into_iter().collect()));
         }
         drafts
@@ -386,13 +386,13 @@ impl<'a> Teller<'a> {
             rules.extend(self.explanation.kind.rules);
         }
         rules.extend(events.first().and_then(|&event| rule_of(&self.graph().events[event].kind)));
-        let mut seen = BTreeSet::new();
+        let mut seen = SortedSet::new();
         rules.retain(|&rule| seen.insert(rule));
         rules
     }
 
     /// Where the values of its reads come from.
-    fn from(&self, group: &Group, step_of: &BTreeMap<EventId, usize>, rows: &[usize]) -> String {
+    fn from(&self, group: &Group, step_of: &SortedMap<EventId, usize>, rows: &[usize]) -> String {
         let graph = self.graph();
         let mut from: Vec<String> = Vec::new();
         for &event in &group.events {

@@ -7,9 +7,9 @@ use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
 use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
-use std::collections::BTreeSet;
 
 /// The paragraph; its first line names kernel, launch and verdict.
 pub fn summary(case: &Case<'_>, style: Style) -> String {
@@ -227,7 +227,7 @@ fn about_uncomputed(case: &Case<'_>) -> Option<String> {
         UnknownKind::Uncomputed(site) => Some(&graph.sites[site].text),
         _ => None,
     });
-    let texts: BTreeSet<String> = sites.map(|text| format!("`{text}`")).collect();
+    let texts: SortedSet<String> = sites.map(|text| format!("`{text}`")).collect();
     (asks && !texts.is_empty()).then(|| {
         format!(
             "the result of {} is not computed: what is `reachable` was looked for with any value, which the hardware may \

@@ -7,8 +7,8 @@
 //! them are kept; that makes it weaker, hence admits more executions.
 
 use crate::event::{AgentId, EventGraph, TermKind, TermPool, TermRef, UnknownId};
+use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The unknowns of a term.
@@ -60,9 +60,9 @@ struct Conjuncts {
 
 impl Conjuncts {
     /// Those that are about one of some unknowns.
-    fn about(&self, unknowns: &BTreeSet<UnknownId>) -> Arc<[TermRef]> {
+    fn about(&self, unknowns: &SortedSet<UnknownId>) -> Arc<[TermRef]> {
         let places = unknowns.iter().filter_map(|unknown| self.about.get(unknown)).flatten();
-        let places: BTreeSet<usize> = places.copied().collect();
+        let places: SortedSet<usize> = places.copied().collect();
         places.into_iter().map(|place| self.members[place]).collect()
     }
 }
@@ -114,8 +114,8 @@ impl Constraints {
         let all = || match *graph.terms.kind(term) {
             // What gives an unknown its value is about that one.
             TermKind::Equal(a, b) => match (graph.terms.kind(a), graph.terms.kind(b)) {
-                (&TermKind::Unknown(a), &TermKind::Unknown(b)) => BTreeSet::from([a, b]),
-                (&TermKind::Unknown(own), _) | (_, &TermKind::Unknown(own)) => BTreeSet::from([own]),
+                (&TermKind::Unknown(a), &TermKind::Unknown(b)) => SortedSet::from([a, b]),
+                (&TermKind::Unknown(own), _) | (_, &TermKind::Unknown(own)) => SortedSet::from([own]),
                 _ => unknowns_of(graph, vec![term]),
             },
             _ => unknowns_of(graph, vec![term]),
@@ -130,8 +130,8 @@ impl Constraints {
     }
 
     /// What they say of some unknowns.
-    pub fn about(&self, unknowns: &BTreeSet<UnknownId>) -> Vec<Vec<Alternative>> {
-        let found: BTreeSet<usize> =
+    pub fn about(&self, unknowns: &SortedSet<UnknownId>) -> Vec<Vec<Alternative>> {
+        let found: SortedSet<usize> =
             unknowns.iter().filter_map(|unknown| self.by_unknown.get(unknown)).flatten().copied().collect();
         let is_about = |term: &TermRef| self.of_term[term].iter().any(|unknown| unknowns.contains(unknown));
         // Long alternatives are shared by many constraints.
@@ -195,9 +195,9 @@ fn common(graph: &EventGraph) -> FxHashSet<UnknownId> {
 }
 
 /// The unknowns that occur in terms.
-pub fn unknowns_of(graph: &EventGraph, mut terms: Vec<TermRef>) -> BTreeSet<UnknownId> {
+pub fn unknowns_of(graph: &EventGraph, mut terms: Vec<TermRef>) -> SortedSet<UnknownId> {
     let mut seen: FxHashSet<TermRef> = FxHashSet::default();
-    let mut found = BTreeSet::new();
+    let mut found = SortedSet::new();
     while let Some(term) = terms.pop() {
         if !seen.insert(term) {
             continue;

@@ -15,8 +15,8 @@ use crate::relation::algebra::{Algebra, Value, evaluate};
 use crate::relation::base::in_set;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Events with a predecessor in a base relation that is in a base set: what has none in the slice must have none at all.
 pub type Anchor = (BaseSet, BaseRelation);
@@ -26,7 +26,7 @@ pub struct Claims {
     /// Per flag.
     pub candidates: Vec<Candidates>,
     /// What has to be there for the events that are asked about.
-    pub anchors: BTreeSet<Anchor>,
+    pub anchors: SortedSet<Anchor>,
 }
 
 /// The pairs that a flag may hold of; of a flagged set, each event with itself.
@@ -239,13 +239,13 @@ struct Fates<'a> {
     location: BitMatrix,
     same_mbarrier: BitMatrix,
     peers: BitMatrix,
-    anchors: RefCell<BTreeSet<Anchor>>,
+    anchors: RefCell<SortedSet<Anchor>>,
 }
 
 impl<'a> Fates<'a> {
     fn new(graph: &'a EventGraph, spots: &Spots) -> Self {
         let n = graph.events.len() + 1;
-        let mut by_mbarrier: BTreeMap<MbarrierId, Vec<EventId>> = BTreeMap::new();
+        let mut by_mbarrier: SortedMap<MbarrierId, Vec<EventId>> = SortedMap::new();
         for (id, event) in graph.events.iter_enumerated() {
             if let EventKind::Mbarrier(operation) = &event.kind {
                 by_mbarrier.entry(operation.object).or_default().push(id);

@@ -7,14 +7,14 @@ use crate::event::{
     AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownKind,
 };
 use fencepost_dsl::index::Id;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Some events of a graph, and who is asked about.
 pub struct Piece {
     /// Ascending.
     pub kept: Vec<EventId>,
     /// The thread that it is about, and those that have to do with everybody.
-    pub asked: BTreeSet<AgentId>,
+    pub asked: SortedSet<AgentId>,
     pub centre: AgentId,
     /// Whether it is asked for threads that wait for ever, and for nothing else.
     pub is_of_waits: bool,
@@ -43,7 +43,7 @@ impl Piece {
     }
 
     /// The slice of these events, in which nothing is related yet.
-    pub fn new(kept: Vec<EventId>, centre: AgentId, asked: BTreeSet<AgentId>) -> Self {
+    pub fn new(kept: Vec<EventId>, centre: AgentId, asked: SortedSet<AgentId>) -> Self {
         Self {
             kept,
             asked,
@@ -129,7 +129,7 @@ impl Piece {
             peer_accesses: self.peers.clone(),
             starts: Vec::new(),
             parameters: whole.parameters.clone(),
-            meetings: BTreeMap::new(),
+            meetings: SortedMap::new(),
         }
     }
 

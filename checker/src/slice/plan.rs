@@ -14,8 +14,8 @@ use crate::relation::dependency::decided_stores;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
 use std::slice::from_ref;
 
 /// A thread that has to do with more others than this is looked at with each of them.
@@ -41,17 +41,17 @@ pub struct Plan<'a> {
     spots: Spots,
     claims: Claims,
     /// Events of each thread and of the operations that it has started.
-    events: BTreeMap<AgentId, Vec<EventId>>,
+    events: SortedMap<AgentId, Vec<EventId>>,
     /// What no thread does.
     of_nobody: Vec<EventId>,
-    partners: BTreeMap<AgentId, BTreeSet<AgentId>>,
+    partners: SortedMap<AgentId, SortedSet<AgentId>>,
     /// Threads that have to do with many.
-    hubs: BTreeSet<AgentId>,
+    hubs: SortedSet<AgentId>,
     /// One of each kind, if there are few: through them others come to know of each other.
-    company: BTreeSet<AgentId>,
+    company: SortedSet<AgentId>,
     /// Of each thread, its obligations and its loop cuts.
-    obligations: BTreeMap<AgentId, Vec<usize>>,
-    cuts: BTreeMap<AgentId, Vec<usize>>,
+    obligations: SortedMap<AgentId, Vec<usize>>,
+    cuts: SortedMap<AgentId, Vec<usize>>,
     /// Of each access, its part in `rmw` and in `peer_accesses`.
     rmw: FxHashMap<EventId, Vec<EventId>>,
     peers: FxHashMap<EventId, Vec<PeerAccess>>,
@@ -62,7 +62,7 @@ pub struct Plan<'a> {
     bundles_to: ByEvent,
     constraints: Constraints,
     /// Who writes near each spot; `None` is nobody's doing.
-    writers: Vec<BTreeSet<Option<AgentId>>>,
+    writers: Vec<SortedSet<Option<AgentId>>>,
     /// Of each flag, the pairs that it may hold of without an event of a thread that a slice is around.
     shared: Vec<Vec<(EventId, EventId)>>,
     /// For each event of a thread that a slice is around, the events of others that come first in a pair with it.
@@ -91,7 +91,7 @@ impl<'a> Plan<'a> {
         if n_candidates > CANDIDATES_MAX {
             return None;
         }
-        let mut events: BTreeMap<AgentId, Vec<EventId>> =
+        let mut events: SortedMap<AgentId, Vec<EventId>> =
             graph.hierarchy.agents().map(|agent| (agent, Vec::new())).collect();
         let mut of_nobody = Vec::new();
         for (id, event) in graph.events.iter_enumerated() {
@@ -100,7 +100,7 @@ impl<'a> Plan<'a> {
                 None => of_nobody.push(id),
             }
         }
-        let mut partners: BTreeMap<AgentId, BTreeSet<AgentId>> = BTreeMap::new();
+        let mut partners: SortedMap<AgentId, SortedSet<AgentId>> = SortedMap::new();
         let thread = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
         let mut met: FxHashSet<(AgentId, AgentId)> = FxHashSet::default();
         for (a, b) in claims.candidates.iter().flat_map(Candidates::pairs) {
@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
                 partners.entry(b).or_default().insert(a);
             }
         }
-        let hubs: BTreeSet<AgentId> = partners
+        let hubs: SortedSet<AgentId> = partners
             .iter()
             .filter(|(_, others)| others.len() > PARTNERS_MAX)
             .map(|(&agent, _)| agent)
@@ -219,12 +219,12 @@ impl<'a> Plan<'a> {
 
     /// The slice around a thread.
     fn around(&self, centre: AgentId) -> Option<Piece> {
-        let mut threads: BTreeSet<AgentId> = self.hubs.clone();
+        let mut threads: SortedSet<AgentId> = self.hubs.clone();
         threads.insert(centre);
         threads.extend(&self.company);
         threads.extend(self.partners.get(&centre).into_iter().flatten());
         // Whoever writes what the thread reads, or what others read of its bytes.
-        let mut read: BTreeSet<usize> = BTreeSet::new();
+        let mut read: SortedSet<usize> = SortedSet::new();
         for &event in &self.events[&centre] {
             let candidates = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
             let reads = candidates.chain([event]).filter(|&event| self.is_read(event));
@@ -253,7 +253,7 @@ impl<'a> Plan<'a> {
 
     /// What of some threads' events stays: all of one thread's, of the others' what is no access, and what they access of its
     /// bytes and of those on which the values and paths that are left depend.
-    fn of_threads(&self, centre: AgentId, threads: &BTreeSet<AgentId>) -> Option<Piece> {
+    fn of_threads(&self, centre: AgentId, threads: &SortedSet<AgentId>) -> Option<Piece> {
         let mut asked = self.hubs.clone();
         asked.insert(centre);
         let mut growing = Growing::new(self, threads);
@@ -272,7 +272,7 @@ impl<'a> Plan<'a> {
         growing.grow();
         let kept = growing.kept;
         // A read stays only with all that it may read, whoever's it is.
-        let read: BTreeSet<usize> = kept
+        let read: SortedSet<usize> = kept
             .iter()
             .filter(|&&event| self.is_read(event))
             .filter_map(|event| self.spots.of.get(event).copied())
@@ -282,7 +282,7 @@ impl<'a> Plan<'a> {
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
         piece.constraints = self.constraints_about(&piece);
-        let asked = |of: &BTreeMap<AgentId, Vec<usize>>| -> Vec<usize> {
+        let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {
             piece.asked.iter().filter_map(|agent| of.get(agent)).flatten().copied().collect()
         };
         (piece.obligations, piece.cuts) = (asked(&self.obligations), asked(&self.cuts));
@@ -292,7 +292,7 @@ impl<'a> Plan<'a> {
 
     /// Relates what is kept as it is related in the whole.
     fn link(&self, piece: &mut Piece) {
-        let mut bundles: BTreeMap<(BaseRelation, usize), [Vec<EventId>; 2]> = BTreeMap::new();
+        let mut bundles: SortedMap<(BaseRelation, usize), [Vec<EventId>; 2]> = SortedMap::new();
         let mut edges = Edges::default();
         let (mut rmw, mut decided_stores, mut peers) = (Vec::new(), Vec::new(), Vec::new());
         for (&event, place) in piece.kept.iter().zip((0..).map(EventId::from_index)) {
@@ -325,7 +325,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Terms of what is asked about threads.
-    fn asked_terms(&self, asked: &BTreeSet<AgentId>) -> Vec<TermRef> {
+    fn asked_terms(&self, asked: &SortedSet<AgentId>) -> Vec<TermRef> {
         let graph = self.graph;
         let mut terms = Vec::new();
         for agent in asked {
@@ -386,24 +386,24 @@ impl<'a> Plan<'a> {
 /// A slice that takes in what it needs.
 struct Growing<'a> {
     plan: &'a Plan<'a>,
-    threads: &'a BTreeSet<AgentId>,
-    kept: BTreeSet<EventId>,
+    threads: &'a SortedSet<AgentId>,
+    kept: SortedSet<EventId>,
     /// Spots of which everything is kept, once they are looked at.
     places: Vec<usize>,
-    known_places: BTreeSet<usize>,
+    known_places: SortedSet<usize>,
     /// Terms that matter, to be looked at.
     terms: Vec<TermRef>,
     known_terms: FxHashSet<TermRef>,
 }
 
 impl<'a> Growing<'a> {
-    fn new(plan: &'a Plan<'a>, threads: &'a BTreeSet<AgentId>) -> Self {
+    fn new(plan: &'a Plan<'a>, threads: &'a SortedSet<AgentId>) -> Self {
         Self {
             plan,
             threads,
-            kept: BTreeSet::new(),
+            kept: SortedSet::new(),
             places: Vec::new(),
-            known_places: BTreeSet::new(),
+            known_places: SortedSet::new(),
             terms: Vec::new(),
             known_terms: FxHashSet::default(),
         }
@@ -474,19 +474,19 @@ impl<'a> Growing<'a> {
 }
 
 /// The first of the threads that execute the same instructions, of each kind.
-fn company(graph: &EventGraph, events: &BTreeMap<AgentId, Vec<EventId>>) -> BTreeSet<AgentId> {
+fn company(graph: &EventGraph, events: &SortedMap<AgentId, Vec<EventId>>) -> SortedSet<AgentId> {
     let mut first: FxHashMap<Vec<Option<u32>>, AgentId> = FxHashMap::default();
     for (&agent, events) in events {
         let sites = events.iter().map(|&event| graph.events[event].site.map(|site| site.0)).collect();
         first.entry(sites).or_insert(agent);
     }
-    let first: BTreeSet<AgentId> = first.into_values().collect();
-    if first.len() <= KINDS_MAX { first } else { BTreeSet::new() }
+    let first: SortedSet<AgentId> = first.into_values().collect();
+    if first.len() <= KINDS_MAX { first } else { SortedSet::new() }
 }
 
 /// By the threads that have done something, or started whoever did: what, by its number.
-fn by_thread(graph: &EventGraph, agents: impl Iterator<Item = AgentId>) -> BTreeMap<AgentId, Vec<usize>> {
-    let mut found: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+fn by_thread(graph: &EventGraph, agents: impl Iterator<Item = AgentId>) -> SortedMap<AgentId, Vec<usize>> {
+    let mut found: SortedMap<AgentId, Vec<usize>> = SortedMap::new();
     for (index, agent) in agents.enumerate() {
         found.entry(graph.hierarchy.issuer(agent)).or_default().push(index);
     }

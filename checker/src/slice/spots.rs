@@ -3,8 +3,8 @@
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::possible_offsets;
 use crate::event::{EventGraph, EventId, EventKind, LocationId};
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// Bytes of a location that some access may be at: from the first up to another. Those of an access at an unknown place are
 /// all that it may be at.
@@ -23,7 +23,7 @@ pub struct Spot {
 pub struct Spots {
     pub spots: Vec<Spot>,
     pub of: FxHashMap<EventId, usize>,
-    numbers: BTreeMap<Bytes, usize>,
+    numbers: SortedMap<Bytes, usize>,
     /// The most bytes that a spot has.
     widest: u32,
 }
@@ -32,7 +32,7 @@ impl Spots {
     /// Those of a graph.
     pub fn new(graph: &EventGraph) -> Self {
         let mut this =
-            Self { spots: Vec::new(), of: FxHashMap::default(), numbers: BTreeMap::new(), widest: 0 };
+            Self { spots: Vec::new(), of: FxHashMap::default(), numbers: SortedMap::new(), widest: 0 };
         for (id, event) in graph.events.iter_enumerated() {
             let Some(access) = event.kind.access() else { continue };
             let starts = possible_offsets(&graph.terms, access, graph.locations[access.location].size_bytes);

@@ -9,7 +9,7 @@ use crate::event::{
 use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{BinaryOp, StorageId};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Columns of the tensor memory of a CTA.
 const COLUMNS: u32 = 512;
@@ -18,7 +18,7 @@ const COLUMNS_WIDTH: u8 = 32;
 
 /// Every CTA gives back what it has allocated (UB-A8).
 pub fn finish(graph: &mut GraphBuilder, log: &[Allocation]) -> Result<(), GraphError> {
-    let mut by_cta: BTreeMap<CtaId, Vec<Allocation>> = BTreeMap::new();
+    let mut by_cta: SortedMap<CtaId, Vec<Allocation>> = SortedMap::new();
     for &allocation in log {
         by_cta.entry(allocation.cta).or_default().push(allocation);
     }

@@ -24,8 +24,8 @@ use crate::event::support::Supports;
 use crate::event::{
     BaseRelation, CtaId, Edge, EventId, GraphBuilder, GraphError, Meeting, TermPool, TermRef, Turn,
 };
+use fencepost_dsl::sorted::SortedMap;
 use instances::Barriers;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// States what completing means for every barrier, and which arrivals meet which waits.
@@ -38,7 +38,7 @@ pub fn finish(
     aligned::state_alignment(graph, aligned);
     let mut barriers = Barriers::new(graph, log, hangs);
     let mut supports = Supports::default();
-    let mut rounds: BTreeMap<(CtaId, u32), Vec<usize>> = BTreeMap::new();
+    let mut rounds: SortedMap<(CtaId, u32), Vec<usize>> = SortedMap::new();
     name_meetings(barriers.graph, log);
     for (group, executions) in log.groups() {
         match group {
@@ -64,7 +64,7 @@ pub fn finish(
 
 /// Notes for reports which barrier each arrival and passage is of.
 fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
-    let mut names: BTreeMap<Group, Arc<str>> = BTreeMap::new();
+    let mut names: SortedMap<Group, Arc<str>> = SortedMap::new();
     let mut name = |group: Group| names.entry(group).or_insert_with(|| group.short_name().into()).clone();
     for execution in &log.executions {
         let generation = match execution.generation {
@@ -90,7 +90,7 @@ fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
 
 /// Makes one edge of all that are between the same two arrivals.
 fn join_turns(graph: &mut GraphBuilder) {
-    let mut joined: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+    let mut joined: SortedMap<(EventId, EventId), TermRef> = SortedMap::new();
     for edge in std::mem::take(graph.edges.single_mut(BaseRelation::BarrierOrder)) {
         let known = joined.entry((edge.from, edge.to)).or_insert(TermPool::FALSE);
         *known = graph.terms.or(*known, edge.condition);

@@ -12,7 +12,7 @@
 use crate::event::{
     CtaId, EventId, EventKind, GraphBuilder, GraphError, GridId, PeerAccess, TermPool, TermRef, UnknownKind,
 };
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Leaves open for each cluster whether it has started; `first_of_launch` is the first of the grids that one launch
 /// starts, on several devices.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Sound: that a cluster has not started is a state that every execution with it passes through; all that is asked
 /// of executions in which threads end or wait for ever asks for the clusters they are about.
 pub fn declare_starts(graph: &mut GraphBuilder, first_of_launch: impl Fn(GridId) -> GridId) {
-    let mut of_launch: BTreeMap<GridId, TermRef> = BTreeMap::new();
+    let mut of_launch: SortedMap<GridId, TermRef> = SortedMap::new();
     for cluster in 0..graph.hierarchy.n_clusters() {
         let hierarchy = &graph.hierarchy;
         let Some(first) = hierarchy.threads_of_cluster(cluster).next() else { continue };
@@ -44,7 +44,7 @@ pub fn declare_starts(graph: &mut GraphBuilder, first_of_launch: impl Fn(GridId)
 
 /// Records the accesses of peers' shared memory, with the life of its owners; `started` says of the grids of a program
 /// when they have started.
-pub fn finish(graph: &mut GraphBuilder, started: &BTreeMap<GridId, TermRef>) -> Result<(), GraphError> {
+pub fn finish(graph: &mut GraphBuilder, started: &SortedMap<GridId, TermRef>) -> Result<(), GraphError> {
     let mut peers: Vec<(EventId, CtaId)> = Vec::new();
     for (id, event) in graph.events.iter_enumerated() {
         let location = graph.location_of(&event.kind);
@@ -56,7 +56,7 @@ pub fn finish(graph: &mut GraphBuilder, started: &BTreeMap<GridId, TermRef>) -> 
             peers.push((id, owner));
         }
     }
-    let mut lives: BTreeMap<CtaId, (EventId, EventId)> = BTreeMap::new();
+    let mut lives: SortedMap<CtaId, (EventId, EventId)> = SortedMap::new();
     for (access, owner) in peers {
         let (start, exit) = match lives.get(&owner) {
             Some(&life) => life,
@@ -75,7 +75,7 @@ pub fn finish(graph: &mut GraphBuilder, started: &BTreeMap<GridId, TermRef>) -> 
 fn life(
     graph: &mut GraphBuilder,
     cta: CtaId,
-    grids: &BTreeMap<GridId, TermRef>,
+    grids: &SortedMap<GridId, TermRef>,
 ) -> Result<(EventId, EventId), GraphError> {
     let threads: Vec<_> = graph.hierarchy.threads_of_cta(cta).collect();
     let mut started: Vec<TermRef> = threads.iter().map(|&agent| graph.started(agent)).collect();

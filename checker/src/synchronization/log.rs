@@ -6,7 +6,7 @@
 use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{BarrierReduction, StorageId};
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Threads a warp counts for, however many lanes the launch gives it (BR-2).
 pub const WARP_SIZE: u32 = 32;
@@ -182,19 +182,19 @@ pub struct BarrierLog {
     /// Arrivals, with the passages of those that wait.
     pub executions: Vec<Execution>,
     /// Per group and static generation: whether it completes.
-    pub passes: BTreeMap<(Group, u32), TermRef>,
+    pub passes: SortedMap<(Group, u32), TermRef>,
     /// Executions of `barrier.cluster.wait`.
     pub cluster_waits: Vec<ClusterWait>,
     /// Executions of `setmaxnreg`.
     pub register_sets: Vec<RegisterSet>,
     /// Barriers of which counting does not say who meets, found out when the kernel was unrolled before.
-    pub loose: BTreeSet<Group>,
+    pub loose: SortedSet<Group>,
 }
 
 impl BarrierLog {
     /// Of each group, the executions by index.
-    pub fn groups(&self) -> BTreeMap<Group, Vec<usize>> {
-        let mut groups: BTreeMap<Group, Vec<usize>> = BTreeMap::new();
+    pub fn groups(&self) -> SortedMap<Group, Vec<usize>> {
+        let mut groups: SortedMap<Group, Vec<usize>> = SortedMap::new();
         for (index, execution) in self.executions.iter().enumerate() {
             groups.entry(execution.group).or_default().push(index);
         }
@@ -235,9 +235,9 @@ pub type CodePath = Vec<(u32, u32)>;
 #[derive(Default)]
 pub struct AlignedLog {
     /// Per warp and instance: the lanes' guards, and what they execute.
-    pub instances: BTreeMap<(u32, CodePath), BTreeMap<AgentId, (TermRef, EventId)>>,
+    pub instances: SortedMap<(u32, CodePath), SortedMap<AgentId, (TermRef, EventId)>>,
     /// Per lane: guards of places it gets to, with the last place that has each.
-    pub places: BTreeMap<AgentId, Vec<(TermRef, CodePath)>>,
+    pub places: SortedMap<AgentId, Vec<(TermRef, CodePath)>>,
 }
 
 /// Bits of a phase number.

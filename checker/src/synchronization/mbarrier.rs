@@ -26,12 +26,12 @@ use crate::event::{
 };
 use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
 use exact::{forget_counting, is_countable};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, IndexVec};
 use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
 use phase::{Expected, Interval, Object, PHASES_MAX, SeenBy, narrow};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most pairs of operations of one object.
@@ -116,7 +116,7 @@ fn note_publishing(
     expected: &mut IndexVec<MbarrierId, Expected>,
 ) {
     /// One agent for all of a CTA that name the same scope.
-    type Ends = BTreeMap<(CtaId, Scope), AgentId>;
+    type Ends = SortedMap<(CtaId, Scope), AgentId>;
     let mut ends: IndexVec<MbarrierId, (bool, Ends, Ends)> =
         IndexVec::repeat((true, Ends::new(), Ends::new()), expected.len());
     for operation in operations {
@@ -299,7 +299,7 @@ fn link_phases(
     operations: &[(Operation, Interval)],
     moments: Moments,
 ) -> Result<(), GraphError> {
-    let mut order: BTreeMap<(EventId, EventId), TermRef> = BTreeMap::new();
+    let mut order: SortedMap<(EventId, EventId), TermRef> = SortedMap::new();
     for (from, to, condition) in moments {
         let known = order.get(&(from, to)).copied().unwrap_or(TermPool::FALSE);
         let either = graph.terms.or(known, condition);
@@ -310,7 +310,7 @@ fn link_phases(
             graph.edges.add(BaseRelation::InPhaseOrder, Edge { from, to: wait, condition });
         }
     }
-    let mut classes: BTreeMap<(u32, u32), Vec<&(Operation, Interval)>> = BTreeMap::new();
+    let mut classes: SortedMap<(u32, u32), Vec<&(Operation, Interval)>> = SortedMap::new();
     for of_class in operations.iter().filter(|(operation, of)| !operation.kind.is_life() && !of.is_empty()) {
         classes.entry((of_class.1.first, of_class.1.last)).or_default().push(of_class);
     }

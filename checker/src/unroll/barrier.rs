@@ -19,7 +19,7 @@ use crate::findings;
 use crate::findings::MisuseKind;
 use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Barriers of a CTA (BR-1).
 const N_BARRIERS: u128 = 16;
@@ -30,23 +30,23 @@ pub struct BarrierRecorder {
     /// What all threads have done.
     pub log: BarrierLog,
     /// Per group, static generation and operation: the combined predicate.
-    results: BTreeMap<(Group, u32, u8), TermRef>,
+    results: SortedMap<(Group, u32, u8), TermRef>,
     /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
-    own: BTreeMap<Group, Vec<TermRef>>,
+    own: SortedMap<Group, Vec<TermRef>>,
     /// Groups on which the current thread has executions of dynamic generation.
-    own_dynamic: BTreeSet<Group>,
+    own_dynamic: SortedSet<Group>,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
-    leaders: BTreeMap<(u32, u32), Vec<(u32, TermRef)>>,
+    leaders: SortedMap<(u32, u32), Vec<(u32, TermRef)>>,
     /// Indices of the current thread's first execution, and of its first `setmaxnreg`.
     own_first: usize,
     own_first_set: usize,
     /// Of loose barriers, per warp and arrival: whether it gets through.
-    loose_passes: BTreeMap<(Group, u32, u32), TermRef>,
+    loose_passes: SortedMap<(Group, u32, u32), TermRef>,
 }
 
 impl BarrierRecorder {
     /// An empty log that knows which barriers are loose.
-    pub fn new(loose: BTreeSet<Group>) -> Self {
+    pub fn new(loose: SortedSet<Group>) -> Self {
         Self { log: BarrierLog { loose, ..BarrierLog::default() }, ..Self::default() }
     }
     /// Forgets what is known of the previous thread.

@@ -27,7 +27,7 @@ use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     GridDependency, HostCall, Instruction, InstructionKind, Kernel, Launch, PartId, Program, TaskId,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 /// What is known of the grids of a program.
@@ -37,10 +37,10 @@ pub struct HostLog {
     grids: IndexVec<TaskId, Vec<GridId>>,
     task_of: IndexVec<GridId, TaskId>,
     /// 1 iff the grid has started; of those that were launched.
-    started: BTreeMap<GridId, TermRef>,
-    enqueued: BTreeMap<TaskId, EventId>,
+    started: SortedMap<GridId, TermRef>,
+    enqueued: SortedMap<TaskId, EventId>,
     /// `griddepcontrol.launch_dependents`, in program order for each thread.
-    triggers: BTreeMap<CtaId, Vec<Trigger>>,
+    triggers: SortedMap<CtaId, Vec<Trigger>>,
     /// `griddepcontrol.wait`, and calls of the host that wait.
     waits: Vec<(EventId, Vec<GridId>)>,
 }
@@ -74,7 +74,7 @@ impl HostLog {
     }
 
     /// 1 iff the grid has started; of those that were launched.
-    pub fn started(&self) -> &BTreeMap<GridId, TermRef> {
+    pub fn started(&self) -> &SortedMap<GridId, TermRef> {
         &self.started
     }
 
@@ -296,7 +296,7 @@ impl<'a> Unroller<'a> {
         let not = self.graph.terms.not(ended);
         let stuck = self.graph.terms.and(step.state.live, not);
         if stuck != TermPool::FALSE && self.options.hangs {
-            let tasks: BTreeSet<TaskId> = grids.iter().map(|&grid| self.host.task_of[grid]).collect();
+            let tasks: SortedSet<TaskId> = grids.iter().map(|&grid| self.host.task_of[grid]).collect();
             let (names, awaited) = (self.names(tasks.iter()), self.ends(&grids));
             let (agent, iterations, calls) = (self.agent, self.iterations.clone(), self.calls.clone());
             let span = self.graph.sites[step.site].span;
@@ -329,7 +329,7 @@ impl<'a> Unroller<'a> {
 
     /// Starts and ends of grids, and what comes before and after them.
     fn finish_grids(&mut self) -> Result<(), UnrollError> {
-        let mut lives: BTreeMap<GridId, (EventId, EventId)> = BTreeMap::new();
+        let mut lives: SortedMap<GridId, (EventId, EventId)> = SortedMap::new();
         let mut edges: Vec<(EventId, EventId)> = Vec::new();
         for (grid, started) in self.host.started.clone() {
             let ended = self.ended(grid);
@@ -375,7 +375,7 @@ impl<'a> Unroller<'a> {
     /// Tasks that the host surely never gets to: their threads wait for what it waits for.
     fn abandon_rest(&mut self) {
         let last = self.host.waits.last().map(|(_, grids)| grids.clone()).unwrap_or_default();
-        let tasks: BTreeSet<TaskId> = last.iter().map(|&grid| self.host.task_of[grid]).collect();
+        let tasks: SortedSet<TaskId> = last.iter().map(|&grid| self.host.task_of[grid]).collect();
         let (names, awaited) = (self.names(tasks.iter()), self.ends(&last));
         let wait = Wait::Grids { names, awaited, is_start: true };
         for (id, task) in self.entry.tasks.iter_enumerated() {
@@ -416,8 +416,8 @@ impl<'a> Unroller<'a> {
     /// have no effect (AS-40). Which thread is the first is a choice, and one of order (`bar-order`).
     fn first_triggers(&mut self, cta: CtaId) -> Vec<(EventId, TermRef)> {
         let all = self.host.triggers.get(&cta).cloned().unwrap_or_default();
-        let mut by_thread: BTreeMap<AgentId, Vec<(EventId, TermRef)>> = BTreeMap::new();
-        let mut done: BTreeMap<AgentId, TermRef> = BTreeMap::new();
+        let mut by_thread: SortedMap<AgentId, Vec<(EventId, TermRef)>> = SortedMap::new();
+        let mut done: SortedMap<AgentId, TermRef> = SortedMap::new();
         for trigger in all {
             let before = done.entry(trigger.agent).or_insert(TermPool::FALSE);
             let terms = &mut self.graph.terms;

@@ -11,8 +11,8 @@ use fencepost_dsl::kernel::program::{
     Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Program, RegisterId,
     ResolvedOperand, Statement, StatementKind,
 };
+use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
 
 /// The assignments that nothing depends on, and the `if`s with nothing else in them, by their place in memory.
 pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
@@ -35,7 +35,7 @@ pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
 }
 
 /// The registers that an expression reads.
-pub fn registers_of(expression: &Expression) -> BTreeSet<RegisterId> {
+pub fn registers_of(expression: &Expression) -> SortedSet<RegisterId> {
     let mut uses = Uses::default();
     uses.expression(expression);
     uses.read
@@ -44,10 +44,10 @@ pub fn registers_of(expression: &Expression) -> BTreeSet<RegisterId> {
 /// What reads which registers of a body.
 #[derive(Default)]
 struct Uses<'p> {
-    read: BTreeSet<RegisterId>,
+    read: SortedSet<RegisterId>,
     assigned: Vec<(&'p Statement, RegisterId, &'p Expression)>,
     /// Each `if` that does nothing but assign registers, with those.
-    choices: Vec<(&'p Statement, BTreeSet<RegisterId>, &'p Expression)>,
+    choices: Vec<(&'p Statement, SortedSet<RegisterId>, &'p Expression)>,
     /// An instruction whose operands are not looked at may read any register.
     reads_anything: bool,
 }
@@ -84,7 +84,7 @@ impl<'p> Uses<'p> {
                 }
                 StatementKind::Instruction(instruction) => self.instruction(instruction),
                 StatementKind::If { condition, then, otherwise } => {
-                    let mut registers = BTreeSet::new();
+                    let mut registers = SortedSet::new();
                     if only_assigns(then, &mut registers) && only_assigns(otherwise, &mut registers) {
                         self.choices.push((statement, registers, condition));
                     } else {
@@ -162,7 +162,7 @@ impl<'p> Uses<'p> {
 }
 
 /// Whether statements do nothing but assign registers, and which.
-fn only_assigns(statements: &[Statement], registers: &mut BTreeSet<RegisterId>) -> bool {
+fn only_assigns(statements: &[Statement], registers: &mut SortedSet<RegisterId>) -> bool {
     statements.iter().all(|statement| match &statement.kind {
         StatementKind::Assign { register, .. } => {
             registers.insert(*register);

@@ -7,8 +7,8 @@ use super::expression::Place;
 use super::{Step, UnrollError, Unroller};
 use crate::event::{AtomicClass, EventGraph, EventKind, LocationId, SpaEvent, TermRef, Wait};
 use fencepost_dsl::kernel::program::SpaOp;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a round on final memory has invalidated, each with the path on which it has.
 #[derive(Clone, Default)]
@@ -62,7 +62,7 @@ impl Invalidated {
 }
 
 /// The SMs whose threads write a location; `None` for clients.
-pub type Writers = BTreeMap<LocationId, BTreeSet<Option<u32>>>;
+pub type Writers = SortedMap<LocationId, SortedSet<Option<u32>>>;
 
 /// Who writes what, if it matters: where a thread may wait for ever for what its L1 does not show it.
 ///

@@ -11,14 +11,14 @@ use fencepost_dsl::kernel::program::{
     Kernel, MbarrierOp, Program, ReferenceId, ResolvedOperand, Statement, StatementKind, StorageId,
     any_statement,
 };
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// The storages with such mbarriers.
 pub enum Uneven {
     /// All of them.
     All,
     /// These.
-    Of(BTreeSet<StorageId>),
+    Of(SortedSet<StorageId>),
 }
 
 impl Uneven {
@@ -26,13 +26,13 @@ impl Uneven {
     pub fn new(program: &Program, kernel: &Kernel) -> Self {
         if !program.any_instruction(kernel, is_uneven) {
             let is_other = |part: &Kernel| program.any_instruction(part, is_uneven);
-            return if program.parts.iter().any(is_other) { Self::All } else { Self::Of(BTreeSet::new()) };
+            return if program.parts.iter().any(is_other) { Self::All } else { Self::Of(SortedSet::new()) };
         }
         if kernel.is_program {
             return Self::All;
         }
         let of_functions = of_functions(program);
-        let mut storages = BTreeSet::new();
+        let mut storages = SortedSet::new();
         bases(&kernel.body, &of_functions, &mut |address| {
             if let AddressBase::Object(object) = address.base {
                 storages.insert(kernel.objects[object].storage);
@@ -64,10 +64,10 @@ fn is_uneven(instruction: &Instruction) -> bool {
 }
 
 /// Of each function, the references that stand for such an mbarrier.
-type OfFunctions = IndexVec<FunctionId, BTreeSet<ReferenceId>>;
+type OfFunctions = IndexVec<FunctionId, SortedSet<ReferenceId>>;
 
 fn of_functions(program: &Program) -> OfFunctions {
-    let mut found: OfFunctions = program.functions.iter().map(|_| BTreeSet::new()).collect();
+    let mut found: OfFunctions = program.functions.iter().map(|_| SortedSet::new()).collect();
     loop {
         let mut has_changed = false;
         for (id, function) in program.functions.iter_enumerated() {
@@ -81,8 +81,8 @@ fn of_functions(program: &Program) -> OfFunctions {
     }
 }
 
-fn of_function(function: &Function, of_functions: &OfFunctions) -> BTreeSet<ReferenceId> {
-    let mut found = BTreeSet::new();
+fn of_function(function: &Function, of_functions: &OfFunctions) -> SortedSet<ReferenceId> {
+    let mut found = SortedSet::new();
     bases(&function.body, of_functions, &mut |address| {
         if let AddressBase::Reference(reference) = address.base
             && function.references[reference].element == ElementKind::Mbarrier

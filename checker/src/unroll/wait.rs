@@ -27,7 +27,7 @@ use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     InstructionKind, MbarrierOp, Program, RegisterId, Statement, StatementKind,
 };
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// How a loop is taken for a wait.
 #[derive(Clone, Copy)]
@@ -305,7 +305,7 @@ impl Unroller<'_> {
             return;
         }
         let mut supports = Supports::default();
-        let mut awaited = BTreeSet::new();
+        let mut awaited = SortedSet::new();
         for &term in &deciding {
             awaited.extend(supports.reads(&self.graph.terms, term).iter().copied());
         }

@@ -14,20 +14,20 @@ use fencepost_dsl::kernel::ast::{
 };
 use fencepost_dsl::kernel::parse;
 use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{SourceMap, Span};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What the launches of a file do.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Instructions that some thread of some launch executes.
-    executed: BTreeSet<Span>,
+    executed: SortedSet<Span>,
     /// Assertions and final conditions that depend on more than constants and parameters, or that fail.
-    open_assertions: BTreeSet<Span>,
+    open_assertions: SortedSet<Span>,
     /// By object of a kernel: a first arrival, and whether somebody waits.
-    mbarriers: BTreeMap<(String, String), (Option<Span>, bool)>,
+    mbarriers: SortedMap<(String, String), (Option<Span>, bool)>,
     /// By kernel.
-    kernels: BTreeMap<String, Kernel>,
+    kernels: SortedMap<String, Kernel>,
     /// Whether a limit, a loop bound or a choice of launches left something out.
     is_partial: bool,
 }
@@ -115,7 +115,7 @@ impl Seen {
             Wait::Phase { object, .. } => Some(object),
             _ => None,
         });
-        let blocked: BTreeSet<_> = blocked.collect();
+        let blocked: SortedSet<_> = blocked.collect();
         for (id, mbarrier) in graph.mbarriers.iter_enumerated() {
             let stem = mbarrier.name.stem();
             let object = stem.split('[').next().unwrap_or(stem).to_owned();
@@ -176,7 +176,7 @@ fn claims(graph: &EventGraph) -> bool {
 
 /// Whether two threads or operations access the same memory, one of them writing.
 fn shares(graph: &EventGraph) -> bool {
-    let mut users: BTreeMap<LocationId, (BTreeSet<AgentId>, bool)> = BTreeMap::new();
+    let mut users: SortedMap<LocationId, (SortedSet<AgentId>, bool)> = SortedMap::new();
     for event in graph.events.iter() {
         if let (Some(access), Some(agent)) = (event.kind.access(), event.agent) {
             let (agents, is_written) = users.entry(access.location).or_default();
@@ -257,7 +257,7 @@ struct Walk<'a> {
     /// Whether what the statements are part of is proved; else an assertion may hold because nothing gets there.
     is_proved: bool,
     /// The names of the file's constants.
-    constants: BTreeSet<String>,
+    constants: SortedSet<String>,
     found: Vec<Warning>,
 }
 

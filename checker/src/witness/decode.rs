@@ -26,7 +26,7 @@ pub fn decode(problem: Problem<'_>, encoding: &Encoding, assignment: &Assignment
             None => unknown.min,
         })
         .collect();
-    let mut sources = std::collections::BTreeMap::new();
+    let mut sources = fencepost_dsl::sorted::SortedMap::new();
     for read in executed.iter() {
         let Some(pieces) = encoding.sources.get(&read) else { continue };
         let chosen = pieces

@@ -17,9 +17,9 @@ use crate::event::{
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::FenceSem;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
 pub fn interleave(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
@@ -56,13 +56,13 @@ struct Machine<'a> {
     trail: Vec<TermRef>,
     memory: FxHashMap<Cell, Held>,
     /// Writes of each cell, in order.
-    written: BTreeMap<Cell, Vec<EventId>>,
+    written: SortedMap<Cell, Vec<EventId>>,
     /// Executed `fence.sc`, in order.
     fences: Vec<EventId>,
     executed: EventSet,
     /// The executed events of threads, in order.
     happened: Vec<EventId>,
-    sources: BTreeMap<EventId, Vec<(EventId, u32)>>,
+    sources: SortedMap<EventId, Vec<(EventId, u32)>>,
     /// Per passage: arrivals of its instance still to come, those of one bundle counted once.
     n_missing: IndexVec<EventId, u32>,
     /// Per arrival: the passages that wait for it.
@@ -132,11 +132,11 @@ impl<'a> Machine<'a> {
             values: IndexVec::repeat(None, graph.terms.n_terms()),
             trail: Vec::new(),
             memory: FxHashMap::default(),
-            written: BTreeMap::new(),
+            written: SortedMap::new(),
             fences: Vec::new(),
             executed: EventSet::empty(n),
             happened: Vec::new(),
-            sources: BTreeMap::new(),
+            sources: SortedMap::new(),
             n_missing,
             waited_for_by,
             in_bundles,
@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
 
     /// Runs each thread as far as it gets, again and again.
     fn run(&mut self) -> Option<()> {
-        let mut threads: BTreeMap<_, std::collections::VecDeque<EventId>> = BTreeMap::new();
+        let mut threads: SortedMap<_, std::collections::VecDeque<EventId>> = SortedMap::new();
         for (id, event) in self.graph.events.iter_enumerated() {
             if let Some(agent) = event.agent {
                 threads.entry(agent).or_default().push_back(id);

@@ -13,7 +13,7 @@ use crate::relation::dependency::dependencies;
 use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// What does not hold of a decoded execution. A bug of ours.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -155,7 +155,7 @@ fn check_final_values(
     values: &IndexVec<TermRef, u128>,
 ) -> Result<(), Disagreement> {
     // Memory ends with one value per byte, through whichever view it is looked at.
-    let mut ends: BTreeMap<(LocationId, u128), u128> = BTreeMap::new();
+    let mut ends: SortedMap<(LocationId, u128), u128> = SortedMap::new();
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
         let UnknownKind::FinalValue { location, offset_bytes, width_bytes } = unknown.kind else { continue };
         let grain = cells.grain_bytes[location];
@@ -238,7 +238,7 @@ fn exact_basis(
     let both = BitMatrix::product(executed, executed);
     let is_all = *executed == EventSet::full(n);
     let happening = |pairs: BitMatrix| if is_all { pairs } else { pairs.intersection(&both) };
-    let mut relations: BTreeMap<BaseRelation, BitMatrix> =
+    let mut relations: SortedMap<BaseRelation, BitMatrix> =
         BaseRelation::ALL.iter().map(|&(base, _)| (base, BitMatrix::empty(n))).collect();
     let places = base::place_pairs(graph).into_iter().chain(base::life_pairs(graph));
     for (base, matrix) in places.chain(dependencies(graph)) {
@@ -310,7 +310,7 @@ fn overlaps(
         let location = access.location;
         (first / 16..=(end - 1) / 16).map(move |block| (location, block))
     };
-    let mut near: BTreeMap<(LocationId, u128), Vec<(EventId, &Access)>> = BTreeMap::new();
+    let mut near: SortedMap<(LocationId, u128), Vec<(EventId, &Access)>> = SortedMap::new();
     for event in executed.iter() {
         let Some(access) = access(graph, event) else { continue };
         for block in blocks(access) {

@@ -16,7 +16,7 @@ use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Per axiom of a model, whether it surely holds of an execution whose events happened in this order; `None` if that is
 /// none.
@@ -172,7 +172,7 @@ impl Relation {
 struct Turns<'a> {
     basis: &'a ExactBasis,
     turns: &'a IndexVec<EventId, u32>,
-    bases: BTreeMap<BaseRelation, Relation>,
+    bases: SortedMap<BaseRelation, Relation>,
 }
 
 impl<'a> Turns<'a> {
@@ -208,7 +208,7 @@ impl<'a> Turns<'a> {
             }
             .or_empty()
         };
-        let mut bases: BTreeMap<BaseRelation, Relation> =
+        let mut bases: SortedMap<BaseRelation, Relation> =
             basis.relations.iter().map(|(&base, pairs)| (base, of(base, pairs))).collect();
         let coherence = &basis.relations[&BaseRelation::Coherence];
         let of_writes = overlap.intersection(&BitMatrix::product(writes, writes));
@@ -459,7 +459,7 @@ mod tests {
         let overlap = |a: usize, b: usize| {
             is_access(a) && is_access(b) && bytes[a].0 < bytes[b].1 && bytes[b].0 < bytes[a].1
         };
-        let mut sets = BTreeMap::new();
+        let mut sets = SortedMap::new();
         for &(base, _) in BaseSet::ALL {
             let is_rare = numbers.one_in(3);
             let members: Vec<bool> = (0..N).map(|_| !is_rare && numbers.one_in(2)).collect();
@@ -472,7 +472,7 @@ mod tests {
             };
             sets.insert(base, EventSet::from_fn(N, |event| of(event.index())));
         }
-        let mut relations = BTreeMap::new();
+        let mut relations = SortedMap::new();
         let is_wild = numbers.one_in(2);
         for &(base, _) in BaseRelation::ALL {
             let way = numbers.below(8);

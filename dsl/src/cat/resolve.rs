@@ -12,9 +12,9 @@ use super::scope::{Definition, Function, Predefined, ScopeId, Scopes};
 use super::terms::{Operand, Sort, Terms, Value};
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id, IndexVec};
+use crate::sorted::SortedSet;
 use crate::source::SourceMap;
 use crate::span::Span;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// How deep inlined functions and the expressions in them may nest.
@@ -38,7 +38,7 @@ pub(super) struct Resolver<'run> {
     read: Read<'run>,
     variants: &'run [String],
     /// The variants that the files ask for.
-    asked: BTreeSet<String>,
+    asked: SortedSet<String>,
     diagnostics: Vec<Diagnostic>,
     terms: Terms,
     recursive: IndexVec<RecursiveId, TermId>,
@@ -66,7 +66,7 @@ impl<'run> Resolver<'run> {
             sources,
             read,
             variants,
-            asked: BTreeSet::new(),
+            asked: SortedSet::new(),
             diagnostics: Vec::new(),
             terms: Terms::default(),
             recursive: IndexVec::new(),

@@ -16,10 +16,10 @@ mod words;
 pub use paste::take_out;
 
 use crate::diagnostic::Diagnostic;
+use crate::sorted::SortedSet;
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
 use shape::Place;
-use std::collections::BTreeSet;
 use words::{MODIFIERS, TYPES, WORDS};
 
 /// Codes of errors that say no more than that something is not of the language.
@@ -41,7 +41,7 @@ const VAGUE: &[&str] = &[
 /// Says what to write where a line with an error has a word of CUDA or PTX that is none here. What else the parser has
 /// stumbled over in such a line goes. They are in order of place.
 pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
-    let mut advised = BTreeSet::new();
+    let mut advised = SortedSet::new();
     diagnostics.retain_mut(|diagnostic| {
         if diagnostic.code == "syntax::foreign" {
             return true;

@@ -7,9 +7,9 @@ use super::program::Program;
 use super::resolve::resolve;
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
+use crate::sorted::SortedSet;
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
-use std::collections::BTreeSet;
 
 /// Errors shown in one run.
 const MAX_DIAGNOSTICS: usize = 20;
@@ -43,7 +43,7 @@ pub fn load(
     let mut loader = Loader {
         sources,
         read,
-        done: BTreeSet::new(),
+        done: SortedSet::new(),
         stack: Vec::new(),
         ids: Vec::new(),
         files: Vec::new(),
@@ -76,7 +76,7 @@ fn without_foreign(
     options: &LoadOptions,
     start: Span,
 ) -> Option<Vec<Diagnostic>> {
-    let functions: BTreeSet<String> = files
+    let functions: SortedSet<String> = files
         .iter()
         .flat_map(|file| &file.items)
         .filter_map(|item| match &item.kind {
@@ -147,7 +147,7 @@ fn told(sources: &SourceMap, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic
 struct Loader<'a> {
     sources: &'a mut SourceMap,
     read: &'a mut dyn FnMut(&str) -> Result<String, String>,
-    done: BTreeSet<String>,
+    done: SortedSet<String>,
     /// Paths of the files being loaded, outermost first.
     stack: Vec<String>,
     /// Used files before the files that use them.

@@ -10,12 +10,12 @@ use super::program::{
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 pub(in crate::kernel) use body::Body;
 use body::Scope;
 use host::Parts;
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, BTreeSet};
 
 mod asynchronous;
 pub(in crate::kernel) mod body;
@@ -113,16 +113,16 @@ pub(in crate::kernel) struct Checker {
     target: Target,
     diagnostics: Vec<Diagnostic>,
     /// `None` where the constant's definition is wrong (and reported).
-    constants: BTreeMap<String, Option<u64>>,
+    constants: SortedMap<String, Option<u64>>,
     /// Values that `-D` gives parameters.
-    fixed: BTreeMap<String, u64>,
+    fixed: SortedMap<String, u64>,
     functions: IndexMap<String, FunctionId>,
     signatures: IndexVec<FunctionId, Signature>,
     loops: IndexVec<LoopId, Loop>,
     calls: calls::CallGraph,
     common: Common,
     /// Names of items that others had before, where they are declared.
-    redeclared: BTreeSet<Span>,
+    redeclared: SortedSet<Span>,
 }
 
 /// Memory that all kernels of a program have in common: the first objects and storages of each.
@@ -132,7 +132,7 @@ struct Common {
     objects: IndexVec<ObjectId, Object>,
     storages: IndexVec<StorageId, Storage>,
     /// Virtual mappings of each storage so far, over all kernels: two of one storage never have the same number.
-    n_aliases: BTreeMap<StorageId, u32>,
+    n_aliases: SortedMap<StorageId, u32>,
 }
 
 impl Checker {
@@ -140,14 +140,14 @@ impl Checker {
         Self {
             target,
             diagnostics: Vec::new(),
-            constants: BTreeMap::new(),
-            fixed: BTreeMap::new(),
+            constants: SortedMap::new(),
+            fixed: SortedMap::new(),
             functions: IndexMap::new(),
             signatures: IndexVec::new(),
             loops: IndexVec::new(),
             calls: calls::CallGraph::default(),
             common: Common::default(),
-            redeclared: BTreeSet::new(),
+            redeclared: SortedSet::new(),
         }
     }
 
@@ -158,9 +158,9 @@ impl Checker {
 
     /// Enters all names of the files; a name may be declared once.
     fn declare(&mut self, files: &[ast::File], defines: &[(String, u64)], start: Span) {
-        let mut declared: BTreeMap<&str, Span> = BTreeMap::new();
-        let mut constants = BTreeMap::new();
-        let mut parameters: BTreeSet<&str> = BTreeSet::new();
+        let mut declared: SortedMap<&str, Span> = SortedMap::new();
+        let mut constants = SortedMap::new();
+        let mut parameters: SortedSet<&str> = SortedSet::new();
         for item in files.iter().flat_map(|file| &file.items) {
             let name = match &item.kind {
                 ItemKind::Constant { name, .. } => name,

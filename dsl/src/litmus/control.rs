@@ -10,8 +10,8 @@ use crate::index::IndexVec;
 use crate::kernel::program::{
     BinaryOp, Expression, ExpressionKind, Loop, LoopId, RegisterId, Statement, StatementKind,
 };
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Deepest nesting of loops that jumps may make.
 const DEPTH_MAX: usize = 64;
@@ -78,12 +78,12 @@ pub fn structure(
     let reachable = reachable(&blocks);
     let mut emitter = Emitter { blocks: &blocks, next, loops, depth: 0 };
     let mut statements = vec![emitter.go_to(0, blocks[0].span)];
-    emitter.emit(&reachable, &BTreeSet::new(), &mut statements)?;
+    emitter.emit(&reachable, &SortedSet::new(), &mut statements)?;
     Ok(statements)
 }
 
 fn check_labels(items: &[Item]) -> Result<(), Diagnostic> {
-    let mut labels: BTreeMap<&str, Span> = BTreeMap::new();
+    let mut labels: SortedMap<&str, Span> = SortedMap::new();
     for item in items {
         if let Item::Label(name) = item
             && let Some(first) = labels.insert(&name.text, name.span)
@@ -98,7 +98,7 @@ fn check_labels(items: &[Item]) -> Result<(), Diagnostic> {
 
 fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
     let mut parts: Vec<Part> = vec![(span, Vec::new(), None)];
-    let mut labels: BTreeMap<String, usize> = BTreeMap::new();
+    let mut labels: SortedMap<String, usize> = SortedMap::new();
     for item in items {
         let is_closed = parts.last().is_none_or(|(_, _, jump)| jump.is_some());
         match item {
@@ -149,8 +149,8 @@ fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
     Ok(blocks)
 }
 
-fn reachable(blocks: &[Block]) -> BTreeSet<usize> {
-    let mut reachable = BTreeSet::new();
+fn reachable(blocks: &[Block]) -> SortedSet<usize> {
+    let mut reachable = SortedSet::new();
     let mut stack = vec![0];
     while let Some(block) = stack.pop() {
         if block < blocks.len() && reachable.insert(block) {
@@ -171,8 +171,8 @@ impl Emitter<'_> {
     /// Emits the blocks of `nodes`; edges into `heads` go round an enclosing loop and do not count here.
     fn emit(
         &mut self,
-        nodes: &BTreeSet<usize>,
-        heads: &BTreeSet<usize>,
+        nodes: &SortedSet<usize>,
+        heads: &SortedSet<usize>,
         out: &mut Vec<Statement>,
     ) -> Result<(), Diagnostic> {
         for part in self.parts(nodes, heads) {
@@ -208,8 +208,8 @@ impl Emitter<'_> {
 
     fn emit_loop(
         &mut self,
-        part: &BTreeSet<usize>,
-        entries: &BTreeSet<usize>,
+        part: &SortedSet<usize>,
+        entries: &SortedSet<usize>,
     ) -> Result<Vec<Statement>, Diagnostic> {
         let is_single = entries.len() == 1;
         let head = entries.first().or(part.first()).copied().unwrap_or(0);
@@ -220,9 +220,9 @@ impl Emitter<'_> {
             return Err(Diagnostic::new("limit::nesting", message, span, "in the loop from here"));
         }
         let mut body = Vec::new();
-        self.emit(part, &BTreeSet::from([head]), &mut body)?;
+        self.emit(part, &SortedSet::from([head]), &mut body)?;
         self.depth -= 1;
-        let again = self.is_next(&BTreeSet::from([head]), span);
+        let again = self.is_next(&SortedSet::from([head]), span);
         let leave = Statement { span, kind: StatementKind::Break };
         let kind = StatementKind::If { condition: again, then: Vec::new(), otherwise: vec![leave] };
         body.push(Statement { span, kind });
@@ -240,8 +240,8 @@ impl Emitter<'_> {
     }
 
     /// The blocks of `part` that control can come to from elsewhere.
-    fn entries(&self, part: &BTreeSet<usize>) -> BTreeSet<usize> {
-        let mut entries: BTreeSet<usize> = self
+    fn entries(&self, part: &SortedSet<usize>) -> SortedSet<usize> {
+        let mut entries: SortedSet<usize> = self
             .blocks
             .iter()
             .enumerate()
@@ -256,12 +256,12 @@ impl Emitter<'_> {
     }
 
     /// The strongly connected parts of `nodes`, in topological order.
-    fn parts(&self, nodes: &BTreeSet<usize>, heads: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
+    fn parts(&self, nodes: &SortedSet<usize>, heads: &SortedSet<usize>) -> Vec<SortedSet<usize>> {
         let inside = |to: &usize| nodes.contains(to) && !heads.contains(to);
         let edges = |from: usize| self.blocks[from].successors().into_iter().filter(inside);
         // Reverse post-order of the graph, then the parts by walking back (Kosaraju), without recursion.
         let mut order = Vec::new();
-        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut seen: SortedSet<usize> = SortedSet::new();
         for &root in nodes {
             let mut stack = vec![(root, false)];
             while let Some((node, is_done)) = stack.pop() {
@@ -273,16 +273,16 @@ impl Emitter<'_> {
                 }
             }
         }
-        let mut back: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut back: SortedMap<usize, Vec<usize>> = SortedMap::new();
         for &from in nodes {
             for to in edges(from) {
                 back.entry(to).or_default().push(from);
             }
         }
         let mut parts = Vec::new();
-        let mut placed: BTreeSet<usize> = BTreeSet::new();
+        let mut placed: SortedSet<usize> = SortedSet::new();
         for &root in order.iter().rev() {
-            let mut part = BTreeSet::new();
+            let mut part = SortedSet::new();
             let mut stack = vec![root];
             while let Some(node) = stack.pop() {
                 if placed.insert(node) {
@@ -306,7 +306,7 @@ impl Emitter<'_> {
     }
 
     /// Whether one of the blocks is next.
-    fn is_next(&self, part: &BTreeSet<usize>, span: Span) -> Expression {
+    fn is_next(&self, part: &SortedSet<usize>, span: Span) -> Expression {
         let mut any: Option<Expression> = None;
         for &block in part {
             let next = Expression { span, width: 32, kind: ExpressionKind::Register(self.next) };

@@ -9,9 +9,9 @@ use crate::kernel::program::{
     Kernel, Launch, LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register,
     RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of registers and locations.
 pub const WIDTH: u8 = 64;
@@ -88,17 +88,17 @@ pub struct Resolver {
     storages: IndexVec<StorageId, Storage>,
     pub registers: IndexVec<RegisterId, Register>,
     loops: IndexVec<LoopId, Loop>,
-    locations: BTreeMap<String, ObjectId>,
+    locations: SortedMap<String, ObjectId>,
     /// Generic names as other proxies see them.
-    views: BTreeMap<(ObjectId, Proxy), ObjectId>,
+    views: SortedMap<(ObjectId, Proxy), ObjectId>,
     /// By thread and name.
-    register_ids: BTreeMap<(u32, String), RegisterId>,
+    register_ids: SortedMap<(u32, String), RegisterId>,
     /// What instructions give a value.
-    pub written: BTreeSet<RegisterId>,
+    pub written: SortedSet<RegisterId>,
     /// Values that registers start with, where it is not 0.
-    starts: BTreeMap<RegisterId, u64>,
+    starts: SortedMap<RegisterId, u64>,
     /// Names of barrier instances.
-    pub instances: BTreeMap<String, u32>,
+    pub instances: SortedMap<String, u32>,
     /// The thread whose column is being read.
     pub thread: u32,
     /// What the instruction that is being read has taken for its results and operands so far.

@@ -6,11 +6,11 @@ use super::super::reason::{Reason, Taken};
 use crate::event::{AgentId, Blocked, EventGraph, EventId, Wait};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// The circle, if there is one.
 pub fn explain(graph: &EventGraph, witness: &Witness, standing: &[&Blocked]) -> Option<Reason> {
-    let mut waits: BTreeMap<AgentId, Taken> = BTreeMap::new();
+    let mut waits: SortedMap<AgentId, Taken> = SortedMap::new();
     for blocked in standing {
         let Wait::Memory(looks) = &blocked.wait else { continue };
         let looks = looks.iter().filter(|look| witness.values[look.guard] == 1);

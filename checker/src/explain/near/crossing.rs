@@ -7,8 +7,8 @@ use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::FenceSem;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads that are looked at, of each thread, the last first.
 const LOADS_MAX: usize = 32;
@@ -56,7 +56,7 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
 /// and any other one, did not see each other.
 pub fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) -> Option<Reason> {
     let executed = &witness.execution.executed;
-    let mut by_agent: BTreeMap<AgentId, Vec<EventId>> = BTreeMap::new();
+    let mut by_agent: SortedMap<AgentId, Vec<EventId>> = SortedMap::new();
     for &event in reads {
         let loads = match &graph.events[event].kind {
             EventKind::Write(access) => reads_in(graph, [access.value, graph.events[event].guard]).collect(),
@@ -68,7 +68,7 @@ pub fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) ->
             }
         }
     }
-    let agents: BTreeSet<AgentId> = executed.iter().filter_map(|event| graph.events[event].agent).collect();
+    let agents: SortedSet<AgentId> = executed.iter().filter_map(|event| graph.events[event].agent).collect();
     by_agent.iter().find_map(|(&agent, own)| {
         agents.iter().filter(|&&other| other != agent).find_map(|&other| {
             let loads = executed.iter().filter(|&event| graph.events[event].agent == Some(other));
@@ -83,7 +83,7 @@ pub fn of_condition(graph: &EventGraph, witness: &Witness, reads: &[EventId]) ->
 pub fn deciding(graph: &EventGraph, witness: &Witness, access: EventId) -> Vec<EventId> {
     let of = &graph.events[access];
     let terms = [Some(of.guard), of.kind.access().map(|own| own.offset)];
-    let mut loads: BTreeSet<EventId> = reads_in(graph, terms.into_iter().flatten()).collect();
+    let mut loads: SortedSet<EventId> = reads_in(graph, terms.into_iter().flatten()).collect();
     let order = &witness.basis.relations[&BaseRelation::ProgramOrder];
     let executed = witness.execution.executed.iter();
     loads.extend(

@@ -6,7 +6,7 @@ use super::last_of_each;
 use super::neighbours::met;
 use crate::event::{EventId, EventKind};
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Waits before the end of a way, each of another thread, that are looked at.
 const WAITS_MAX: usize = 16;
@@ -50,7 +50,7 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
         }
         let made_up = search.executed().filter(|&event| barriers.contains(event, wait));
         let agents = made_up.filter_map(|event| graph.events[event].agent);
-        let warps: BTreeSet<u32> = agents.map(|agent| hierarchy.threads[agent].warp).collect();
+        let warps: SortedSet<u32> = agents.map(|agent| hierarchy.threads[agent].warp).collect();
         if warps.is_empty() || warps.contains(&hierarchy.threads[first].warp) {
             continue;
         }

@@ -12,8 +12,9 @@ use crate::findings::{FindingKind, race as kinds};
 use crate::relation::algebra::{Value, evaluate};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy, Sem};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Why a stretch of program order, or the load at its end, is not in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,7 +184,7 @@ impl Story<'_> {
             self.order(BaseRelation::BarrierSynchronization),
         );
         let external = self.order(BaseRelation::External);
-        let mut known: BTreeMap<EventId, (EventId, EventId)> = BTreeMap::new();
+        let mut known: SortedMap<EventId, (EventId, EventId)> = SortedMap::new();
         let mut queue = VecDeque::from([a]);
         // Each entry is where a leg starts; from there along program order to what gives a signal.
         while let Some(start) = queue.pop_front() {
@@ -206,7 +207,7 @@ impl Story<'_> {
 
     fn way(
         &self,
-        known: &BTreeMap<EventId, (EventId, EventId)>,
+        known: &SortedMap<EventId, (EventId, EventId)>,
         a: EventId,
         last: EventId,
         b: EventId,

@@ -6,7 +6,7 @@ use super::last_of_each;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Arrivals at one mbarrier, and waits for it, that are looked at.
 const OPERATIONS_MAX: usize = 16;
@@ -16,7 +16,7 @@ const OPERATIONS_MAX: usize = 16;
 pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
     let graph = search.graph;
     let position = |event: EventId| graph.events[event].position;
-    let mut objects: BTreeMap<MbarrierId, [Vec<EventId>; 2]> = BTreeMap::new();
+    let mut objects: SortedMap<MbarrierId, [Vec<EventId>; 2]> = SortedMap::new();
     for event in search.executed() {
         let EventKind::Mbarrier(operation) = graph.events[event].kind else { continue };
         let of = objects.entry(operation.object).or_default();

@@ -6,7 +6,7 @@ use super::propose::{Ground, Proposal};
 use super::syntax::Instruction;
 use super::text::Edit;
 use crate::event::{EventKind, MbarrierRole};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Other elements tried.
 const ELEMENTS_MAX: usize = 6;
@@ -44,12 +44,12 @@ fn announced(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 }
 
 /// By object, the most bytes that copies deliver to one element in one phase.
-pub fn delivered<'a>(ground: &Ground<'a>) -> BTreeMap<&'a str, i64> {
+pub fn delivered<'a>(ground: &Ground<'a>) -> SortedMap<&'a str, i64> {
     let graph = ground.outcome.graph.mbarriers.iter();
-    let mut most: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut most: SortedMap<&str, i64> = SortedMap::new();
     for mbarrier in graph {
         let stem = mbarrier.name.stem();
-        let mut sums: BTreeMap<Vec<u32>, i64> = BTreeMap::new();
+        let mut sums: SortedMap<Vec<u32>, i64> = SortedMap::new();
         for operation in &mbarrier.operations {
             let event = &ground.outcome.graph.events[operation.event];
             let EventKind::Mbarrier(kind) = &event.kind else { continue };
@@ -118,7 +118,7 @@ fn elements(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let mut tried = 0;
     for (object, index, number) in &uses {
         let others = uses.iter().filter(|(other, ..)| other == object).map(|&(.., other)| other);
-        let others: std::collections::BTreeSet<u32> = others.filter(|other| other != number).collect();
+        let others: fencepost_dsl::sorted::SortedSet<u32> = others.filter(|other| other != number).collect();
         for other in others {
             tried += 1;
             if tried <= ELEMENTS_MAX {

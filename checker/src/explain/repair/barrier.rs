@@ -7,8 +7,8 @@ use super::text::Edit;
 use crate::event::{AgentId, EventId, EventKind};
 use crate::findings::lifetime;
 use fencepost_dsl::Span;
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
-use std::collections::BTreeSet;
 
 /// Threads of a warp, as barriers count them (BR-2).
 const LANES: u32 = 32;
@@ -158,7 +158,7 @@ fn numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let mut proposals: Vec<Proposal> = Vec::new();
     for own in barriers().filter(|own| ground.can_change(own.node)) {
         let alike = barriers().filter(|other| threads(other) == threads(own));
-        let others: BTreeSet<u32> =
+        let others: SortedSet<u32> =
             alike.filter_map(number).filter(|&other| Some(other) != number(own)).collect();
         for other in others {
             // Whoever is missed may have gone to another barrier; or who waits has.
@@ -193,7 +193,7 @@ fn computed_numbers(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let is_computed = |span: &Span| sources.text(*span).trim().parse::<u32>().is_err();
     let spans = ground.syntax.instructions.iter().filter(|own| ground.can_change(own.node));
     let spans: Vec<Span> = spans.filter_map(number_of).filter(is_computed).collect();
-    let texts: BTreeSet<&str> = spans.iter().map(|&span| sources.text(span).trim()).collect();
+    let texts: SortedSet<&str> = spans.iter().map(|&span| sources.text(span).trim()).collect();
     let pairs = spans.iter().flat_map(|&span| texts.iter().map(move |&text| (span, text)));
     for (span, text) in pairs.filter(|&(span, text)| sources.text(span).trim() != text).take(NUMBERS_MAX) {
         // Rather one that begins in the same way: another slot of the same kind.

@@ -13,9 +13,9 @@ use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::check::CheckError;
 use crate::verdict::{Property, Verdict};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
 use fencepost_dsl::{SourceMap, Span};
-use std::collections::BTreeSet;
 
 /// Waits that a change touches, and branches and accesses, of which that is asked.
 const ASKED_MAX: usize = 8;
@@ -28,7 +28,7 @@ pub struct Wrong {
     /// The worst.
     pub verdict: Verdict,
     /// All that was found.
-    pub keys: BTreeSet<Key>,
+    pub keys: SortedSet<Key>,
 }
 
 /// Of which launches something is asked.
@@ -44,7 +44,7 @@ pub enum Where {
 pub type Check<'a> = &'a mut dyn FnMut(&Texts, Where) -> Result<Option<Wrong>, CheckError>;
 
 /// A text, and what was found in it.
-pub type Found<'a> = (&'a Texts, &'a BTreeSet<Key>);
+pub type Found<'a> = (&'a Texts, &'a SortedSet<Key>);
 
 /// Whether a change of `before` to `after`, with which less is wrong, only hides what was found, or takes away what should be
 /// handed over. `check` says what is wrong with a text, or nothing if it is none or not all is told.
@@ -78,7 +78,7 @@ pub fn only_hides(
         }
     }
     for handed in handed.iter().take(HANDED_MAX) {
-        let fails = |wrong: Option<Wrong>, known: &BTreeSet<Key>| {
+        let fails = |wrong: Option<Wrong>, known: &SortedSet<Key>| {
             let wrong = wrong.filter(|wrong| is_settled(wrong.verdict))?;
             Some(wrong.keys.difference(known).any(|key| key.0 == Property::Assert))
         };
@@ -117,7 +117,7 @@ pub fn only_hides(
         }
     }
     for (own, other) in &places {
-        let mut is_run = |side: &Side<'_>, place: &Span, known: &BTreeSet<Key>| {
+        let mut is_run = |side: &Side<'_>, place: &Span, known: &SortedSet<Key>| {
             let wrong = wrong(side.with_each([place], NEVER), Where::Here)?;
             let fails = |wrong: &Wrong| wrong.keys.difference(known).any(|key| key.0 == Property::Assert);
             Ok(wrong.filter(|wrong| is_settled(wrong.verdict)).map(|wrong| fails(&wrong)))
@@ -214,7 +214,7 @@ impl Side<'_> {
     }
 
     /// The elements of mbarriers and groups that are waited for, by their numbers if they are named by such.
-    fn waited_for(&self) -> BTreeSet<(&str, Option<u32>)> {
+    fn waited_for(&self) -> SortedSet<(&str, Option<u32>)> {
         let is_wait =
             |own: &&Instruction| own.opcode.contains("_wait") && !self.texts.is_library(own.span.file);
         let waits = self.syntax.instructions.iter().filter(is_wait);
@@ -226,7 +226,7 @@ impl Side<'_> {
     }
 
     /// What branches depend on.
-    fn conditions(&self) -> BTreeSet<&str> {
+    fn conditions(&self) -> SortedSet<&str> {
         let of = |kind: NodeKind| match kind {
             NodeKind::Branch { condition } => Some(self.sources().text(condition)),
             _ => None,

@@ -16,8 +16,8 @@ use crate::verdict::{Outcome, Property, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{SourceMap, Span};
-use std::collections::BTreeSet;
 
 /// Single changes tried per launch.
 const SINGLES_MAX: usize = 64;
@@ -62,7 +62,7 @@ pub struct Job<'a> {
 const RESIDENCE: &str = "residence";
 
 /// What makes a finding the same one in a changed program: its property and the operands it is about.
-pub type Key = (Property, BTreeSet<String>);
+pub type Key = (Property, SortedSet<String>);
 
 /// A change, and the findings that are left with it and those before it.
 type Part = (Vec<Edit>, Vec<Key>);
@@ -384,8 +384,8 @@ impl Search<'_> {
         let job = self.job;
         let Some(changed) = job.texts.changed(edits) else { return Ok(false) };
         let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
-        let found: BTreeSet<Key> = self.keys.iter().cloned().collect();
-        let left: BTreeSet<Key> = left.iter().cloned().collect();
+        let found: SortedSet<Key> = self.keys.iter().cloned().collect();
+        let left: SortedSet<Key> = left.iter().cloned().collect();
         let handed = self.handed.clone();
         only_hides(((job.texts, &found), (&changed, &left)), &handed, only, &mut |texts, place| {
             // What is left is left of one launch.
@@ -393,7 +393,7 @@ impl Search<'_> {
                 Where::Everywhere if left.is_empty() => job.kernel.launches.iter().collect(),
                 Where::Everywhere | Where::Here => vec![&self.outcome.launch],
             };
-            let mut wrong = Wrong { verdict: Verdict::Proved, keys: BTreeSet::new() };
+            let mut wrong = Wrong { verdict: Verdict::Proved, keys: SortedSet::new() };
             for launch in launches {
                 let most = self.most();
                 let tried = self.attempt_on(texts, launch, crate::check::FINDINGS_MAX, most)?;
@@ -409,8 +409,8 @@ impl Search<'_> {
     fn left(&mut self, edits: &[Edit]) -> Result<Option<Vec<Key>>, CheckError> {
         let Some(done) = self.attempt(edits, crate::check::FINDINGS_MAX)? else { return Ok(None) };
         let is_known = done.left.iter().all(|key| self.keys.contains(key));
-        let known: BTreeSet<&Key> = self.keys.iter().collect();
-        let left: BTreeSet<Key> = done.left.into_iter().collect();
+        let known: SortedSet<&Key> = self.keys.iter().collect();
+        let left: SortedSet<Key> = done.left.into_iter().collect();
         let is_less = !done.more && is_known && left.len() < known.len();
         let settled = done.verdict.is_proof() || done.verdict == Verdict::Violated;
         Ok((is_less && settled).then(|| left.into_iter().collect()))
@@ -566,12 +566,12 @@ pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanati
         Subject::Assertion { span, .. }
         | Subject::Misuse { span, .. }
         | Subject::Bounds { span, .. }
-        | Subject::Final { span } => BTreeSet::from([text(*span)]),
+        | Subject::Final { span } => SortedSet::from([text(*span)]),
         Subject::Lifetime { access, .. } => site(*access).into_iter().collect(),
         Subject::Deadlock { .. } if explanation.code == NOT_CO_RESIDENT.code => {
-            BTreeSet::from([RESIDENCE.to_owned()])
+            SortedSet::from([RESIDENCE.to_owned()])
         }
-        Subject::Deadlock { .. } | Subject::Completion => BTreeSet::new(),
+        Subject::Deadlock { .. } | Subject::Completion => SortedSet::new(),
     };
     (property, places)
 }

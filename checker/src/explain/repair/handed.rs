@@ -13,8 +13,8 @@ use super::syntax::{NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, Mbarrier, MbarrierRole};
 use fencepost_dsl::SourceMap;
+use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 
 /// A number that nobody writes, in 16 bits and more, and in 8.
 const MARKS: [&str; 2] = ["0x5eed", "0x5e"];
@@ -94,7 +94,7 @@ impl Handed {
                 writes.entry(access.location).or_default().push(id);
             }
         }
-        let mut asked = BTreeSet::new();
+        let mut asked = SortedSet::new();
         let pairs = graph.events.iter_enumerated().filter_map(|(read, event)| {
             let EventKind::Read(access) = &event.kind else { return None };
             let mut of_location = writes.get(&access.location)?.iter();

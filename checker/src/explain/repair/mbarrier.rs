@@ -6,7 +6,7 @@ use super::syntax::Instruction;
 use super::text::Edit;
 use crate::explain::{Reason, Subject, deadlock::WaitFact};
 use fencepost_dsl::Span;
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// How much later it is tried to expect fewer arrivals.
 const FEWER: u32 = 37;
@@ -100,8 +100,8 @@ fn arrivers(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposa
             let made = mbarrier.operations.iter().filter(|operation| operation.arrivals > 0);
             let made = made.map(|operation| &graph.events[operation.event]);
             let of = made.filter_map(|event| Some((graph.hierarchy.issuer(event.agent?), event.site)));
-            let pairs: BTreeSet<_> = of.collect();
-            let agents: BTreeSet<_> = pairs.iter().map(|(agent, _)| *agent).collect();
+            let pairs: SortedSet<_> = of.collect();
+            let agents: SortedSet<_> = pairs.iter().map(|(agent, _)| *agent).collect();
             most = (most.0.max(agents.len()), most.1.max(pairs.len()));
         }
         for (rank, n) in [(10, most.0), (11, most.1)] {

@@ -7,7 +7,7 @@ use super::super::Subject;
 use super::barrier::insert;
 use super::propose::{Ground, Proposal};
 use super::syntax::{Instruction, Memory, NodeKind};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Places tried for a statement, and its forms.
 const PLACES_MAX: usize = 5;
@@ -152,7 +152,7 @@ impl<'g> Proposals<'_, 'g> {
             }
         }
         for (at, last) in self.ends(object) {
-            let mut texts: BTreeSet<String> = BTreeSet::new();
+            let mut texts: SortedSet<String> = SortedSet::new();
             for index in self.indices(last, &own_index) {
                 let element = element(object, &index);
                 texts.insert(format!("mbarrier.arrive.release.{scope}.shared::cta.b64 _, [{element}];"));
@@ -210,9 +210,9 @@ impl<'g> Proposals<'_, 'g> {
     }
 
     /// Indices that an element may have: those of other objects in the block of a statement, and the own ones.
-    fn indices(&self, node: usize, own: &[&'g str]) -> BTreeSet<Vec<&'g str>> {
+    fn indices(&self, node: usize, own: &[&'g str]) -> SortedSet<Vec<&'g str>> {
         let (syntax, sources) = (self.ground.syntax, self.ground.texts.sources());
-        let mut found: BTreeSet<Vec<&str>> = BTreeSet::from([own.to_vec()]);
+        let mut found: SortedSet<Vec<&str>> = SortedSet::from([own.to_vec()]);
         let (siblings, _) = syntax.siblings(node);
         let acts = siblings.iter().flat_map(|&node| syntax.inside(node));
         for memory in acts.filter(|own| own.opcode.contains("mbarrier")).flat_map(|own| &own.memory) {
@@ -231,7 +231,7 @@ impl<'g> Proposals<'_, 'g> {
             return;
         }
         let uses = self.uses(object).into_iter().filter(|own| !own.opcode.starts_with("mbarrier.init"));
-        let elements: BTreeSet<Vec<&str>> = uses
+        let elements: SortedSet<Vec<&str>> = uses
             .filter_map(|own| self.operand(own, object))
             .map(|memory| memory.indices.iter().map(|&index| sources.text(index)).collect())
             .collect();
@@ -247,7 +247,7 @@ impl<'g> Proposals<'_, 'g> {
         places.sort();
         places.dedup();
         for (level, node) in places.into_iter().take(2 * PLACES_MAX) {
-            let mut parities: BTreeSet<String> = BTreeSet::new();
+            let mut parities: SortedSet<String> = SortedSet::new();
             for other in &others {
                 let Some(&parity) = other.operands.last() else { continue };
                 parities.insert(sources.text(parity).to_owned());
@@ -283,7 +283,7 @@ impl<'g> Proposals<'_, 'g> {
             is_barrier.iter().any(|word| own.opcode.starts_with(word)) && own.operands.len() == 2
         };
         let rank = if is_missing { 20 } else { 42 };
-        let mut texts: BTreeSet<String> = BTreeSet::new();
+        let mut texts: SortedSet<String> = SortedSet::new();
         for own in syntax.instructions.iter().filter(is_named) {
             let text = self.text(own.node);
             texts.insert(text.to_owned());

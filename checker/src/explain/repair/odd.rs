@@ -11,7 +11,7 @@ use super::text::Edit;
 use crate::explain::Subject;
 use crate::explain::deadlock::{Standing, WaitFact};
 use fencepost_dsl::Span;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Places of one kind that are tried.
 const TRIED_MAX: usize = 6;
@@ -51,7 +51,7 @@ fn indices(ground: &Ground<'_>, loops: &[usize], found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
     let mut n = 0;
     for &around in loops {
-        let mut by_size: BTreeMap<&str, Vec<&Memory>> = BTreeMap::new();
+        let mut by_size: SortedMap<&str, Vec<&Memory>> = SortedMap::new();
         for memory in syntax.inside(around).flat_map(|own| &own.memory) {
             if memory.indices.len() == 1
                 && let Some(size) = size_of(ground, &memory.name)

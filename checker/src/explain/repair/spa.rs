@@ -5,8 +5,8 @@ use super::propose::{Ground, Proposal};
 use super::text::Edit;
 use crate::event::{EventId, EventKind, SpaEvent};
 use crate::explain::near::membars::through_l1;
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
-use std::collections::BTreeMap;
 
 /// What makes a stale load fresh: another load, or an invalidation with a `MEMBAR` that is there.
 type Freshness = (Option<Edit>, Option<(EventId, Invalidation)>);
@@ -14,7 +14,7 @@ type Freshness = (Option<Edit>, Option<(EventId, Invalidation)>);
 /// The links that are missing, all of them together.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let graph = ground.graph();
-    let mut membars: BTreeMap<EventId, (MembarLevel, Invalidation)> = BTreeMap::new();
+    let mut membars: SortedMap<EventId, (MembarLevel, Invalidation)> = SortedMap::new();
     let membar = |event: EventId| match graph.events[event].kind {
         EventKind::Spa(SpaEvent::Membar { level, invalidation }) => (level, invalidation),
         _ => (MembarLevel::Cta, Invalidation::default()),

@@ -12,7 +12,7 @@ use super::text::Edit;
 use crate::event::LocationId;
 use crate::explain::deadlock::{Role, WaitFact};
 use fencepost_dsl::Span;
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Threads, of those with one name, that are tried for a role.
 const ROLES_MAX: u32 = 8;
@@ -53,7 +53,7 @@ fn first_turns(ground: &Ground<'_>, roles: &[Role], found: &mut Vec<Proposal>) {
         let wait = syntax.inside(node).find(|own| own.span.holds(role.span) || role.span.holds(own.span));
         let Some(&count) = wait.and_then(|wait| wait.operands.get(1)) else { continue };
         let first_warp = role.agents.first().map_or(0, |&agent| hierarchy.threads[agent].warp);
-        let warps: BTreeSet<u32> = missing.iter().map(|&(agent, _)| hierarchy.threads[agent].warp).collect();
+        let warps: SortedSet<u32> = missing.iter().map(|&(agent, _)| hierarchy.threads[agent].warp).collect();
         for warp in warps {
             let text = format!(
                 "if warpid == {warp} {{ {} {number}, {}; }}",
@@ -75,7 +75,7 @@ fn puts_and_takes(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let texts = |own: &Instruction| -> Vec<String> {
         own.operands.iter().map(|&operand| sources.text(operand).trim().to_owned()).collect()
     };
-    let location_of = |own: &Instruction| -> BTreeSet<LocationId> {
+    let location_of = |own: &Instruction| -> SortedSet<LocationId> {
         let graph = ground.graph();
         let events = graph
             .events
@@ -149,7 +149,7 @@ fn role_of<'a>(ground: &Ground<'a>, condition: Span) -> Option<(&'a str, u32, u3
 /// Another thread for the part of a branch that no thread comes to, if others wait for what is in it.
 fn empty_roles(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, graph) = (ground.syntax, ground.graph());
-    let executed: BTreeSet<Span> = graph.sites.iter().map(|site| site.span).collect();
+    let executed: SortedSet<Span> = graph.sites.iter().map(|site| site.span).collect();
     // Behind another name of the same number.
     other_threads(ground, found, 20, |node| {
         let mut children = (0..syntax.nodes.len()).filter(|&inner| syntax.nodes[inner].parent == Some(node));

@@ -48,8 +48,8 @@ use crate::event::{AgentId, EventGraph, EventId, EventKind, TermKind, TermRef};
 use crate::relation::base::{Basis, holds_of};
 use crate::relation::{MayMust, RelationTable};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 
 /// A word that additions and writes of constants write.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn words<'a>(
     graph: &EventGraph,
     cells: &Cells,
     location: &MayMust,
-    facts: &dyn Fn(EventId) -> Option<&'a BTreeSet<TermRef>>,
+    facts: &dyn Fn(EventId) -> Option<&'a SortedSet<TermRef>>,
 ) -> Vec<Word> {
     let reads: FxHashMap<EventId, EventId> = graph.rmw.iter().map(|&(read, write)| (write, read)).collect();
     let inits = graph.events.iter_enumerated().filter(|(_, event)| matches!(event.kind, EventKind::Init(_)));
@@ -88,7 +88,7 @@ fn word<'a>(
     graph: &EventGraph,
     cells: &Cells,
     location: &MayMust,
-    facts: &dyn Fn(EventId) -> Option<&'a BTreeSet<TermRef>>,
+    facts: &dyn Fn(EventId) -> Option<&'a SortedSet<TermRef>>,
     reads: &FxHashMap<EventId, EventId>,
     init: EventId,
 ) -> Option<Word> {
@@ -163,15 +163,15 @@ fn compared(graph: &EventGraph, fact: TermRef) -> Option<TermRef> {
 pub struct Rounds<'a> {
     word: &'a Word,
     /// Updates whose order is still to be found.
-    left: BTreeSet<usize>,
+    left: SortedSet<usize>,
 }
 
 /// A step: some of the updates that are left come before the others.
 #[derive(Debug)]
 pub struct Step<'a> {
     word: &'a Word,
-    early: BTreeSet<usize>,
-    late: BTreeSet<usize>,
+    early: SortedSet<usize>,
+    late: SortedSet<usize>,
     /// Resets with a key among those left: which one, and its key.
     resets: Vec<(EventId, usize)>,
     /// The smallest sum up to a key.
@@ -205,7 +205,7 @@ impl<'a> Rounds<'a> {
         let sum = keys.iter().map(|&(_, _, sum)| sum).min()?;
         let resets = keys.into_iter().map(|(reset, index, _)| (reset, index)).collect();
         let is_of_one = |a: usize, b: usize| word.threads[a] == word.threads[b];
-        let early: BTreeSet<usize> = first(word, basis, &self.left, &is_of_one);
+        let early: SortedSet<usize> = first(word, basis, &self.left, &is_of_one);
         let late = self.left.difference(&early).copied().collect();
         Some(Step { word, early, late, resets, sum })
     }
@@ -220,9 +220,9 @@ impl<'a> Rounds<'a> {
 fn first(
     word: &Word,
     basis: &Basis,
-    among: &BTreeSet<usize>,
+    among: &SortedSet<usize>,
     are_compared: &dyn Fn(usize, usize) -> bool,
-) -> BTreeSet<usize> {
+) -> SortedSet<usize> {
     let co = &basis.bounds(BaseRelation::Coherence).must;
     let write = |index: usize| word.updates[index].write;
     crate::work::count(among.len() * among.len());
@@ -260,7 +260,7 @@ impl Step<'_> {
     pub fn is_not_late(&mut self, update: EventId) {
         let (late, early) = self.late.iter().partition(|&&index| self.word.updates[index].write != update);
         self.late = late;
-        self.early.extend::<BTreeSet<usize>>(early);
+        self.early.extend::<SortedSet<usize>>(early);
     }
 
     /// What follows, if each late update comes after a reset and the step [is exact](Self::is_exact).

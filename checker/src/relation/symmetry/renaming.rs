@@ -6,8 +6,8 @@ use crate::event::{
     UnknownId, UnknownKind,
 };
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::hash::Hash;
 
 /// Threads that move together, with the operations they start.
@@ -163,7 +163,7 @@ impl Renaming {
 
     /// Starts and ends of CTAs, mbarriers' memory, and initial writes.
     fn send_the_rest(&mut self, graph: &EventGraph, cells: &Cells) -> Option<()> {
-        let mut places: BTreeMap<(bool, CtaId), EventId> = BTreeMap::new();
+        let mut places: SortedMap<(bool, CtaId), EventId> = SortedMap::new();
         for (id, event) in graph.events.iter_enumerated() {
             match event.kind {
                 EventKind::CtaStart(cta) => places.insert((true, cta), id),

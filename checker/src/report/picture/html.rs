@@ -6,8 +6,8 @@ use super::{Layout, link_label};
 use crate::report::markup::escaped;
 use crate::report::story::{Link, Story};
 use fencepost_dsl::SourceMap;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::span::FileId;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of more lines are shown around the steps only.
 const LINES_MAX: usize = 400;
@@ -47,7 +47,7 @@ pub fn page(title: &str, sections: &[String]) -> String {
 
 /// The lines of the files that steps are of.
 fn source(sources: &SourceMap, story: &Story) -> String {
-    let mut used: BTreeMap<FileId, BTreeSet<usize>> = BTreeMap::new();
+    let mut used: SortedMap<FileId, SortedSet<usize>> = SortedMap::new();
     for place in story.steps.iter().filter_map(|step| step.place.as_ref()) {
         used.entry(place.span.file).or_default().insert(place.line);
     }

@@ -2,7 +2,7 @@
 
 use super::{CHAR_WIDTH, LINE_HEIGHT, Sizes, link_label, size};
 use crate::report::story::{Step, Story};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// From one port of a box to the next.
 pub(super) const PORT_PITCH: i32 = LINE_HEIGHT + 2;
@@ -38,7 +38,7 @@ pub(super) struct Routes {
     n_tracks: Vec<usize>,
     /// Characters of labels at its left and right side.
     n_chars: Vec<[usize; 2]>,
-    n_channels: BTreeMap<usize, usize>,
+    n_channels: SortedMap<usize, usize>,
     /// By step.
     n_ports: Vec<usize>,
 }
@@ -58,7 +58,7 @@ impl Routes {
             courses: Vec::new(),
             n_tracks: vec![0; story.lanes.len() + 1],
             n_chars: vec![[0; 2]; story.lanes.len() + 1],
-            n_channels: BTreeMap::new(),
+            n_channels: SortedMap::new(),
             n_ports: vec![0; story.steps.len()],
         };
         let sides = |link: &crate::report::story::Link| {
@@ -107,17 +107,17 @@ impl Routes {
         &mut self,
         story: &Story,
         sides: &dyn Fn(&crate::report::story::Link) -> (Side, Side),
-    ) -> BTreeMap<(usize, usize), usize> {
+    ) -> SortedMap<(usize, usize), usize> {
         /// The row that it comes from or goes to, the link, and which of its ends it is.
         type End = (usize, usize, usize);
-        let mut at: BTreeMap<(usize, Side), Vec<End>> = BTreeMap::new();
+        let mut at: SortedMap<(usize, Side), Vec<End>> = SortedMap::new();
         for (number, link) in story.links.iter().enumerate() {
             let (first, last) = sides(link);
             let row = |step: usize| story.steps[step].row;
             at.entry((link.from, first)).or_default().push((row(link.to), number, 0));
             at.entry((link.to, last)).or_default().push((row(link.from), number, 1));
         }
-        let mut ports = BTreeMap::new();
+        let mut ports = SortedMap::new();
         for ((step, _), mut ends) in at {
             ends.sort_unstable();
             self.n_ports[step] = self.n_ports[step].max(ends.len());

@@ -10,16 +10,16 @@ use crate::event::{
 use crate::explain::{Explanation, Reason, Subject};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Who and what belongs to a story.
 pub(super) struct Cast {
     /// The events to show.
     pub events: EventSet,
     /// Agents that are shown for themselves, whoever is like them.
-    pub named: BTreeSet<AgentId>,
+    pub named: SortedSet<AgentId>,
     /// mbarriers to show.
-    pub mbarriers: BTreeSet<MbarrierId>,
+    pub mbarriers: SortedSet<MbarrierId>,
 }
 
 /// Bytes of a location.
@@ -30,9 +30,9 @@ struct Search<'a> {
     graph: &'a EventGraph,
     witness: &'a Witness,
     /// Of the agents that the facts name, all that happens.
-    core: BTreeSet<AgentId>,
-    memory: BTreeMap<LocationId, Vec<Bytes>>,
-    mbarriers: BTreeSet<MbarrierId>,
+    core: SortedSet<AgentId>,
+    memory: SortedMap<LocationId, Vec<Bytes>>,
+    mbarriers: SortedSet<MbarrierId>,
     /// What leads to the end of the story.
     before: EventSet,
 }
@@ -45,8 +45,8 @@ pub(super) fn cast(words: &Words<'_>, explanation: &Explanation, flow: &BitMatri
         graph,
         witness: words.witness,
         core: core(graph, explanation, &story),
-        memory: BTreeMap::new(),
-        mbarriers: BTreeSet::new(),
+        memory: SortedMap::new(),
+        mbarriers: SortedSet::new(),
         before: EventSet::empty(graph.events.len()),
     };
     search.before = search.before_the_end(explanation, &story, flow);
@@ -73,9 +73,9 @@ pub(super) fn cast(words: &Words<'_>, explanation: &Explanation, flow: &BitMatri
 /// Instructions that start operations of which nothing is shown say nothing.
 fn leave_out_empty_starts(graph: &EventGraph, story: &EventSet, events: &mut EventSet) {
     let issues = || graph.edges.of(BaseRelation::Issue);
-    let is_told: BTreeSet<EventId> =
+    let is_told: SortedSet<EventId> =
         issues().filter(|edge| events.contains(edge.to)).map(|edge| edge.from).collect();
-    let has_operation: BTreeSet<EventId> = issues().map(|edge| edge.from).collect();
+    let has_operation: SortedSet<EventId> = issues().map(|edge| edge.from).collect();
     let is_empty = |&event: &EventId| {
         has_operation.contains(&event) && !is_told.contains(&event) && !story.contains(event)
     };
@@ -84,8 +84,8 @@ fn leave_out_empty_starts(graph: &EventGraph, story: &EventSet, events: &mut Eve
 }
 
 /// The agents that the facts name, and who started them.
-fn core(graph: &EventGraph, explanation: &Explanation, story: &EventSet) -> BTreeSet<AgentId> {
-    let mut core: BTreeSet<AgentId> = story.iter().filter_map(|event| graph.events[event].agent).collect();
+fn core(graph: &EventGraph, explanation: &Explanation, story: &EventSet) -> SortedSet<AgentId> {
+    let mut core: SortedSet<AgentId> = story.iter().filter_map(|event| graph.events[event].agent).collect();
     match &explanation.subject {
         Subject::Assertion { agent, .. } | Subject::Misuse { agent, .. } | Subject::Bounds { agent, .. } => {
             core.insert(*agent);
@@ -103,11 +103,11 @@ fn core(graph: &EventGraph, explanation: &Explanation, story: &EventSet) -> BTre
 }
 
 /// Those whom the first line, the reasons or the chain name.
-fn named(graph: &EventGraph, explanation: &Explanation) -> BTreeSet<AgentId> {
+fn named(graph: &EventGraph, explanation: &Explanation) -> SortedSet<AgentId> {
     let mut events: Vec<EventId> = explanation.reasons.iter().flat_map(Reason::events).collect();
     let steps = explanation.chain.iter().flat_map(|chain| &chain.steps);
     events.extend(steps.flat_map(|step| [step.from, step.to]));
-    let mut named = BTreeSet::new();
+    let mut named = SortedSet::new();
     match &explanation.subject {
         Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
             events.extend([*earlier, *later]);
@@ -185,8 +185,8 @@ impl Search<'_> {
         let graph = self.graph;
         let issuer = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
         let is_write = |&event: &EventId| matches!(&graph.events[event].kind, EventKind::Write(access) if self.is_of_story(access));
-        let writers: BTreeSet<AgentId> = self.executed().filter(is_write).filter_map(issuer).collect();
-        let mut users: BTreeMap<LocationId, BTreeSet<AgentId>> = BTreeMap::new();
+        let writers: SortedSet<AgentId> = self.executed().filter(is_write).filter_map(issuer).collect();
+        let mut users: SortedMap<LocationId, SortedSet<AgentId>> = SortedMap::new();
         let mut strong: Vec<(EventId, LocationId)> = Vec::new();
         for event in self.executed() {
             let access = graph.events[event].kind.access().filter(|access| access.is_strong());
@@ -290,7 +290,7 @@ impl Search<'_> {
     }
 
     /// The core, whoever has to do with the memory and mbarriers of the story, and those who started them.
-    fn agents(&self) -> BTreeSet<AgentId> {
+    fn agents(&self) -> SortedSet<AgentId> {
         let mut agents = self.core.clone();
         let about = self.executed().filter(|&event| {
             self.before.contains(event)

@@ -4,7 +4,7 @@ use super::steps::{Action, Group};
 use super::{Lane, Words, cast::Cast};
 use crate::event::{AgentId, CtaId, EventId, EventKind, Hierarchy, OperationSort, SiteId};
 use crate::explain::{Explanation, Subject};
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Lanes at most; those of threads that the facts name come first.
 const LANES_MAX: usize = 12;
@@ -15,37 +15,37 @@ type Shape = Vec<(Option<OperationSort>, Option<SiteId>, Vec<u32>, Action, bool)
 /// Who has which lane, and who stands for whom.
 pub(super) struct Folding {
     lanes: Vec<Lane>,
-    lane_of: BTreeMap<AgentId, usize>,
+    lane_of: SortedMap<AgentId, usize>,
     /// Of a thread or operation that is not shown itself: the one that stands for it.
-    stands_for: BTreeMap<AgentId, AgentId>,
+    stands_for: SortedMap<AgentId, AgentId>,
     /// The other way.
-    others: BTreeMap<AgentId, Vec<AgentId>>,
+    others: SortedMap<AgentId, Vec<AgentId>>,
     /// Of the groups that are shown, by agent.
-    shown: BTreeMap<AgentId, Vec<usize>>,
+    shown: SortedMap<AgentId, Vec<usize>>,
     /// Which operation of its lane one is, where there are several.
-    numbers: BTreeMap<AgentId, usize>,
+    numbers: SortedMap<AgentId, usize>,
 }
 
 impl Folding {
     /// Lanes for all who take part.
     pub fn new(words: &Words<'_>, explanation: &Explanation, cast: &Cast, groups: &[Group]) -> Self {
         let hierarchy = &words.case.outcome.graph.hierarchy;
-        let mut shown: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        let mut shown: SortedMap<AgentId, Vec<usize>> = SortedMap::new();
         for (number, group) in groups.iter().enumerate() {
             if group.events.iter().any(|&event| cast.events.contains(event)) {
                 shown.entry(group.agent).or_default().push(number);
             }
         }
         // Who waits for ever or fails has a step, whatever else there is.
-        let mut threads: BTreeSet<AgentId> = shown.keys().map(|&agent| hierarchy.issuer(agent)).collect();
+        let mut threads: SortedSet<AgentId> = shown.keys().map(|&agent| hierarchy.issuer(agent)).collect();
         threads.extend(ending(explanation));
         let mut this = Self {
             lanes: Vec::new(),
-            lane_of: BTreeMap::new(),
-            stands_for: BTreeMap::new(),
-            others: BTreeMap::new(),
+            lane_of: SortedMap::new(),
+            stands_for: SortedMap::new(),
+            others: SortedMap::new(),
             shown,
-            numbers: BTreeMap::new(),
+            numbers: SortedMap::new(),
         };
         let threads = this.fold(words, explanation, cast, (groups, &threads));
         this.give_lanes(words, &threads);
@@ -58,10 +58,10 @@ impl Folding {
         words: &Words<'_>,
         explanation: &Explanation,
         cast: &Cast,
-        (groups, threads): (&[Group], &BTreeSet<AgentId>),
+        (groups, threads): (&[Group], &SortedSet<AgentId>),
     ) -> Vec<AgentId> {
         let graph = words.graph();
-        let mut first: BTreeMap<(Option<usize>, Option<CtaId>, Shape), AgentId> = BTreeMap::new();
+        let mut first: SortedMap<(Option<usize>, Option<CtaId>, Shape), AgentId> = SortedMap::new();
         let mut kept: Vec<AgentId> = Vec::new();
         for &thread in threads {
             let own = self.agents_of(&graph.hierarchy, thread);
@@ -119,7 +119,7 @@ impl Folding {
         for &thread in threads {
             let others: Vec<AgentId> = self.others.get(&thread).cloned().unwrap_or_default();
             let names: Vec<String> = others.iter().map(|&other| words.agent(other)).collect();
-            let mut lanes: BTreeMap<Option<OperationSort>, Vec<AgentId>> = BTreeMap::new();
+            let mut lanes: SortedMap<Option<OperationSort>, Vec<AgentId>> = SortedMap::new();
             for agent in self.agents_of(hierarchy, thread) {
                 let sort = hierarchy.operation(agent).map(|operation| operation.sort);
                 lanes.entry(sort).or_default().push(agent);
@@ -190,7 +190,7 @@ impl Folding {
     }
 
     /// Adds to the steps of events those of whom a lane stands for.
-    pub fn stand_in(&self, groups: &[Group], step_of: &mut BTreeMap<EventId, usize>) {
+    pub fn stand_in(&self, groups: &[Group], step_of: &mut SortedMap<EventId, usize>) {
         for (agent, first) in &self.stands_for {
             let (Some(own), Some(theirs)) = (self.shown.get(agent), self.shown.get(first)) else { continue };
             for (&mine, &other) in own.iter().zip(theirs) {

@@ -7,7 +7,7 @@ use crate::event::{EventId, EventKind, MbarrierRole};
 use crate::explain::{Explanation, Reason, StepKind, Subject};
 use crate::findings::Story as Kind;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// What a link is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -90,19 +90,19 @@ pub struct Link {
 /// What is collected.
 struct Links<'a> {
     words: &'a Words<'a>,
-    step_of: &'a BTreeMap<EventId, usize>,
+    step_of: &'a SortedMap<EventId, usize>,
     steps: &'a [Step],
-    found: BTreeMap<(usize, usize, LinkKind), Link>,
+    found: SortedMap<(usize, usize, LinkKind), Link>,
 }
 
 /// All links of a story.
 pub(super) fn links(
     words: &Words<'_>,
     explanation: &Explanation,
-    step_of: &BTreeMap<EventId, usize>,
+    step_of: &SortedMap<EventId, usize>,
     steps: &[Step],
 ) -> Vec<Link> {
-    let mut links = Links { words, step_of, steps, found: BTreeMap::new() };
+    let mut links = Links { words, step_of, steps, found: SortedMap::new() };
     let relations = &words.witness.basis.relations;
     links.all(LinkKind::ReadsFrom, &relations[&BaseRelation::ReadsFrom], &[]);
     links.nearest(LinkKind::Synchronizes, &relations[&BaseRelation::Signals], &["MB-22"]);
@@ -136,8 +136,8 @@ impl Links<'_> {
     }
 
     /// By step.
-    fn pairs(&self, relation: &BitMatrix) -> BTreeSet<(usize, usize)> {
-        let mut pairs = BTreeSet::new();
+    fn pairs(&self, relation: &BitMatrix) -> SortedSet<(usize, usize)> {
+        let mut pairs = SortedSet::new();
         for (&event, &from) in self.step_of {
             for to in relation.successors(event).filter_map(|to| self.step_of.get(&to)) {
                 if self.steps[from].lane != self.steps[*to].lane {
@@ -210,7 +210,7 @@ impl Links<'_> {
     fn broken(&mut self, explanation: &Explanation) {
         let mut rules: Vec<&'static str> =
             explanation.reasons.iter().flat_map(|r| r.rules()).copied().collect();
-        let mut seen = BTreeSet::new();
+        let mut seen = SortedSet::new();
         rules.retain(|&rule| seen.insert(rule));
         let is_proxy = |reason: &Reason| {
             matches!(

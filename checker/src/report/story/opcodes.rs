@@ -1,7 +1,7 @@
 //! Long opcodes without the words that say where and how wide, and what they stand for.
 
 use super::Step;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Longer ones are abbreviated.
 const CHARS_MAX: usize = 24;
@@ -24,12 +24,12 @@ fn is_dropped(word: &str) -> bool {
 
 /// Abbreviates what is long, where what remains is still one instruction's; tells what for what.
 pub(super) fn abbreviate(steps: &mut [Step]) -> Vec<(String, String)> {
-    let all: BTreeSet<&str> = steps.iter().map(|step| step.opcode.as_str()).collect();
-    let mut full_of: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let all: SortedSet<&str> = steps.iter().map(|step| step.opcode.as_str()).collect();
+    let mut full_of: SortedMap<String, Vec<&str>> = SortedMap::new();
     for opcode in &all {
         full_of.entry(short(opcode)).or_default().push(opcode);
     }
-    let pairs: BTreeMap<String, String> = full_of
+    let pairs: SortedMap<String, String> = full_of
         .iter()
         .filter_map(|(short, full)| match full.as_slice() {
             [only] if short != only && !all.contains(short.as_str()) => {

@@ -4,7 +4,7 @@ use crate::bits::{BitMatrix, EventSet};
 use crate::event::{AgentId, EventGraph, EventId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// What the order of an execution follows: all that must happen before something else can, without values read.
 pub(super) fn hard(witness: &Witness) -> BitMatrix {
@@ -45,7 +45,7 @@ const TIERS: usize = 3;
 /// What comes after a group, and how many before it are left, by each of the relations.
 #[derive(Clone, Default)]
 struct Node {
-    successors: [BTreeSet<usize>; TIERS],
+    successors: [SortedSet<usize>; TIERS],
     n_before: [usize; TIERS],
 }
 
@@ -56,7 +56,7 @@ pub(super) fn ordered(
     groups: &[(AgentId, Vec<EventId>)],
     tiers: [&BitMatrix; TIERS],
 ) -> Vec<usize> {
-    let mut group_of: BTreeMap<EventId, usize> = BTreeMap::new();
+    let mut group_of: SortedMap<EventId, usize> = SortedMap::new();
     for (number, (_, events)) in groups.iter().enumerate() {
         group_of.extend(events.iter().map(|&event| (event, number)));
     }
@@ -75,7 +75,7 @@ pub(super) fn ordered(
 }
 
 fn schedule(groups: &[(AgentId, Vec<EventId>)], mut nodes: Vec<Node>) -> Vec<usize> {
-    type Keys = BTreeSet<(AgentId, usize)>;
+    type Keys = SortedSet<(AgentId, usize)>;
     let key = |number: usize| (groups[number].0, number);
     let mut ready: [Keys; TIERS] = std::array::from_fn(|tier| {
         (0..groups.len()).filter(|&number| nodes[number].n_before[tier] == 0).map(key).collect()
@@ -118,7 +118,7 @@ pub(super) struct Placed<'a> {
 }
 
 /// The keys of rows, and the lanes that have a step in each.
-type Taken<'a> = Vec<(Option<&'a str>, BTreeSet<usize>)>;
+type Taken<'a> = Vec<(Option<&'a str>, SortedSet<usize>)>;
 
 /// A row for each step, given in an order; rows follow it, and steps of one key and different lanes share one where
 /// nothing lies between.
@@ -126,12 +126,12 @@ pub(super) fn rows(steps: &[Placed<'_>]) -> Vec<usize> {
     let mut rows: Vec<usize> = Vec::with_capacity(steps.len());
     let mut taken: Taken<'_> = Vec::new();
     // Within a lane rows ascend.
-    let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut last: SortedMap<usize, usize> = SortedMap::new();
     for step in steps {
         let after = step.after.iter().filter_map(|&before| rows.get(before)).map(|row| row + 1).max();
         let first = after.unwrap_or(0).max(last.get(&step.lane).map_or(0, |row| row + 1));
         let row = (first..taken.len()).find(|&row| is_free(&taken[row], step)).unwrap_or_else(|| {
-            taken.push((step.key, BTreeSet::new()));
+            taken.push((step.key, SortedSet::new()));
             taken.len() - 1
         });
         taken[row].1.insert(step.lane);
@@ -140,18 +140,18 @@ pub(super) fn rows(steps: &[Placed<'_>]) -> Vec<usize> {
     }
     sink(steps, &mut rows, &mut taken);
     // Rows that nobody is left in close up.
-    let used: BTreeSet<usize> = rows.iter().copied().collect();
+    let used: SortedSet<usize> = rows.iter().copied().collect();
     rows.iter().map(|row| used.range(..row).count()).collect()
 }
 
-fn is_free((key, lanes): &(Option<&str>, BTreeSet<usize>), step: &Placed<'_>) -> bool {
+fn is_free((key, lanes): &(Option<&str>, SortedSet<usize>), step: &Placed<'_>) -> bool {
     step.key.is_some() && *key == step.key && !lanes.contains(&step.lane)
 }
 
 /// Moves steps down to others of their key, as far as what comes after them allows.
 fn sink(steps: &[Placed<'_>], rows: &mut [usize], taken: &mut Taken<'_>) {
     let mut limit = vec![taken.len(); steps.len()];
-    let mut next: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut next: SortedMap<usize, usize> = SortedMap::new();
     for (at, step) in steps.iter().enumerate().rev() {
         let end = limit[at].min(next.get(&step.lane).copied().unwrap_or(taken.len()));
         if let Some(row) = (rows[at] + 1..end).rev().find(|&row| is_free(&taken[row], step)) {

@@ -2,7 +2,7 @@
 
 use super::Words;
 use crate::event::{AgentId, EventId, EventKind, MbarrierId, MbarrierRole};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// A phase of an mbarrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub struct PhaseRow {
 }
 
 /// The phases of some mbarriers, as far as they were reached.
-pub(super) fn phases(words: &Words<'_>, mbarriers: &BTreeSet<MbarrierId>) -> Vec<PhaseRow> {
+pub(super) fn phases(words: &Words<'_>, mbarriers: &SortedSet<MbarrierId>) -> Vec<PhaseRow> {
     mbarriers.iter().flat_map(|&mbarrier| of_one(words, mbarrier)).collect()
 }
 
@@ -42,7 +42,7 @@ fn of_one(words: &Words<'_>, mbarrier: MbarrierId) -> Vec<PhaseRow> {
     }
     let threads = |events: Vec<EventId>| {
         let agents = events.into_iter().filter_map(|event| graph.events[event].agent);
-        let agents: BTreeSet<AgentId> = agents.collect();
+        let agents: SortedSet<AgentId> = agents.collect();
         let agents: Vec<AgentId> = agents.into_iter().collect();
         if agents.is_empty() { String::new() } else { words.agents(&agents) }
     };

@@ -6,7 +6,7 @@ use super::Words;
 use crate::event::{
     AgentId, EventId, EventKind, GridEvent, LocationId, MbarrierRole, PhasedOperation, Role, SiteId, Turn,
 };
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// What kind of step it is; steps of one instruction that differ in this are different steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,10 +35,10 @@ type Same = (AgentId, SiteId, Vec<u32>, Action, bool, Option<u32>);
 /// All that happens, instruction by instruction.
 pub(super) fn groups(words: &Words<'_>) -> Vec<Group> {
     let graph = words.graph();
-    let in_atomic: BTreeMap<EventId, EventId> =
+    let in_atomic: SortedMap<EventId, EventId> =
         graph.rmw.iter().flat_map(|&(read, write)| [(read, read), (write, read)]).collect();
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: BTreeMap<Same, usize> = BTreeMap::new();
+    let mut known: SortedMap<Same, usize> = SortedMap::new();
     for event in words.witness.execution.executed.iter() {
         let of = &graph.events[event];
         let Some(agent) = of.agent else { continue };

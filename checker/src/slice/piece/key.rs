@@ -12,8 +12,8 @@ use crate::event::{
 };
 use crate::slice::constraints::Alternative;
 use fencepost_dsl::kernel::program::InitialBytes;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ struct Writer<'a> {
     unknowns: Numbers<UnknownId>,
     terms: Numbers<TermRef>,
     /// Where accesses begin and end; of a location with accesses at unknown places there is no list.
-    bounds: BTreeMap<LocationId, Vec<u32>>,
+    bounds: SortedMap<LocationId, Vec<u32>>,
 }
 
 impl Piece {
@@ -66,9 +66,9 @@ impl Piece {
         writer.text
     }
 
-    fn bounds(&self, graph: &EventGraph) -> BTreeMap<LocationId, Vec<u32>> {
-        let mut bounds: BTreeMap<LocationId, BTreeSet<u32>> = BTreeMap::new();
-        let mut unknown: BTreeSet<LocationId> = BTreeSet::new();
+    fn bounds(&self, graph: &EventGraph) -> SortedMap<LocationId, Vec<u32>> {
+        let mut bounds: SortedMap<LocationId, SortedSet<u32>> = SortedMap::new();
+        let mut unknown: SortedSet<LocationId> = SortedSet::new();
         for &event in &self.kept {
             let kind = &graph.events[event].kind;
             if let Some(access) = kind.access() {

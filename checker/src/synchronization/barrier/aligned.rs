@@ -12,7 +12,7 @@ use crate::event::{AgentId, EventId, Fact, GraphBuilder, Misuse, TermPool, TermR
 use crate::findings;
 use crate::synchronization::log::{AlignedLog, CodePath};
 use fencepost_dsl::kernel::isa;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// States that no lane misses an instance that another lane of its warp executes.
 pub(super) fn state_alignment(graph: &mut GraphBuilder, log: &AlignedLog) {
@@ -46,7 +46,7 @@ fn misses(terms: &mut TermPool, own: TermRef, path: &CodePath, places: &[(TermRe
 
 fn state_together(
     graph: &mut GraphBuilder,
-    executed: &BTreeMap<AgentId, (TermRef, EventId)>,
+    executed: &SortedMap<AgentId, (TermRef, EventId)>,
     missed: &[(AgentId, TermRef)],
 ) {
     let mut stated: Vec<TermRef> = Vec::new();

@@ -6,7 +6,7 @@
 use super::instances::{Barriers, Instances};
 use crate::event::{BaseRelation, Blocked, EventId, TermPool, Wait};
 use crate::synchronization::log::{ClusterWait, Generation, Group};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 impl Barriers<'_> {
     /// Links the arrivals of a cluster's barrier to its waits.
@@ -14,7 +14,7 @@ impl Barriers<'_> {
         let waits: Vec<ClusterWait> =
             self.log.cluster_waits.iter().copied().filter(|wait| wait.cluster == cluster).collect();
         let name = Group::Cluster(cluster).name(&self.graph.hierarchy);
-        let mut to: BTreeMap<u32, Vec<EventId>> = BTreeMap::new();
+        let mut to: SortedMap<u32, Vec<EventId>> = SortedMap::new();
         for wait in &waits {
             to.entry(wait.generation).or_default().push(wait.event);
         }

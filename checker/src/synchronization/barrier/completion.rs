@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::synchronization::log::{Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 use std::sync::Arc;
 
 /// Most barrier edges of a graph.
@@ -66,7 +66,7 @@ impl Barriers<'_> {
         let is_counted = self.is_counted(instances, generation);
         if is_counted != TermPool::FALSE {
             // With an explicit count, a warp whose threads have all exited is still waited for.
-            let mut warps: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
+            let mut warps: SortedMap<u32, Vec<TermRef>> = SortedMap::new();
             for &lane in instances.per_lane.keys() {
                 let arrived = self.arrived_by(lane, instances, generation);
                 warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(arrived);
@@ -109,7 +109,7 @@ impl Barriers<'_> {
     /// Says when a thread that has arrived waits for ever.
     pub(super) fn record_blocked(&mut self, group: Group, instances: &Instances) {
         let name = group.name(&self.graph.hierarchy);
-        let mut known: BTreeMap<u32, (TermRef, Awaited)> = BTreeMap::new();
+        let mut known: SortedMap<u32, (TermRef, Awaited)> = SortedMap::new();
         for &index in &instances.executions {
             let execution = self.execution(index);
             let Some((wait, _)) = execution.wait else { continue };
@@ -213,7 +213,7 @@ impl Barriers<'_> {
 
     /// Links every arrival to every wait of the same instance (MM-34).
     pub(super) fn link(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
-        let mut arrivals: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut arrivals: SortedMap<u32, Vec<usize>> = SortedMap::new();
         let mut dynamic = Vec::new();
         for &index in &instances.executions {
             match self.execution(index).generation {
@@ -285,7 +285,7 @@ impl Barriers<'_> {
         instances: &Instances,
         supports: &mut Supports,
     ) {
-        let mut known: BTreeMap<u32, Arc<[Exit]>> = BTreeMap::new();
+        let mut known: SortedMap<u32, Arc<[Exit]>> = SortedMap::new();
         for &(wait, agent, generation) in waits {
             let exits = match generation {
                 Generation::Static(k) => match known.get(&k) {

@@ -2,7 +2,7 @@
 
 use crate::event::{AgentId, CtaId, EventId, GraphBuilder, TermRef};
 use crate::synchronization::log::{BarrierLog, Execution, Generation, Group, WARP_SIZE};
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// A generation of a group.
 pub type OfGroup = (Group, u32);
@@ -20,12 +20,12 @@ pub struct Barriers<'a> {
     /// Waits that a thread's exit lets through, and when.
     pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
     /// All executions of each thread.
-    of_agent: BTreeMap<AgentId, Vec<usize>>,
+    of_agent: SortedMap<AgentId, Vec<usize>>,
     /// All executions of each group.
-    of_group: BTreeMap<Group, Vec<usize>>,
+    of_group: SortedMap<Group, Vec<usize>>,
     /// Whether whoever gets through a generation of the one group has seen a generation of the other complete, where it has
     /// been asked.
-    pub shown: BTreeMap<(OfGroup, OfGroup), bool>,
+    pub shown: SortedMap<(OfGroup, OfGroup), bool>,
 }
 
 /// The executions of one group, and who takes part.
@@ -33,9 +33,9 @@ pub struct Instances {
     /// Indices into the log.
     pub executions: Vec<usize>,
     /// The same per participating thread, in program order; empty for one that never gets there.
-    pub per_lane: BTreeMap<AgentId, Vec<usize>>,
+    pub per_lane: SortedMap<AgentId, Vec<usize>>,
     /// Per thread and generation, those that may be of it; `None` where some thread's generation is a term.
-    of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>>,
+    of_generation: Option<SortedMap<(AgentId, u32), Vec<usize>>>,
     /// Whether a thread that has exited is waited for no more (BR-7, A-22).
     pub exit_counts: bool,
     /// Executions that give a thread count: in their generations, whole warps are waited for even so.
@@ -56,7 +56,7 @@ impl Instances {
 impl<'a> Barriers<'a> {
     /// Nothing is stated yet.
     pub fn new(graph: &'a mut GraphBuilder, log: &'a BarrierLog, hangs: bool) -> Self {
-        let mut of_agent: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        let mut of_agent: SortedMap<AgentId, Vec<usize>> = SortedMap::new();
         for (index, execution) in log.executions.iter().enumerate() {
             of_agent.entry(execution.agent).or_default().push(index);
         }
@@ -68,7 +68,7 @@ impl<'a> Barriers<'a> {
             exit_releases: Vec::new(),
             of_agent,
             of_group: log.groups(),
-            shown: BTreeMap::new(),
+            shown: SortedMap::new(),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Barriers<'a> {
     /// Who takes part in a group.
     pub fn instances(&self, group: Group, executions: Vec<usize>) -> Instances {
         let hierarchy = &self.graph.hierarchy;
-        let mut per_lane: BTreeMap<AgentId, Vec<usize>> = BTreeMap::new();
+        let mut per_lane: SortedMap<AgentId, Vec<usize>> = SortedMap::new();
         let (exit_counts, counted) = match group {
             Group::Instance(..) => (true, Vec::new()),
             Group::Cluster(cluster) => {
@@ -125,7 +125,7 @@ impl<'a> Barriers<'a> {
                 (true, executions.iter().filter(names_count).copied().collect())
             }
         };
-        let mut of_generation: Option<BTreeMap<(AgentId, u32), Vec<usize>>> = Some(BTreeMap::new());
+        let mut of_generation: Option<SortedMap<(AgentId, u32), Vec<usize>>> = Some(SortedMap::new());
         for &index in &executions {
             let Execution { agent, generation, .. } = self.execution(index);
             per_lane.entry(agent).or_default().push(index);

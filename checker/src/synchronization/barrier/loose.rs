@@ -22,7 +22,7 @@ use crate::findings;
 use crate::synchronization::log::{BarrierLog, Form, Generation, Group, WARP_SIZE};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::BinaryOp;
-use std::collections::{BTreeMap, BTreeSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Most arrivals of warps at one barrier.
 const MAX_ARRIVALS: usize = 48;
@@ -33,10 +33,10 @@ pub(super) const WIDTH: u8 = 8;
 ///
 /// Where all uses count the same number and it is that of all warps that use the barrier, every generation is of all of
 /// them, so that the n-th arrivals meet. Where numbers differ, there are generations of fewer.
-pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> BTreeSet<Group> {
+pub fn loose_barriers(hierarchy: &Hierarchy, log: &BarrierLog) -> SortedSet<Group> {
     let is_loose = |executions: &[usize]| {
         let agents = executions.iter().map(|&index| log.executions[index].agent);
-        let warps: BTreeSet<u32> = agents.map(|agent| hierarchy.warp_of(agent)).collect();
+        let warps: SortedSet<u32> = agents.map(|agent| hierarchy.warp_of(agent)).collect();
         let n_threads = u32::try_from(warps.len()).unwrap_or(u32::MAX).saturating_mul(WARP_SIZE);
         log.is_mixed(hierarchy, executions)
             || log.common_count(hierarchy, executions).is_some_and(|count| count != n_threads)
@@ -114,7 +114,7 @@ impl Barriers<'_> {
     }
 
     fn meeting(&mut self, group: Group, instances: &Instances) -> Result<Meeting, GraphError> {
-        let mut by_warp: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
+        let mut by_warp: SortedMap<(u32, u32), Vec<usize>> = SortedMap::new();
         for &index in &instances.executions {
             let execution = self.execution(index);
             let Generation::Static(n) = execution.generation else {
@@ -388,7 +388,7 @@ impl Barriers<'_> {
                 .of_its_generation(meeting, arrival, |terms, round| terms.or(round.filled, round.differs));
             let over = self.graph.terms.and(arrival.counts, over);
             let incomplete = self.graph.terms.not(over);
-            let mut awaited: BTreeMap<AgentId, TermRef> = BTreeMap::new();
+            let mut awaited: SortedMap<AgentId, TermRef> = SortedMap::new();
             for other in &meeting.arrivals {
                 let same = self.graph.terms.equal(other.generation, arrival.generation);
                 let meets = self.graph.terms.and(same, other.counts);

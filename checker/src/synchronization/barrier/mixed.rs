@@ -15,7 +15,7 @@ use crate::event::{AgentId, BaseRelation, Edge, Misuse, TermPool, TermRef, Unkno
 use crate::findings;
 use crate::synchronization::log::{Group, WARP_SIZE};
 use fencepost_dsl::kernel::program::BinaryOp;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// What an arrival says of how many are to come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Barriers<'_> {
     /// come neither to it nor to a later one.
     fn exits_of_warps(&mut self, meeting: &Meeting, number: TermRef, of_all: TermRef) -> Vec<(u32, TermRef)> {
         let Group::Cta(cta, _) = meeting.group else { return Vec::new() };
-        let mut lanes: BTreeMap<u32, Vec<TermRef>> = BTreeMap::new();
+        let mut lanes: SortedMap<u32, Vec<TermRef>> = SortedMap::new();
         for agent in self.graph.hierarchy.threads_of_cta(cta) {
             lanes.entry(self.graph.hierarchy.warp_of(agent)).or_default().push(self.graph.completed[agent]);
         }

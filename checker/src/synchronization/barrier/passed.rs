@@ -2,8 +2,8 @@
 
 use crate::event::{AgentId, EventGraph, EventKind, TermRef};
 use crate::synchronization::log::{BarrierLog, Generation, Group};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::Sem;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A place at which a thread arrives.
@@ -20,7 +20,7 @@ pub struct Arrival {
 }
 
 /// The arrivals of each thread.
-type PerThread = BTreeMap<AgentId, Vec<Arrival>>;
+type PerThread = SortedMap<AgentId, Vec<Arrival>>;
 
 /// A thread's way through a barrier, for those who ask what it knows afterwards.
 pub struct PassedBarrier {
@@ -34,7 +34,7 @@ pub struct PassedBarrier {
 
 /// All passages through barriers whose generation is known.
 pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrier> {
-    let mut arrivals: BTreeMap<(Group, u32), PerThread> = BTreeMap::new();
+    let mut arrivals: SortedMap<(Group, u32), PerThread> = SortedMap::new();
     for execution in &log.executions {
         if let Generation::Static(k) = execution.generation {
             let kind = &graph.events[execution.arrive].kind;
@@ -52,10 +52,10 @@ pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrie
     let must_arrive = |places: &[Arrival]| {
         places.iter().any(|place| graph.terms.entails(graph.completed[place.agent], place.guard))
     };
-    let mut known: BTreeMap<(Group, u32), Arc<[Vec<Arrival>]>> = BTreeMap::new();
+    let mut known: SortedMap<(Group, u32), Arc<[Vec<Arrival>]>> = SortedMap::new();
     let mut needed = |group: Group, k: u32| -> Arc<[Vec<Arrival>]> {
         let of_generation = || {
-            let places = arrivals.get(&(group, k)).into_iter().flat_map(BTreeMap::values);
+            let places = arrivals.get(&(group, k)).into_iter().flat_map(SortedMap::values);
             places.filter(|places| must_arrive(places)).cloned().collect()
         };
         known.entry((group, k)).or_insert_with(of_generation).clone()

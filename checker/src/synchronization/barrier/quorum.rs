@@ -13,7 +13,7 @@ use crate::event::support::Supports;
 use crate::event::{AgentId, BaseRelation, Blocked, Edge, TermPool, TermRef, UnknownKind, Wait};
 use crate::synchronization::log::Execution;
 use fencepost_dsl::kernel::program::BinaryOp;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Width of the number of threads that have arrived.
 const COUNT_WIDTH: u8 = 32;
@@ -114,7 +114,7 @@ impl Barriers<'_> {
 
     /// Each thread with the instance, and when it need not be waited for any more.
     fn awaited_at(&mut self, all: &[Execution], at: &Execution) -> Vec<(AgentId, TermRef)> {
-        let mut lanes: BTreeMap<AgentId, Vec<&Execution>> = BTreeMap::new();
+        let mut lanes: SortedMap<AgentId, Vec<&Execution>> = SortedMap::new();
         for execution in all {
             lanes.entry(execution.agent).or_default().push(execution);
         }
@@ -161,7 +161,7 @@ impl Barriers<'_> {
 
     fn link_instance_exits(&mut self, all: &[Execution], at: &Execution, supports: &mut Supports) {
         let Some((wait, _)) = at.wait else { return };
-        let mut lanes: BTreeMap<AgentId, Vec<&Execution>> = BTreeMap::new();
+        let mut lanes: SortedMap<AgentId, Vec<&Execution>> = SortedMap::new();
         for execution in all.iter().filter(|execution| execution.agent != at.agent) {
             lanes.entry(execution.agent).or_default().push(execution);
         }

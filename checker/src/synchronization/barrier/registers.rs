@@ -20,7 +20,7 @@ use crate::event::{
 };
 use crate::synchronization::log::{Group, REGISTERS_WIDTH, RegisterSet};
 use fencepost_dsl::kernel::program::BinaryOp;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 use std::sync::Arc;
 
 /// Most operations on one pool, of which each looks at all others.
@@ -42,10 +42,10 @@ struct Operation {
 pub(super) fn finish(
     graph: &mut GraphBuilder,
     sets: &[RegisterSet],
-    passes: &BTreeMap<(Group, u32), TermRef>,
+    passes: &SortedMap<(Group, u32), TermRef>,
     hangs: bool,
 ) -> Result<(), GraphError> {
-    let mut pools: BTreeMap<CtaId, BTreeMap<(u32, u32), Vec<RegisterSet>>> = BTreeMap::new();
+    let mut pools: SortedMap<CtaId, SortedMap<(u32, u32), Vec<RegisterSet>>> = SortedMap::new();
     for &set in sets {
         let (cta, warp) = (graph.hierarchy.cta_of(set.agent), graph.hierarchy.warp_of(set.agent));
         pools.entry(cta).or_default().entry((warp, set.turn)).or_default().push(set);
@@ -74,7 +74,7 @@ pub(super) fn finish(
 
 fn operation(
     terms: &mut TermPool,
-    passes: &BTreeMap<(Group, u32), TermRef>,
+    passes: &SortedMap<(Group, u32), TermRef>,
     (warp, turn): (u32, u32),
     sets: Vec<RegisterSet>,
 ) -> Operation {

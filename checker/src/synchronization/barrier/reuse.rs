@@ -22,7 +22,7 @@ use crate::event::{
 use crate::findings;
 use crate::synchronization::log::{Execution, Form, Generation, Group};
 use fencepost_dsl::Diagnostic;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Barriers that the cheap test goes through on its way from one to another.
 const HOPS_MAX: u32 = 16;
@@ -41,7 +41,7 @@ struct Return {
 impl Barriers<'_> {
     /// States that no warp comes back to the barrier before the generation of its last arrival is complete.
     pub(super) fn state_reuse(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
-        let mut warps: BTreeMap<u32, Vec<AgentId>> = BTreeMap::new();
+        let mut warps: SortedMap<u32, Vec<AgentId>> = SortedMap::new();
         for &lane in instances.per_lane.keys() {
             warps.entry(self.graph.hierarchy.warp_of(lane)).or_default().push(lane);
         }
@@ -60,7 +60,7 @@ impl Barriers<'_> {
         lanes: &[AgentId],
         instances: &Instances,
     ) -> Result<Vec<Return>, GraphError> {
-        let mut open: BTreeMap<u32, Return> = BTreeMap::new();
+        let mut open: SortedMap<u32, Return> = SortedMap::new();
         let mut shown: Vec<u32> = Vec::new();
         for lane in lanes {
             let own = instances.per_lane.get(lane).map_or(&[][..], Vec::as_slice);
@@ -282,7 +282,7 @@ impl Barriers<'_> {
         }
         // Where generations wait for each other in a circle, nothing is shown.
         self.shown.insert((generation, wait), false);
-        let mut arrivals: BTreeMap<AgentId, Vec<Execution>> = BTreeMap::new();
+        let mut arrivals: SortedMap<AgentId, Vec<Execution>> = SortedMap::new();
         let mut not_counted = Vec::new();
         for execution in self.of_group(wait.0) {
             match execution.generation {

@@ -4,13 +4,13 @@ use crate::event::{AgentId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::Operation;
 use fencepost_dsl::Span;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Rounds at most to find what surely came before; what is known after any number of them is so.
 const ROUNDS_MAX: usize = 100;
 
 /// Per thread: it surely has got to this position.
-type Past = BTreeMap<AgentId, u32>;
+type Past = SortedMap<AgentId, u32>;
 
 /// A place at which a thread does something.
 #[derive(Clone, Copy)]
@@ -45,20 +45,20 @@ impl Moment {
 pub struct History<'a> {
     terms: &'a TermPool,
     /// By thread: passages through barriers, and what is known after each.
-    passages: BTreeMap<AgentId, Vec<(u32, TermRef, Past)>>,
+    passages: SortedMap<AgentId, Vec<(u32, TermRef, Past)>>,
 }
 
 impl<'a> History<'a> {
     /// From what passing each barrier needs.
     pub fn new(terms: &'a TermPool, passed: &[PassedBarrier]) -> Self {
-        let mut history = Self { terms, passages: BTreeMap::new() };
+        let mut history = Self { terms, passages: SortedMap::new() };
         for passage in passed {
             let of_thread = history.passages.entry(passage.agent).or_default();
             of_thread.push((passage.position, passage.guard, Past::new()));
         }
         for _ in 0..ROUNDS_MAX {
             let mut changed = false;
-            let mut next: BTreeMap<AgentId, usize> = BTreeMap::new();
+            let mut next: SortedMap<AgentId, usize> = SortedMap::new();
             for passage in passed {
                 let mut past = history.past(passage.agent, passage.position, passage.guard);
                 for places in passage.arrivals.iter() {

@@ -21,8 +21,8 @@ use crate::findings;
 use crate::synchronization::barrier::PassedBarrier;
 use crate::synchronization::log::{MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of an object.
 const OBJECT_BYTES: u32 = 8;
@@ -69,7 +69,7 @@ impl Lives<'_> {
         }
         let mut found = Vec::new();
         {
-            let mut excluded = BTreeSet::new();
+            let mut excluded = SortedSet::new();
             for &object in &repeated {
                 self.note_exclusive(object, &mut excluded);
             }
@@ -99,9 +99,9 @@ impl Lives<'_> {
     }
 
     /// Notes which guards of an object's operations exclude those of its initialisations.
-    fn note_exclusive(&mut self, object: MbarrierId, excluded: &mut BTreeSet<(TermRef, TermRef)>) {
+    fn note_exclusive(&mut self, object: MbarrierId, excluded: &mut SortedSet<(TermRef, TermRef)>) {
         let births = self.births(object);
-        let mut guards: BTreeSet<TermRef> = self.of_object(object).map(|(_, o)| o.guard).collect();
+        let mut guards: SortedSet<TermRef> = self.of_object(object).map(|(_, o)| o.guard).collect();
         guards.extend(self.tests_of(object).into_iter().map(|(_, moment)| moment.guard));
         guards.extend(self.log.final_phases.iter().map(|last| last.guard));
         for (_, birth) in births {
@@ -129,7 +129,7 @@ impl Lives<'_> {
         &self,
         object: MbarrierId,
         history: &History<'_>,
-        excluded: &BTreeSet<(TermRef, TermRef)>,
+        excluded: &SortedSet<(TermRef, TermRef)>,
     ) -> Result<Changes, GraphError> {
         let births = self.births(object);
         let excludes = |a: Moment, b: Moment| excluded.contains(&(a.guard, b.guard));
@@ -235,7 +235,7 @@ impl Lives<'_> {
             let misuse = Misuse::new(&findings::mbarrier::INIT_AGAIN).with("object", object);
             self.graph.oblige_at(event, misuse, both, ended);
         }
-        let mut lives: BTreeMap<u32, MbarrierId> = BTreeMap::from([(0, object)]);
+        let mut lives: SortedMap<u32, MbarrierId> = SortedMap::from([(0, object)]);
         for &(index, life) in &changes.operations {
             let of_life = self.nth_life(object, life, &mut lives);
             let operation = &mut self.log.operations[index];
@@ -291,7 +291,7 @@ impl Lives<'_> {
         &mut self,
         object: MbarrierId,
         life: u32,
-        lives: &mut BTreeMap<u32, MbarrierId>,
+        lives: &mut SortedMap<u32, MbarrierId>,
     ) -> MbarrierId {
         if let Some(&known) = lives.get(&life) {
             return known;

@@ -10,7 +10,7 @@ use super::phase::{Interval, SeenBy};
 use crate::event::{AgentId, EventId, GraphBuilder, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
-use std::collections::BTreeMap;
+use fencepost_dsl::sorted::SortedMap;
 
 /// Pairs of operations on one object of which the first comes first, on a condition.
 pub type Moments = Vec<(EventId, EventId, TermRef)>;
@@ -136,7 +136,7 @@ fn still_open(
 ) -> TermRef {
     let mut any_later = TermPool::FALSE;
     // Of each thread's operations, those after a later one are later.
-    let mut latest: BTreeMap<AgentId, TermRef> = BTreeMap::new();
+    let mut latest: SortedMap<AgentId, TermRef> = SortedMap::new();
     let mut pending = terms.constant(0, TX_WIDTH);
     for (other, interval) in operations {
         let counts = matches!(

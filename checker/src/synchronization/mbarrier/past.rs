@@ -7,7 +7,7 @@
 //! Cannot: see what disjunctions have in common, or look into more than so many cases.
 
 use crate::event::{TermKind, TermPool, TermRef};
-use std::collections::BTreeSet;
+use fencepost_dsl::sorted::SortedSet;
 
 /// Cases that are looked into, those inside others included.
 const CASES_MAX: usize = 256;
@@ -96,8 +96,8 @@ fn cases(terms: &TermPool, term: TermRef) -> Vec<Facts> {
 /// Terms known to be 1 and to be 0.
 #[derive(Clone, Default)]
 struct Facts {
-    hold: BTreeSet<TermRef>,
-    fail: BTreeSet<TermRef>,
+    hold: SortedSet<TermRef>,
+    fail: SortedSet<TermRef>,
 }
 
 impl Facts {

@@ -16,8 +16,8 @@ use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::IndexVec;
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Phases that are told apart.
@@ -65,7 +65,7 @@ pub struct Expected {
 
 /// Per object and number of complete phases, and per thread: the last place in program order that the thread must have got
 /// to, since those phases are not complete without its arrivals. With each object, whether it publishes.
-type Essential = BTreeMap<MbarrierId, (bool, Vec<BTreeMap<AgentId, u32>>)>;
+type Essential = SortedMap<MbarrierId, (bool, Vec<SortedMap<AgentId, u32>>)>;
 
 /// What surely comes before an operation.
 #[derive(Clone, Default, Debug)]
@@ -142,7 +142,7 @@ pub fn narrow(
 }
 
 /// Of each object, how many phases are known to be complete.
-type Knowledge = BTreeMap<MbarrierId, u32>;
+type Knowledge = SortedMap<MbarrierId, u32>;
 
 /// What is known at a place.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -268,7 +268,7 @@ impl<'a> Narrowing<'a> {
     /// Raises the lower ends.
     fn raise(&mut self) {
         let arrivals = self.informed_arrivals();
-        let mut completions: BTreeMap<(MbarrierId, u32), Known> = BTreeMap::new();
+        let mut completions: SortedMap<(MbarrierId, u32), Known> = SortedMap::new();
         // What the arrivals at a barrier bring is the same for all that pass it; a later round finds what this one misses.
         let mut brought: FxHashMap<*const Vec<Arrival>, Known> = FxHashMap::default();
         for at in 0..self.points.len() {
@@ -406,8 +406,8 @@ impl<'a> Narrowing<'a> {
         }
     }
 
-    fn informed_arrivals(&self) -> BTreeMap<MbarrierId, Vec<Informed>> {
-        let mut arrivals: BTreeMap<MbarrierId, Vec<Informed>> = BTreeMap::new();
+    fn informed_arrivals(&self) -> SortedMap<MbarrierId, Vec<Informed>> {
+        let mut arrivals: SortedMap<MbarrierId, Vec<Informed>> = SortedMap::new();
         for (at, point) in self.points.iter().enumerate() {
             let What::Operation(index) = point.what else { continue };
             let operation = &self.operations[index];
@@ -422,7 +422,7 @@ impl<'a> Narrowing<'a> {
     fn learnt(
         &self,
         (object, phase): (MbarrierId, u32),
-        arrivals: &BTreeMap<MbarrierId, Vec<Informed>>,
+        arrivals: &SortedMap<MbarrierId, Vec<Informed>>,
     ) -> Known {
         let candidates: Vec<&Informed> = arrivals
             .get(&object)
@@ -464,8 +464,8 @@ impl<'a> Narrowing<'a> {
     }
 
     /// Per object and phase, how many arrivals may be in it.
-    fn arrivals_in_phases(&self) -> BTreeMap<(MbarrierId, u32), u64> {
-        let mut arrivals: BTreeMap<(MbarrierId, u32), u64> = BTreeMap::new();
+    fn arrivals_in_phases(&self) -> SortedMap<(MbarrierId, u32), u64> {
+        let mut arrivals: SortedMap<(MbarrierId, u32), u64> = SortedMap::new();
         let all = self.operations.iter().zip(&self.intervals);
         for (operation, interval) in all.filter(|(operation, _)| operation.kind.arrivals() > 0) {
             for phase in interval.first..=interval.last {
@@ -477,7 +477,7 @@ impl<'a> Narrowing<'a> {
     }
 
     /// Whether the one phase of an arrival cannot be complete without it.
-    fn is_essential(&self, index: usize, arrivals: &BTreeMap<(MbarrierId, u32), u64>) -> bool {
+    fn is_essential(&self, index: usize, arrivals: &SortedMap<(MbarrierId, u32), u64>) -> bool {
         let operation = &self.operations[index];
         let Some(phase) = self.intervals[index].only() else { return false };
         let own = u64::from(operation.kind.arrivals());
@@ -509,7 +509,7 @@ impl<'a> Narrowing<'a> {
             let least = u64::from(self.expected[object].least.max(1));
             let known = self.after.iter().filter_map(|known| known.ordered.get(&object));
             let most = known.max().copied().unwrap_or(0);
-            let mut so_far: BTreeMap<AgentId, u32> = BTreeMap::new();
+            let mut so_far: SortedMap<AgentId, u32> = SortedMap::new();
             let mut of_phases = vec![so_far.clone()];
             for phase in 0..most {
                 let candidates: Vec<&Operation> = self
@@ -541,7 +541,7 @@ impl<'a> Narrowing<'a> {
     fn lower(&mut self) {
         let seen = self.seen_by_operations();
         let bytes = Bytes::new(self.operations, &self.intervals);
-        let mut crowds: BTreeMap<MbarrierId, Crowd<'_>> = BTreeMap::new();
+        let mut crowds: SortedMap<MbarrierId, Crowd<'_>> = SortedMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             if operation.kind.arrivals() > 0 {
                 let crowd = crowds.entry(operation.object).or_default();
@@ -599,14 +599,14 @@ type Announced = Vec<(Option<AgentId>, usize)>;
 struct Bytes<'a> {
     operations: &'a [Operation],
     /// By object and phase, what all that may be in it deliver together.
-    delivered: BTreeMap<(MbarrierId, u32), i64>,
+    delivered: SortedMap<(MbarrierId, u32), i64>,
     /// By object and phase, what is announced there if it is at all.
-    announced: BTreeMap<(MbarrierId, u32), Announced>,
+    announced: SortedMap<(MbarrierId, u32), Announced>,
 }
 
 impl<'a> Bytes<'a> {
     fn new(operations: &'a [Operation], intervals: &[Interval]) -> Self {
-        let mut this = Self { operations, delivered: BTreeMap::new(), announced: BTreeMap::new() };
+        let mut this = Self { operations, delivered: SortedMap::new(), announced: SortedMap::new() };
         for (index, (operation, interval)) in operations.iter().zip(intervals).enumerate() {
             let bytes = operation.kind.bytes();
             if bytes < 0 {
@@ -644,9 +644,9 @@ impl<'a> Bytes<'a> {
 #[derive(Default)]
 struct Crowd<'a> {
     /// By the phases that they can happen in and what their threads know: how many, and one of them.
-    groups: BTreeMap<(u32, u32, &'a Knowledge), (u64, usize)>,
+    groups: SortedMap<(u32, u32, &'a Knowledge), (u64, usize)>,
     /// Those that threads make themselves, by thread; and those of operations.
-    own: BTreeMap<AgentId, Vec<usize>>,
+    own: SortedMap<AgentId, Vec<usize>>,
     issued: Vec<usize>,
 }
 

@@ -7,9 +7,9 @@
 
 use super::super::{State, UnrollError, Unroller};
 use crate::event::{TermKind, TermPool, TermRef, UnknownId};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 
 /// Most combinations of values of the unknowns in an operand.
 const CASES_MAX: u128 = 64;
@@ -52,10 +52,10 @@ impl Unroller<'_> {
 }
 
 /// All values that a term can have; `None` if they are too many to try.
-fn possible_values(terms: &TermPool, term: TermRef) -> Option<BTreeSet<u128>> {
+fn possible_values(terms: &TermPool, term: TermRef) -> Option<SortedSet<u128>> {
     let mut order = Vec::new();
     let mut unknowns: Vec<UnknownId> = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     let mut stack = vec![(term, false)];
     while let Some((top, is_expanded)) = stack.pop() {
         if is_expanded {
@@ -77,7 +77,7 @@ fn possible_values(terms: &TermPool, term: TermRef) -> Option<BTreeSet<u128>> {
     if n_cases > CASES_MAX {
         return None;
     }
-    let mut values = BTreeSet::new();
+    let mut values = SortedSet::new();
     for case in 0..n_cases {
         let mut rest = case;
         let mut chosen: FxHashMap<UnknownId, u128> = FxHashMap::default();

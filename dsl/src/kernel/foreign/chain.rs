@@ -4,7 +4,7 @@ use super::names::NAMES;
 use super::operands;
 use super::origin::Origin;
 use crate::kernel::token::{Spanned, Token};
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 use std::sync::LazyLock;
 
 /// The longest chain of names that is looked at.
@@ -324,12 +324,12 @@ struct Key {
 
 /// All keys, by their first name; those whose first name ends in `*` apart.
 struct Keys {
-    exact: BTreeMap<&'static str, Vec<Key>>,
+    exact: SortedMap<&'static str, Vec<Key>>,
     open: Vec<Key>,
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
-    let mut keys = Keys { exact: BTreeMap::new(), open: Vec::new() };
+    let mut keys = Keys { exact: SortedMap::new(), open: Vec::new() };
     for &(origin, names) in NAMES {
         for &(text, help) in names {
             let key = Key::new(text, origin, help);

@@ -10,8 +10,8 @@ use super::{index, inline};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::token::{Spanned, Token};
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::{FileId, Span};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// How many places of one name are shown.
 const MAX_PLACES: usize = 4;
@@ -26,7 +26,7 @@ pub struct Pasted {
     /// Bodies of functions whose parameters are not known.
     bodies: Vec<Span>,
     /// Names in what was taken out, which may be their declarations.
-    names: BTreeSet<String>,
+    names: SortedSet<String>,
 }
 
 impl Pasted {
@@ -52,7 +52,7 @@ pub fn take_out<'t>(
     text: &'t str,
     tokens: &[Spanned<'t>],
     file: FileId,
-    functions: &BTreeSet<String>,
+    functions: &SortedSet<String>,
 ) -> (Vec<Spanned<'t>>, Pasted) {
     let tokens = Tokens::new(text, tokens);
     let declared = declared(&tokens);
@@ -62,9 +62,9 @@ pub fn take_out<'t>(
         functions,
         declared,
         out: Vec::new(),
-        ends_of_do: BTreeSet::new(),
+        ends_of_do: SortedSet::new(),
         depth: 0,
-        titles: BTreeMap::new(),
+        titles: SortedMap::new(),
         found: Pasted::default(),
     };
     search.run();
@@ -73,8 +73,8 @@ pub fn take_out<'t>(
 }
 
 /// Names that the text declares, which mean what it says.
-fn declared<'t>(tokens: &Tokens<'_, 't>) -> BTreeSet<&'t str> {
-    let mut names = BTreeSet::new();
+fn declared<'t>(tokens: &Tokens<'_, 't>) -> SortedSet<&'t str> {
+    let mut names = SortedSet::new();
     for i in 0..tokens.all.len() {
         let (next, behind) = (tokens.token(i + 1), tokens.token(i + 2));
         match (tokens.token(i), next) {
@@ -142,14 +142,14 @@ fn begins_statement(token: Token<'_>) -> bool {
 struct Search<'a, 't> {
     tokens: &'a Tokens<'a, 't>,
     file: FileId,
-    functions: &'a BTreeSet<String>,
-    declared: BTreeSet<&'t str>,
+    functions: &'a SortedSet<String>,
+    declared: SortedSet<&'t str>,
     out: Vec<Spanned<'t>>,
     /// Braces that close the body of a `do`.
-    ends_of_do: BTreeSet<usize>,
+    ends_of_do: SortedSet<usize>,
     depth: usize,
     /// Where the error with a headline is.
-    titles: BTreeMap<String, usize>,
+    titles: SortedMap<String, usize>,
     found: Pasted,
 }
 

@@ -10,8 +10,8 @@ use super::super::target::Target;
 use super::{Checker, ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
+use crate::sorted::SortedMap;
 use crate::span::Span;
-use std::collections::BTreeMap;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(in crate::kernel) enum Mutability {
 }
 
 /// What the names of a scope stand for, and where they are declared.
-pub(in crate::kernel) type Scope = BTreeMap<String, (Binding, Span)>;
+pub(in crate::kernel) type Scope = SortedMap<String, (Binding, Span)>;
 
 /// One body being resolved.
 pub(in crate::kernel) struct Body<'c> {
@@ -59,7 +59,7 @@ pub(in crate::kernel) struct Body<'c> {
     /// Whether the host runs it.
     pub(in crate::kernel) in_program: bool,
     /// Registers that keep a constant, by what it is as a number with sign.
-    pub(in crate::kernel) signed_constants: BTreeMap<RegisterId, i128>,
+    pub(in crate::kernel) signed_constants: SortedMap<RegisterId, i128>,
     /// What the instruction that is being resolved has taken for its operands so far; `None` inside one of them.
     pub(in crate::kernel) taken: Option<Vec<ResolvedOperand>>,
     n_generated: u32,
@@ -81,7 +81,7 @@ impl<'c> Body<'c> {
             loop_depth: 0,
             in_final: false,
             in_program: false,
-            signed_constants: BTreeMap::new(),
+            signed_constants: SortedMap::new(),
             taken: None,
             n_generated: 0,
         }
@@ -123,7 +123,7 @@ impl<'c> Body<'c> {
 
     /// Resolves inside a scope of its own.
     pub(in crate::kernel) fn scoped<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> T {
-        self.scopes.push(BTreeMap::new());
+        self.scopes.push(SortedMap::new());
         let value = resolve(self);
         self.scopes.pop();
         value
@@ -191,7 +191,7 @@ impl<'c> Body<'c> {
     fn unknown_name(&mut self, name: &str, span: Span) -> Reported {
         let message = format!("`{name}` is not declared");
         let mut error = Diagnostic::new("resolve::unknown-name", message, span, "unknown name");
-        let known = self.scopes.iter().rev().flat_map(BTreeMap::keys).map(String::as_str);
+        let known = self.scopes.iter().rev().flat_map(SortedMap::keys).map(String::as_str);
         let constants = self.checker.constants.keys().map(String::as_str);
         let near = suggest(name, known.chain(constants).chain(COORDINATES.iter().map(|&(text, _)| text)));
         if self.checker.functions.contains_key(name) {

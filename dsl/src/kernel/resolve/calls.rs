@@ -4,10 +4,9 @@ use super::super::program::{AddressBase, Function, FunctionId, ReferenceId, Stat
 use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
+use crate::sorted::{Entry, SortedMap};
 use crate::span::Span;
 use crate::vocabulary::{Replication, Space};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// The longest chain of calls; every call is inlined.
 const MAX_CALL_DEPTH: usize = 64;
@@ -17,9 +16,9 @@ const MAX_CALL_DEPTH: usize = 64;
 pub(in crate::kernel) struct CallGraph {
     pub(in crate::kernel) sites: Vec<CallSite>,
     /// (function, reference parameter) to the state space its uses demand, and such a use.
-    pub(in crate::kernel) spaces: BTreeMap<(usize, usize), (Space, Span)>,
+    pub(in crate::kernel) spaces: SortedMap<(usize, usize), (Space, Span)>,
     /// (function, reference parameter, what it must stand for) to a use that needs it.
-    demands: BTreeMap<(usize, usize, Demand), Locality>,
+    demands: SortedMap<(usize, usize, Demand), Locality>,
     /// Calls inside an `await`.
     pub(in crate::kernel) awaited: Vec<(FunctionId, Span)>,
 }

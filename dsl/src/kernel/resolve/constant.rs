@@ -4,8 +4,8 @@ use super::super::ast::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
 use super::super::suggest::suggest;
 use super::{Checker, Resolved};
 use crate::diagnostic::Diagnostic;
+use crate::sorted::SortedMap;
 use crate::span::Span;
-use std::collections::BTreeMap;
 
 /// Constants that refer to one another at most this deep.
 const MAX_CHAIN: usize = 64;
@@ -44,7 +44,7 @@ impl Checker {
     /// Evaluates all constants, with `-D` values in place of definitions.
     pub(super) fn evaluate_constants(
         &mut self,
-        constants: &BTreeMap<&str, &Expr>,
+        constants: &SortedMap<&str, &Expr>,
         defines: &[(String, u64)],
         start: Span,
     ) {
@@ -69,7 +69,7 @@ impl Checker {
     fn evaluate_constant<'a>(
         &mut self,
         name: &'a str,
-        constants: &BTreeMap<&'a str, &'a Expr>,
+        constants: &SortedMap<&'a str, &'a Expr>,
         stack: &mut Vec<&'a str>,
     ) {
         if self.constants.contains_key(name) {

@@ -13,9 +13,9 @@ use super::expression::constant_value;
 use super::{Checker, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Launches of one program.
 const MAX_TASKS: usize = 64;
@@ -51,14 +51,14 @@ impl Checker {
                 parameters.push(parameter);
             }
         }
-        body.scopes.push(BTreeMap::new());
+        body.scopes.push(SortedMap::new());
         let mut host = Host {
             body,
             parts,
             parameters: &parameters,
             streams: IndexMap::new(),
             events: IndexMap::new(),
-            default_stream: BTreeSet::new(),
+            default_stream: SortedSet::new(),
             tasks: IndexVec::new(),
             n_iterations: 0,
             finals: Vec::new(),
@@ -92,8 +92,8 @@ impl Checker {
 }
 
 /// Kernels that the programs of a file launch.
-pub(super) fn launched_names(file: &ast::File) -> BTreeSet<String> {
-    fn collect(statements: &[ast::Statement], names: &mut BTreeSet<String>) {
+pub(super) fn launched_names(file: &ast::File) -> SortedSet<String> {
+    fn collect(statements: &[ast::Statement], names: &mut SortedSet<String>) {
         for statement in statements {
             match &statement.kind {
                 Ast::Host(call) if call.verb.text == "launch" => {
@@ -104,7 +104,7 @@ pub(super) fn launched_names(file: &ast::File) -> BTreeSet<String> {
             }
         }
     }
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     for item in &file.items {
         if let ast::ItemKind::Program(program) = &item.kind {
             collect(&program.body.statements, &mut names);
@@ -118,7 +118,7 @@ struct Stream {
     span: Span,
     is_blocking: bool,
     /// All that comes before the next task.
-    before: BTreeSet<TaskId>,
+    before: SortedSet<TaskId>,
     /// The last task, if nothing but it has been enqueued since.
     last: Option<TaskId>,
 }
@@ -126,7 +126,7 @@ struct Stream {
 struct Event {
     span: Span,
     /// What it stands for; `None` before it is recorded.
-    tasks: Option<BTreeSet<TaskId>>,
+    tasks: Option<SortedSet<TaskId>>,
 }
 
 struct Host<'c, 'p> {
@@ -136,7 +136,7 @@ struct Host<'c, 'p> {
     streams: IndexMap<String, Stream>,
     events: IndexMap<String, Event>,
     /// All that comes before the next task of the legacy default stream, but what is in blocking streams.
-    default_stream: BTreeSet<TaskId>,
+    default_stream: SortedSet<TaskId>,
     tasks: IndexVec<TaskId, Task>,
     n_iterations: u64,
     finals: Vec<super::super::program::FinalCondition>,
@@ -190,7 +190,7 @@ impl Host<'_, '_> {
                 let error = Diagnostic::new("limit::host-loop", message, span, "too often");
                 return Err(self.body.report(error.with_help("two or three launches show what any more do")));
             }
-            self.body.scopes.push(BTreeMap::new());
+            self.body.scopes.push(SortedMap::new());
             self.body.bind(name, Binding::Constant(value));
             let done: Resolved<Vec<()>> =
                 block.statements.iter().map(|statement| self.statement(statement)).collect();
@@ -332,7 +332,7 @@ impl Host<'_, '_> {
         for name in &call.operands {
             self.check_new(name)?;
             let is_blocking = kind.is_none();
-            let before = if is_blocking { self.default_stream.clone() } else { BTreeSet::new() };
+            let before = if is_blocking { self.default_stream.clone() } else { SortedSet::new() };
             let stream = Stream { span: name.place.0, is_blocking, before, last: None };
             self.streams.insert(name.text.clone(), stream);
         }
@@ -381,7 +381,7 @@ impl Host<'_, '_> {
     }
 
     /// What an event stands for: an event that was never recorded would let everyone through.
-    fn recorded(&mut self, name: &ast::Name) -> Resolved<BTreeSet<TaskId>> {
+    fn recorded(&mut self, name: &ast::Name) -> Resolved<SortedSet<TaskId>> {
         let event = self.event(name)?;
         self.events[event].tasks.clone().ok_or_else(|| {
             let message = format!("`{}` is waited for before it is recorded", name.text);
@@ -392,7 +392,7 @@ impl Host<'_, '_> {
         })
     }
 
-    fn synchronize(&mut self, tasks: &BTreeSet<TaskId>, call: &Call, span: Span) -> Resolved<()> {
+    fn synchronize(&mut self, tasks: &SortedSet<TaskId>, call: &Call, span: Span) -> Resolved<()> {
         let [] = self.clauses(call, [])?;
         let tasks = self.latest(tasks);
         self.body.push(span, StatementKind::Host(HostCall::Synchronize(tasks)));
@@ -400,10 +400,10 @@ impl Host<'_, '_> {
     }
 
     /// Tasks without those that others of them follow, on every device that they are on.
-    fn latest(&self, tasks: &BTreeSet<TaskId>) -> Vec<TaskId> {
+    fn latest(&self, tasks: &SortedSet<TaskId>) -> Vec<TaskId> {
         let gpus = |task: TaskId| self.tasks[task].launch.gpus;
         // A task, and the devices on which some of the given ones follow it.
-        let mut followed: BTreeMap<TaskId, u32> = BTreeMap::new();
+        let mut followed: SortedMap<TaskId, u32> = SortedMap::new();
         let mut stack: Vec<(TaskId, u32)> = tasks.iter().map(|&task| (task, gpus(task))).collect();
         while let Some((task, devices)) = stack.pop() {
             for &before in &self.tasks[task].after {
@@ -546,7 +546,7 @@ impl Host<'_, '_> {
             // The legacy default stream waits for all blocking streams, and they for it.
             let blocking = self.streams.values().filter(|stream| stream.is_blocking);
             let before = blocking.flat_map(|stream| stream.before.iter().copied());
-            let before: BTreeSet<TaskId> = before.chain(self.default_stream.iter().copied()).collect();
+            let before: SortedSet<TaskId> = before.chain(self.default_stream.iter().copied()).collect();
             return Ok((self.latest(&before), None));
         };
         let stream = self.stream(name)?;

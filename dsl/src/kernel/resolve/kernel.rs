@@ -9,9 +9,9 @@ use super::body::{Binding, Body, Mutability};
 use super::{Checker, Common, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
+use crate::sorted::SortedMap;
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
-use std::collections::BTreeMap;
 
 const MAX_OBJECT_BYTES: u64 = 1 << 20;
 const MAX_KERNEL_BYTES: u64 = 4 << 20;
@@ -20,7 +20,7 @@ impl Checker {
     /// Resolves the memory that is declared outside of kernels.
     pub(super) fn resolve_common(&mut self, files: &[ast::File]) {
         let mut body = Body::new(self, None);
-        let mut n_aliases = BTreeMap::new();
+        let mut n_aliases = SortedMap::new();
         for item in files.iter().flat_map(|file| &file.items) {
             match &item.kind {
                 ItemKind::Object(ast::Object { name, .. }) | ItemKind::View(ast::View { name, .. })
@@ -57,7 +57,7 @@ impl Checker {
         let mut launches: Vec<Launch> = Vec::new();
         let mut finals = Vec::new();
         let mut clients = Vec::new();
-        body.scopes.push(BTreeMap::new());
+        body.scopes.push(SortedMap::new());
         for statement in &kernel.body.statements {
             let span = statement.place.0;
             match &statement.kind {
@@ -201,7 +201,7 @@ impl Body<'_> {
         &mut self,
         object: &ast::Object,
         span: Span,
-        n_aliases: &mut BTreeMap<super::super::program::StorageId, u32>,
+        n_aliases: &mut SortedMap<super::super::program::StorageId, u32>,
     ) -> Resolved<()> {
         let space = object.space;
         self.check_spa_object(object)?;

@@ -1,0 +1,243 @@
+//! A set in one sorted vector.
+
+use super::{find, find_range};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{BitAnd, BitOr, RangeBounds, Sub};
+use std::slice;
+use std::vec;
+
+/// A set in ascending order.
+///
+/// Invariant: `items` ascend, and no two are equal.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SortedSet<T> {
+    items: Vec<T>,
+}
+
+impl<T> SortedSet<T> {
+    /// A set without elements.
+    pub const fn new() -> Self {
+        Self { items: Vec::new() }
+    }
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+    /// Removes all elements.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+    /// The elements, ascending.
+    pub fn iter(&self) -> slice::Iter<'_, T> {
+        self.items.iter()
+    }
+    /// The least element.
+    pub fn first(&self) -> Option<&T> {
+        self.items.first()
+    }
+    /// The greatest element.
+    pub fn last(&self) -> Option<&T> {
+        self.items.last()
+    }
+    /// Takes the least element out.
+    pub fn pop_first(&mut self) -> Option<T> {
+        (!self.items.is_empty()).then(|| self.items.remove(0))
+    }
+    /// Takes the greatest element out.
+    pub fn pop_last(&mut self) -> Option<T> {
+        self.items.pop()
+    }
+    /// Keeps the elements for which `keep` holds.
+    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.items.retain(keep);
+    }
+}
+
+impl<T: Ord> SortedSet<T> {
+    fn find<Q: Ord + ?Sized>(&self, item: &Q) -> Result<usize, usize>
+    where
+        T: Borrow<Q>,
+    {
+        find(&self.items, item, |item| item)
+    }
+    /// Whether `item` is an element.
+    pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+    {
+        self.find(item).is_ok()
+    }
+    /// The element that is equal to `item`.
+    pub fn get<Q: Ord + ?Sized>(&self, item: &Q) -> Option<&T>
+    where
+        T: Borrow<Q>,
+    {
+        self.find(item).ok().map(|index| &self.items[index])
+    }
+    /// Makes `item` an element, and returns whether it was none.
+    pub fn insert(&mut self, item: T) -> bool {
+        let index = match self.items.last() {
+            Some(last) if last < &item => self.items.len(),
+            None => 0,
+            Some(_) => match self.find(&item) {
+                Ok(_) => return false,
+                Err(index) => index,
+            },
+        };
+        self.items.insert(index, item);
+        true
+    }
+    /// Takes `item` out, and returns whether it was an element.
+    pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+    {
+        self.find(item).map(|index| self.items.remove(index)).is_ok()
+    }
+    /// The elements in `bounds`, ascending; none where the bounds are crossed.
+    pub fn range<Q: Ord + ?Sized>(&self, bounds: impl RangeBounds<Q>) -> slice::Iter<'_, T>
+    where
+        T: Borrow<Q>,
+    {
+        let range = find_range(&self.items, &bounds, |item| item);
+        self.items[range].iter()
+    }
+    /// Moves all elements of `other` here.
+    pub fn append(&mut self, other: &mut Self) {
+        self.extend(std::mem::take(other));
+    }
+    /// The elements of either, ascending.
+    pub fn union<'a>(&'a self, other: &'a Self) -> Union<'a, T> {
+        Union { left: &self.items, right: &other.items }
+    }
+    /// The elements of both, ascending.
+    pub fn intersection<'a>(&'a self, other: &'a Self) -> impl DoubleEndedIterator<Item = &'a T> + Clone {
+        self.iter().filter(|&item| other.contains(item))
+    }
+    /// The elements that the other has not, ascending.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> impl DoubleEndedIterator<Item = &'a T> + Clone {
+        self.iter().filter(|&item| !other.contains(item))
+    }
+    /// Whether all elements are the other's, too.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.len() <= other.len() && self.iter().all(|item| other.contains(item))
+    }
+    /// Whether all of the other's elements are in this.
+    pub fn is_superset(&self, other: &Self) -> bool {
+        other.is_subset(self)
+    }
+    /// Whether no element is in both.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        !self.iter().any(|item| other.contains(item))
+    }
+}
+
+/// The elements of two sets, ascending.
+#[derive(Clone, Debug)]
+pub struct Union<'a, T> {
+    left: &'a [T],
+    right: &'a [T],
+}
+
+impl<'a, T: Ord> Iterator for Union<'a, T> {
+    type Item = &'a T;
+    fn next(&mut self) -> Option<&'a T> {
+        let order = match (self.left.first(), self.right.first()) {
+            (Some(left), Some(right)) => left.cmp(right),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        if order.is_eq() {
+            self.right = &self.right[1..];
+        }
+        let side = if order.is_le() { &mut self.left } else { &mut self.right };
+        let (item, rest) = side.split_first()?;
+        *side = rest;
+        Some(item)
+    }
+}
+
+impl<T: Ord + Clone> BitOr for &SortedSet<T> {
+    type Output = SortedSet<T>;
+    fn bitor(self, other: Self) -> SortedSet<T> {
+        SortedSet { items: self.union(other).cloned().collect() }
+    }
+}
+
+impl<T: Ord + Clone> BitAnd for &SortedSet<T> {
+    type Output = SortedSet<T>;
+    fn bitand(self, other: Self) -> SortedSet<T> {
+        SortedSet { items: self.intersection(other).cloned().collect() }
+    }
+}
+
+impl<T: Ord + Clone> Sub for &SortedSet<T> {
+    type Output = SortedSet<T>;
+    fn sub(self, other: Self) -> SortedSet<T> {
+        SortedSet { items: self.difference(other).cloned().collect() }
+    }
+}
+
+impl<T> Default for SortedSet<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for SortedSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl<T: Ord> Extend<T> for SortedSet<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        for item in items {
+            self.insert(item);
+        }
+    }
+}
+
+impl<'a, T: Ord + Copy + 'a> Extend<&'a T> for SortedSet<T> {
+    fn extend<I: IntoIterator<Item = &'a T>>(&mut self, items: I) {
+        for &item in items {
+            self.insert(item);
+        }
+    }
+}
+
+impl<T: Ord> FromIterator<T> for SortedSet<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut set = Self::new();
+        set.extend(items);
+        set
+    }
+}
+
+impl<T: Ord, const N: usize> From<[T; N]> for SortedSet<T> {
+    fn from(items: [T; N]) -> Self {
+        items.into_iter().collect()
+    }
+}
+
+impl<T> IntoIterator for SortedSet<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a SortedSet<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
