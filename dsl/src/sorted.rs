@@ -1,8 +1,8 @@
 //! Maps and sets in ascending order of their keys, each kept in one sorted vector.
 //!
 //! They stand where `BTreeMap` and `BTreeSet` would: what iterates over them is deterministic, and their methods have the
-//! same names. A pass keeps dozens of such tables, few with more than some hundred entries; and of a B-tree the compiler
-//! makes 7 000 lines of LLVM for each type of key and value, which was a third of the checker's code.
+//! same names. A pass keeps dozens of such tables, most of them small, each of its own type; and the compiler makes the
+//! whole of a B-tree anew for each type of key and value, which is most of what such a table costs.
 //!
 //! Looking up is O(log n). Inserting and removing are O(1) at the end and O(n) elsewhere, so what is filled out of order with
 //! tens of thousands of entries belongs in a `HashMap` or a `BTreeMap`.
@@ -10,7 +10,7 @@
 mod map;
 mod set;
 
-pub use map::{Entry, IntoIter, Iter, OccupiedEntry, SortedMap, VacantEntry};
+pub use map::{Entry, Iter, OccupiedEntry, SortedMap, VacantEntry};
 pub use set::{SortedSet, Union};
 
 use std::borrow::Borrow;
@@ -26,6 +26,17 @@ fn find<T, K: Borrow<Q>, Q: Ord + ?Sized>(
     key_of: impl Fn(&T) -> &K,
 ) -> Result<usize, usize> {
     items.binary_search_by(|item| key_of(item).borrow().cmp(key))
+}
+
+/// Like [`find`], for a key that is likely to go to the end.
+///
+/// # Errors
+/// The index at which it is to be inserted.
+fn find_to_insert<T, K: Ord>(items: &[T], key: &K, key_of: impl Fn(&T) -> &K) -> Result<usize, usize> {
+    match items.last() {
+        Some(last) if key_of(last) >= key => find(items, key, key_of),
+        _ => Err(items.len()),
+    }
 }
 
 /// The indices of a slice sorted by `key_of` whose keys are in `bounds`.

@@ -1,6 +1,6 @@
 //! Sorted vectors do what the standard library's trees do, whatever is done to them.
 
-use fencepost_dsl::sorted::{Entry, SortedMap, SortedSet};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -27,7 +27,7 @@ fn are_ordered(from: Bound<u8>, to: Bound<u8>) -> bool {
 
 proptest! {
     #[test]
-    fn a_map_is_a_tree(steps in prop::collection::vec((0..8_u8, key(), any::<u16>()), 0..60), from in bound(), to in bound()) {
+    fn a_map_is_a_tree(steps in prop::collection::vec((0..6_u8, key(), any::<u16>()), 0..60), from in bound(), to in bound()) {
         let (mut map, mut tree) = (SortedMap::new(), BTreeMap::new());
         for (step, key, value) in steps {
             match step {
@@ -37,20 +37,13 @@ proptest! {
                     *map.entry(key).and_modify(|old| *old ^= 1).or_default() ^= value;
                     *tree.entry(key).and_modify(|old| *old ^= 1).or_default() ^= value;
                 }
-                5 => {
+                _ => {
                     map.retain(|&key, value| *value % 3 != 0 || key > 12);
                     tree.retain(|&key, value| *value % 3 != 0 || key > 12);
                 }
-                6 => {
-                    if let Entry::Occupied(entry) = map.entry(key) {
-                        prop_assert_eq!(Some(entry.remove()), tree.remove(&key));
-                    }
-                }
-                _ => prop_assert_eq!(map.pop_last(), tree.pop_last()),
             }
             prop_assert!(map.iter().eq(tree.iter()), "{map:?} {tree:?}");
             prop_assert_eq!((map.get(&key), map.len()), (tree.get(&key), tree.len()));
-            prop_assert_eq!((map.first_key_value(), map.last_key_value()), (tree.first_key_value(), tree.last_key_value()));
         }
         prop_assert!(map.iter().rev().eq(tree.iter().rev()));
         if are_ordered(from, to) {
@@ -74,11 +67,7 @@ proptest! {
         prop_assert!(a.union(&b).eq(tree_a.union(&tree_b)));
         prop_assert!(a.intersection(&b).eq(tree_a.intersection(&tree_b)));
         prop_assert!(a.difference(&b).eq(tree_a.difference(&tree_b)));
-        prop_assert!((&a | &b).iter().eq(&(&tree_a | &tree_b)));
-        prop_assert!((&a & &b).iter().eq(&(&tree_a & &tree_b)));
-        prop_assert!((&a - &b).iter().eq(&(&tree_a - &tree_b)));
         prop_assert_eq!(a.is_subset(&b), tree_a.is_subset(&tree_b));
-        prop_assert_eq!(a.is_superset(&b), tree_a.is_superset(&tree_b));
         prop_assert_eq!(a.is_disjoint(&b), tree_a.is_disjoint(&tree_b));
         prop_assert_eq!(a.cmp(&b), tree_a.cmp(&tree_b));
         if are_ordered(from, to) {
@@ -86,8 +75,7 @@ proptest! {
         }
         prop_assert_eq!(a.remove(&gone), tree_a.remove(&gone));
         prop_assert_eq!(a.insert(gone), tree_a.insert(gone));
-        prop_assert_eq!((a.first(), a.last(), a.contains(&gone)), (tree_a.first(), tree_a.last(), true));
-        prop_assert_eq!(a.pop_first(), tree_a.pop_first());
+        prop_assert_eq!((a.first(), a.contains(&gone)), (tree_a.first(), true));
         prop_assert_eq!(a.pop_last(), tree_a.pop_last());
         prop_assert!(a.into_iter().eq(tree_a));
     }

@@ -1,6 +1,6 @@
 //! A map in one vector of entries, sorted by key.
 
-use super::{find, find_range};
+use super::{find, find_range, find_to_insert};
 use std::borrow::Borrow;
 use std::fmt;
 use std::iter::FusedIterator;
@@ -37,10 +37,6 @@ impl<K, V> SortedMap<K, V> {
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter(self.entries.iter())
     }
-    /// The entries, by ascending key, with values that may change.
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> + ExactSizeIterator {
-        self.entries.iter_mut().map(|(key, value)| (&*key, value))
-    }
     /// The keys, ascending.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator + Clone {
         self.entries.iter().map(|(key, _)| key)
@@ -53,25 +49,9 @@ impl<K, V> SortedMap<K, V> {
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
         self.entries.iter_mut().map(|(_, value)| value)
     }
-    /// The keys, ascending.
-    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator {
-        self.entries.into_iter().map(|(key, _)| key)
-    }
     /// The values, by ascending key.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> + ExactSizeIterator {
         self.entries.into_iter().map(|(_, value)| value)
-    }
-    /// The entry with the least key.
-    pub fn first_key_value(&self) -> Option<(&K, &V)> {
-        self.iter().next()
-    }
-    /// The entry with the greatest key.
-    pub fn last_key_value(&self) -> Option<(&K, &V)> {
-        self.iter().next_back()
-    }
-    /// Takes the entry with the greatest key out.
-    pub fn pop_last(&mut self) -> Option<(K, V)> {
-        self.entries.pop()
     }
     /// Keeps the entries for which `keep` holds.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
@@ -86,13 +66,8 @@ impl<K: Ord, V> SortedMap<K, V> {
     {
         find(&self.entries, key, |(key, _)| key)
     }
-    /// Like [`find`](Self::find), for a key that is likely to go to the end.
     fn find_to_insert(&self, key: &K) -> Result<usize, usize> {
-        match self.entries.last() {
-            Some((last, _)) if last < key => Err(self.entries.len()),
-            None => Err(0),
-            Some(_) => self.find(key),
-        }
+        find_to_insert(&self.entries, key, |(key, _)| key)
     }
     /// The value of `key`.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
@@ -158,10 +133,6 @@ impl<K: Ord, V> SortedMap<K, V> {
         let range = find_range(&self.entries, &bounds, |(key, _)| key);
         Iter(self.entries[range].iter())
     }
-    /// Moves all entries of `other` here; where both have a key, the other's value stays.
-    pub fn append(&mut self, other: &mut Self) {
-        self.extend(std::mem::take(other));
-    }
 }
 
 /// The place of a key in a map.
@@ -217,10 +188,6 @@ impl<'a, K, V> Entry<'a, K, V> {
 }
 
 impl<'a, K, V> OccupiedEntry<'a, K, V> {
-    /// The value.
-    pub fn get(&self) -> &V {
-        &self.map.entries[self.index].1
-    }
     /// The value, which may change.
     pub fn get_mut(&mut self) -> &mut V {
         &mut self.map.entries[self.index].1
@@ -228,14 +195,6 @@ impl<'a, K, V> OccupiedEntry<'a, K, V> {
     /// The value, for as long as the map is borrowed.
     pub fn into_mut(self) -> &'a mut V {
         &mut self.map.entries[self.index].1
-    }
-    /// Puts another value there, and returns the one that was.
-    pub fn insert(&mut self, value: V) -> V {
-        std::mem::replace(self.get_mut(), value)
-    }
-    /// Takes the value out.
-    pub fn remove(self) -> V {
-        self.map.entries.remove(self.index).1
     }
 }
 
@@ -271,14 +230,6 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for SortedMap<K, V> {
 impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         for (key, value) in entries {
-            self.insert(key, value);
-        }
-    }
-}
-
-impl<'a, K: Ord + Copy, V: Copy> Extend<(&'a K, &'a V)> for SortedMap<K, V> {
-    fn extend<I: IntoIterator<Item = (&'a K, &'a V)>>(&mut self, entries: I) {
-        for (&key, &value) in entries {
             self.insert(key, value);
         }
     }
@@ -327,12 +278,9 @@ impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
 impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
 impl<K, V> FusedIterator for Iter<'_, K, V> {}
 
-/// The entries of a map that is used up, by ascending key.
-pub type IntoIter<K, V> = vec::IntoIter<(K, V)>;
-
 impl<K, V> IntoIterator for SortedMap<K, V> {
     type Item = (K, V);
-    type IntoIter = IntoIter<K, V>;
+    type IntoIter = vec::IntoIter<(K, V)>;
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
     }

@@ -1,10 +1,10 @@
 //! A set in one sorted vector.
 
-use super::{find, find_range};
+use super::{find, find_range, find_to_insert};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::{BitAnd, BitOr, RangeBounds, Sub};
+use std::ops::RangeBounds;
 use std::slice;
 use std::vec;
 
@@ -41,14 +41,6 @@ impl<T> SortedSet<T> {
     pub fn first(&self) -> Option<&T> {
         self.items.first()
     }
-    /// The greatest element.
-    pub fn last(&self) -> Option<&T> {
-        self.items.last()
-    }
-    /// Takes the least element out.
-    pub fn pop_first(&mut self) -> Option<T> {
-        (!self.items.is_empty()).then(|| self.items.remove(0))
-    }
     /// Takes the greatest element out.
     pub fn pop_last(&mut self) -> Option<T> {
         self.items.pop()
@@ -73,25 +65,13 @@ impl<T: Ord> SortedSet<T> {
     {
         self.find(item).is_ok()
     }
-    /// The element that is equal to `item`.
-    pub fn get<Q: Ord + ?Sized>(&self, item: &Q) -> Option<&T>
-    where
-        T: Borrow<Q>,
-    {
-        self.find(item).ok().map(|index| &self.items[index])
-    }
     /// Makes `item` an element, and returns whether it was none.
     pub fn insert(&mut self, item: T) -> bool {
-        let index = match self.items.last() {
-            Some(last) if last < &item => self.items.len(),
-            None => 0,
-            Some(_) => match self.find(&item) {
-                Ok(_) => return false,
-                Err(index) => index,
-            },
-        };
-        self.items.insert(index, item);
-        true
+        let place = find_to_insert(&self.items, &item, |item| item);
+        if let Err(index) = place {
+            self.items.insert(index, item);
+        }
+        place.is_err()
     }
     /// Takes `item` out, and returns whether it was an element.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
@@ -108,10 +88,6 @@ impl<T: Ord> SortedSet<T> {
         let range = find_range(&self.items, &bounds, |item| item);
         self.items[range].iter()
     }
-    /// Moves all elements of `other` here.
-    pub fn append(&mut self, other: &mut Self) {
-        self.extend(std::mem::take(other));
-    }
     /// The elements of either, ascending.
     pub fn union<'a>(&'a self, other: &'a Self) -> Union<'a, T> {
         Union { left: &self.items, right: &other.items }
@@ -127,10 +103,6 @@ impl<T: Ord> SortedSet<T> {
     /// Whether all elements are the other's, too.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.len() <= other.len() && self.iter().all(|item| other.contains(item))
-    }
-    /// Whether all of the other's elements are in this.
-    pub fn is_superset(&self, other: &Self) -> bool {
-        other.is_subset(self)
     }
     /// Whether no element is in both.
     pub fn is_disjoint(&self, other: &Self) -> bool {
@@ -160,27 +132,6 @@ impl<'a, T: Ord> Iterator for Union<'a, T> {
         let (item, rest) = side.split_first()?;
         *side = rest;
         Some(item)
-    }
-}
-
-impl<T: Ord + Clone> BitOr for &SortedSet<T> {
-    type Output = SortedSet<T>;
-    fn bitor(self, other: Self) -> SortedSet<T> {
-        SortedSet { items: self.union(other).cloned().collect() }
-    }
-}
-
-impl<T: Ord + Clone> BitAnd for &SortedSet<T> {
-    type Output = SortedSet<T>;
-    fn bitand(self, other: Self) -> SortedSet<T> {
-        SortedSet { items: self.intersection(other).cloned().collect() }
-    }
-}
-
-impl<T: Ord + Clone> Sub for &SortedSet<T> {
-    type Output = SortedSet<T>;
-    fn sub(self, other: Self) -> SortedSet<T> {
-        SortedSet { items: self.difference(other).cloned().collect() }
     }
 }
 
