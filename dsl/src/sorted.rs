@@ -40,22 +40,32 @@ fn find_to_insert<T, K: Ord>(items: &[T], key: &K, key_of: impl Fn(&T) -> &K) ->
 }
 
 /// The indices of a slice sorted by `key_of` whose keys are in `bounds`.
+///
+/// # Panics
+/// If the bounds are crossed and there are items, as a `BTreeMap` does: an empty range would hide the caller's mistake.
 fn find_range<T, K: Borrow<Q>, Q: Ord + ?Sized>(
     items: &[T],
     bounds: &impl RangeBounds<Q>,
     key_of: impl Fn(&T) -> &K,
 ) -> Range<usize> {
+    use Bound::{Excluded, Included};
+    let is_crossed = match (bounds.start_bound(), bounds.end_bound()) {
+        (Excluded(from), Excluded(to)) => from >= to,
+        (Included(from) | Excluded(from), Included(to) | Excluded(to)) => from > to,
+        _ => false,
+    };
+    assert!(items.is_empty() || !is_crossed, "the bounds of a range are crossed");
     let at_or_after = |key: &Q| items.partition_point(|item| key_of(item).borrow() < key);
     let after = |key: &Q| items.partition_point(|item| key_of(item).borrow() <= key);
     let start = match bounds.start_bound() {
-        Bound::Included(key) => at_or_after(key),
-        Bound::Excluded(key) => after(key),
+        Included(key) => at_or_after(key),
+        Excluded(key) => after(key),
         Bound::Unbounded => 0,
     };
     let end = match bounds.end_bound() {
-        Bound::Included(key) => after(key),
-        Bound::Excluded(key) => at_or_after(key),
+        Included(key) => after(key),
+        Excluded(key) => at_or_after(key),
         Bound::Unbounded => items.len(),
     };
-    start..end.max(start)
+    start..end
 }

@@ -125,7 +125,10 @@ impl<K: Ord, V> SortedMap<K, V> {
             Err(index) => Entry::Vacant(VacantEntry { map: self, index, key }),
         }
     }
-    /// The entries whose keys are in `bounds`, by ascending key; none where the bounds are crossed.
+    /// The entries whose keys are in `bounds`, by ascending key.
+    ///
+    /// # Panics
+    /// If the bounds are crossed and there are entries.
     pub fn range<Q: Ord + ?Sized>(&self, bounds: impl RangeBounds<Q>) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,

@@ -80,7 +80,10 @@ impl<T: Ord> SortedSet<T> {
     {
         self.find(item).map(|index| self.items.remove(index)).is_ok()
     }
-    /// The elements in `bounds`, ascending; none where the bounds are crossed.
+    /// The elements in `bounds`, ascending.
+    ///
+    /// # Panics
+    /// If the bounds are crossed and there are elements.
     pub fn range<Q: Ord + ?Sized>(&self, bounds: impl RangeBounds<Q>) -> slice::Iter<'_, T>
     where
         T: Borrow<Q>,
