@@ -2,6 +2,7 @@
 
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -26,6 +27,12 @@ fn are_ordered(from: Bound<u8>, to: Bound<u8>) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(7),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn a_map_is_a_tree(steps in prop::collection::vec((0..6_u8, key(), any::<u16>()), 0..60), from in bound(), to in bound()) {
         let (mut map, mut tree) = (SortedMap::new(), BTreeMap::new());
