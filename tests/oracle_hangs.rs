@@ -3,10 +3,10 @@
 
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Verdict};
+use fencepost_reference::Effort;
+use fencepost_reference::edition::Edition;
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::hangs::{EFFORT, ask_twin, compare_random, suite};
-use fencepost_tests::reference::Effort;
-use fencepost_tests::reference::edition::Edition;
 use fencepost_tests::run::{config, outcomes};
 
 #[test]

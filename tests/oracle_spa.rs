@@ -4,11 +4,11 @@
 //! The machine must never do what the axioms forbid. Where the axioms allow more, the program must have what one of the
 //! listed reasons is about (`expected_surplus`).
 
+use fencepost_reference::spa::{Op, Path, Reading, Value};
 use fencepost_tests::oracle::spa::{
     Comparison, Play, compare, compare_random, expected_surplus, model, random_play, suite, variants,
 };
 use fencepost_tests::random::Numbers;
-use fencepost_tests::reference::spa::{Op, Path, Reading, Value};
 use fencepost_tests::run::spa_model_without;
 
 fn agree_under(reading: Reading) {

@@ -3,12 +3,12 @@
 use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::{SourceMap, cat};
+use fencepost_reference::edition::Edition;
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::synchronization::{Comparison, compare_under};
 use fencepost_tests::oracle::tensor_memory::mutants::MUTANTS;
 use fencepost_tests::oracle::tensor_memory::shapes::{self, Found, SHAPES, Shape};
 use fencepost_tests::oracle::tensor_memory::{compare_random, suite};
-use fencepost_tests::reference::edition::Edition;
 use fencepost_tests::run::{PTX, model};
 
 #[test]

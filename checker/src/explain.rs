@@ -262,7 +262,7 @@ fn obligation(search: &Search<'_>, index: usize) -> Explanation {
             bare(&findings::assertion::VIOLATED, Subject::Assertion { agent, span, iterations })
         }
         ObligationKind::Discipline(misuse) => {
-            debug_assert!(misuse.is_complete(), "{misuse:?}");
+            assert!(misuse.is_complete(), "{misuse:?}");
             let subject = Subject::Misuse { agent, span, iterations, misuse: misuse.clone() };
             let facts = misuse::explain(graph, witness, obligation, misuse);
             Explanation { rules: vec![misuse.kind.rule], facts, ..bare(misuse.kind.kind, subject) }
@@ -424,7 +424,7 @@ impl Explanation {
                 set.insert(write);
             }
         }
-        debug_assert!(set.iter().all(|event| event.index() < n_events));
+        assert!(set.iter().all(|event| event.index() < n_events));
         set
     }
 }

@@ -148,7 +148,7 @@ fn random() -> String {
     let mut text = format!(
         "{RANDOM_TITLE}
 Small random programs from committed seeds.
-The *twin* (`tests/src/reference`) enumerates a program's executions by nested loops written from the text of the rules; it shares no code with the checker and reads no model file.
+The *twin* (`tests/reference`) enumerates a program's executions by nested loops written from the text of the rules; it shares no code with the checker and reads no model file.
 Compared are the race verdict and, unless a mixed-size race leaves them undefined (MM-20), the exact set of final states.
 
 | model | compared | agree | with a race | with final states compared | too large for the twin | seeds |

@@ -19,13 +19,13 @@ use crate::generate::Sketch;
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan, Suite};
-use crate::reference::edition::Edition;
-use crate::reference::{Effort, Reference, decide_under};
 use crate::run::{self, load_text};
 use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_reference::edition::Edition;
+use fencepost_reference::{Effort, Reference, decide_under};
 use std::collections::BTreeSet;
 
 /// More final states than this, and only the first ones are asked for one by one.

@@ -9,6 +9,5 @@ pub mod litmus;
 pub mod oracle;
 pub mod outcomes;
 pub mod random;
-pub mod reference;
 pub mod run;
 pub mod switched;

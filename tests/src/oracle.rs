@@ -15,14 +15,14 @@ pub mod tensor_memory;
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan, Suite};
-use crate::reference::edition::Edition;
-use crate::reference::{Effort, decide_under};
 use crate::run::load_text;
 use fencepost::check::{Config, Limits, check};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Program;
+use fencepost_reference::edition::Edition;
+use fencepost_reference::{Effort, decide_under};
 use std::fmt::Write;
 
 /// More final states than this, and only the first ones are demanded.

@@ -1,6 +1,6 @@
 //! Final states as text: how the random suites ask the checker about them.
 
-use crate::reference::ANYTHING;
+use fencepost_reference::ANYTHING;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

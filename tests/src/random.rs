@@ -8,7 +8,7 @@
 //! far it is, where `NAME` is `FENCEPOST_` and the suite's name in capitals.
 
 use crate::generate::{Sketch, sketches};
-use crate::reference::edition::Edition;
+use fencepost_reference::edition::Edition;
 use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::collections::BTreeMap;

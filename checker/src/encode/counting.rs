@@ -50,7 +50,7 @@ impl Encoder<'_> {
     fn sum_read(&mut self, counter: &Counter, step: u128, reader: EventId) -> Result<(), EncodeError> {
         let (mut certain, mut open) = (0, Vec::new());
         for (update, amount) in counter.updates().filter(|&(_, amount)| amount > 0) {
-            debug_assert_eq!(amount, step);
+            assert_eq!(amount, step);
             match self.counted_edge(update, reader)? {
                 Literal::FALSE => {}
                 seen if seen == self.executed[reader] || seen == Literal::TRUE => certain += 1,

@@ -89,7 +89,7 @@ impl Edges {
 
     /// The same, to be changed.
     pub fn single_mut(&mut self, relation: BaseRelation) -> &mut Vec<Edge> {
-        debug_assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
+        assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
         self.by_relation.entry(relation).or_default()
     }
 
@@ -110,7 +110,7 @@ impl Edges {
 
     /// Adds all pairs of two lists.
     pub fn add_bundle(&mut self, relation: BaseRelation, from: Arc<[EventId]>, to: Arc<[EventId]>) {
-        debug_assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
+        assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
         if !from.is_empty() && !to.is_empty() {
             self.bundles.entry(relation).or_default().push(Bundle { from, to });
         }

@@ -60,7 +60,7 @@ pub fn judge(
     witness: &Witness,
     explanation: &Explanation,
 ) -> Option<Judgement> {
-    debug_assert!(witness.basis.executed.universe() == graph.events.len());
+    assert!(witness.basis.executed.universe() == graph.events.len());
     if !is_execution(model, &witness.basis) {
         return Some(Judgement::Forbidden);
     }

@@ -416,7 +416,7 @@ impl Search<'_> {
 }
 
 fn keys(failure: &Failure) -> SortedSet<Key> {
-    debug_assert!(!failure.outcome.verdict.is_proof());
+    assert!(!failure.outcome.verdict.is_proof());
     let found = failure.outcome.findings.iter().zip(&failure.explanations);
     let sources = failure.texts.sources();
     found

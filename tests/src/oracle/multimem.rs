@@ -4,8 +4,8 @@ use super::{Comparison, Pair};
 use crate::generate::multimem::multimem_sketches;
 use crate::litmus::shipped_variant;
 use crate::random::{self, Counts, Plan, Suite};
-use crate::reference::edition::Edition;
 use fencepost::encode::Treatment;
+use fencepost_reference::edition::Edition;
 
 /// The programs of the quick mode.
 const PLAN: Plan = Plan { n_programs: 1_000, first_seed: 0, salt: 7, n_memory_max: 12, progress: false };

@@ -1,11 +1,10 @@
-//! SPA 5.0: the axioms of the model file against a machine that runs ([`reference::spa`](crate::reference::spa)).
+//! SPA 5.0: the axioms of the model file against a machine that runs ([`fencepost_reference::spa`](fencepost_reference::spa)).
 //!
 //! Small random programs, in the seats that matter: CTAs apart, on one SM, threads of one CTA, a copy engine on another
 //! channel or on the same, the host. Registers are stored at the end, so that outcomes are final states.
 
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Numbers, Plan, Suite};
-use crate::reference::spa::{Op, Outcome, Path, Reading, Seat, Sketch, Value, outcomes};
 use crate::run::{config, spa_model, verdict};
 use fencepost::check::check;
 use fencepost::encode::Treatment;
@@ -13,6 +12,7 @@ use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_reference::spa::{Op, Outcome, Path, Reading, Seat, Sketch, Value, outcomes};
 use proptest::prelude::{Strategy, any};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,10 +1,10 @@
 //! Whether shared memory is there when it is used (LT-1 … LT-3): by threads of other CTAs, and by asynchronous operations,
 //! which may outlive the threads that started them.
 
-use super::super::event::{Kind, Misuse};
-use super::super::execution::ReadsFrom;
-use super::super::relation::Relation;
 use super::{Causality, Model};
+use crate::event::{Kind, Misuse};
+use crate::execution::ReadsFrom;
+use crate::relation::Relation;
 use std::collections::BTreeSet;
 
 impl Model<'_> {

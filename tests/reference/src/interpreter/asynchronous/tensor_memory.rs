@@ -3,12 +3,12 @@
 //! Nothing is multiplied: an accumulator gets [`ANYTHING`], and so does the word where `alloc` puts an address. There is
 //! always room for an allocation.
 
-use super::super::super::event::{Class, Event, Kind, Tensor};
-use super::super::super::expression::{Datum, evaluate};
-use super::super::super::mbarrier::Action;
-use super::super::super::memory::ANYTHING;
 use super::super::{Interpreter, Stop};
 use super::Pieces;
+use crate::event::{Class, Event, Kind, Tensor};
+use crate::expression::{Datum, evaluate};
+use crate::mbarrier::Action;
+use crate::memory::ANYTHING;
 use fencepost_dsl::kernel::program::{Address, Elements, TensorOp, TensorProduct};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ impl Interpreter<'_> {
                 let datum = evaluate(value, &self.registers, self.thread);
                 self.start_tensor(Class::Store);
                 let (to, size) = self.elements_at(destination);
-                debug_assert!(to.size == size, "one element");
+                assert!(to.size == size, "one element");
                 let write = self.write_piece(to, 0, datum, false);
                 self.groups.tensor.push((Class::Store, BTreeSet::from([write])));
             }

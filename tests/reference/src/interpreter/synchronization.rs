@@ -3,10 +3,10 @@
 //! What such an instruction answers depends on what the others do, so every answer is a run of its own; which answers fit
 //! together is found out when runs are combined.
 
-use super::super::event::{BarrierKey, Event, Kind, Misuse};
-use super::super::expression::{Datum, evaluate};
-use super::super::mbarrier::{Action, Operation};
 use super::{Control, End, Interpreter, Stop};
+use crate::event::{BarrierKey, Event, Kind, Misuse};
+use crate::expression::{Datum, evaluate};
+use crate::mbarrier::{Action, Operation};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
     Address, Expression, ExpressionKind, InstructionKind, MbarrierArrive, MbarrierOp, MbarrierPhase,

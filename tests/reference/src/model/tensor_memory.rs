@@ -5,10 +5,10 @@
 //! written, for everything that had to wait for the value. *In order* an access of tensor memory comes after another only
 //! by what AS-29 to AS-32 name: pipelines, waits in one thread, and the two fences around something that orders in time.
 
-use super::super::event::{Class, Event, Kind, Misuse, Tensor};
-use super::super::execution::ReadsFrom;
-use super::super::relation::Relation;
 use super::Model;
+use crate::event::{Class, Event, Kind, Misuse, Tensor};
+use crate::execution::ReadsFrom;
+use crate::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known about tensor memory in an execution.

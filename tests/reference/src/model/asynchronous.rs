@@ -1,9 +1,9 @@
 //! What §1.17 adds for asynchronous operations: issue and completion edges, the async proxy and its fences.
 
-use super::super::event::{Event, Kind};
-use super::super::execution::ReadsFrom;
-use super::super::relation::Relation;
 use super::Model;
+use crate::event::{Event, Kind};
+use crate::execution::ReadsFrom;
+use crate::relation::Relation;
 use fencepost_dsl::kernel::program::AsyncSpace;
 use fencepost_dsl::vocabulary::{Proxy, SyncRestrict};
 

@@ -1,8 +1,8 @@
 //! How the twin's threads access memory: where, with which values, and what an atomic makes of them.
 
-use super::super::event::{Event, Kind, Location};
-use super::super::expression::{Datum, evaluate, truncate};
 use super::{Control, Interpreter, Stop, Target};
+use crate::event::{Event, Kind, Location};
+use crate::expression::{Datum, evaluate, truncate};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Address, AddressBase, AtomicOp, Object};
 use fencepost_dsl::vocabulary::{Replication, Scope, Sem, Space};

@@ -5,10 +5,10 @@
 
 mod tensor_memory;
 
-use super::super::event::{Class, Event, Kind};
-use super::super::expression::{Datum, evaluate, truncate};
-use super::super::mbarrier::{Action, Operation};
 use super::{Interpreter, Stop, updated};
+use crate::event::{Class, Event, Kind};
+use crate::expression::{Datum, evaluate, truncate};
+use crate::mbarrier::{Action, Operation};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, AtomicOp, BulkCompletion, BulkCopy,
     BulkEnd, TensorBox,

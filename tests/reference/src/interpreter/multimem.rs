@@ -1,7 +1,7 @@
 //! `multimem`: the same access of the instance of every device, one after the other here and in no order in the model.
 
-use super::super::expression::{Datum, evaluate, truncate};
 use super::{Interpreter, Stop, updated};
+use crate::expression::{Datum, evaluate, truncate};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp};
 use std::collections::BTreeSet;

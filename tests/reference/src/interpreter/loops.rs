@@ -6,10 +6,10 @@
 //! may contain one of a nested loop. The same holds of several rounds that come back to where they started together.
 //! Where the thread goes round for ever, the round at the end of its run stands for all of them.
 
-use super::super::event::{Event, Kind};
-use super::super::expression::{Datum, Registers, evaluate};
-use super::super::source;
 use super::{Branch, Control, End, Interpreter, Stop};
+use crate::event::{Event, Kind};
+use crate::expression::{Datum, Registers, evaluate};
+use crate::source;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Address, Expression, FunctionId, RegisterId, Statement};
 use std::collections::{BTreeMap, BTreeSet};

@@ -375,7 +375,7 @@ impl<'a> Orders<'a> {
             phases.0.remove(&event);
             phases.1.retain(|&(other, _)| other != event);
         }
-        debug_assert!(self.events.len() <= 64);
+        assert!(self.events.len() <= 64);
     }
 }
 
