@@ -1,10 +1,8 @@
 //! The SAT solver behind a small interface. The only module that names `varisat`.
 //!
 //! The copy of varisat used here counts the clauses it visits, and asks before every conflict whether to go on; so a run
-//! ends within its allowance, at the same place each time. Every call writes a proof, into a sink that only counts what
-//! is learnt: an answer of *unsatisfiable* always comes with a derivation the solver has spelled out. A fresh solver
-//! serves each call: DRAT proofs allow no clauses after the first call, and models of varisat are deterministic either
-//! way. Only [`Questions`] that build on each other share one, and write their proof in varisat's own format.
+//! ends within its allowance, at the same place each time. What a proof would add is counted, not kept. A fresh solver
+//! serves each call, so that an answer depends on its formula alone; only [`Questions`] that build on each other share one.
 
 use crate::cnf::{Formula, Literal};
 use crate::work::{self, Allowance};
@@ -82,13 +80,9 @@ fn run(
     allowance: &Allowance,
     learnt: &Rc<Cell<u64>>,
 ) -> Result<Answer, SolveError> {
-    use varisat::ExtendFormula;
-    let sink = ProofSink { learnt: Rc::clone(learnt), at_start: true };
     let mut solver = varisat::Solver::new();
-    solver.write_proof(sink, varisat::ProofFormat::BinaryDrat);
-    for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
-        solver.add_clause(&clause(literals));
-    }
+    solver.write_proof(Additions { learnt: Rc::clone(learnt) }, varisat::ProofFormat::Additions);
+    load(&mut solver, formula, extra);
     let mut visits_before = 0;
     solver.set_monitor(move |visits| {
         work::count(usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
@@ -106,10 +100,19 @@ fn run(
     }
 }
 
-fn clause(literals: &[Literal]) -> Vec<varisat::Lit> {
-    let literal =
-        |literal: &Literal| varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative());
-    literals.iter().map(literal).collect()
+/// Hands a formula to the solver, and some clauses more.
+fn load(solver: &mut varisat::Solver<'_>, formula: &Formula, extra: &[Vec<Literal>]) {
+    use varisat::ExtendFormula;
+    let mut clause = Vec::new();
+    for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
+        clause.clear();
+        clause.extend(literals.iter().map(of_solver));
+        solver.add_clause(&clause);
+    }
+}
+
+fn of_solver(literal: &Literal) -> varisat::Lit {
+    varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
 }
 
 fn assignment(solver: &varisat::Solver<'_>, n_variables: usize) -> Assignment {
@@ -135,13 +138,9 @@ pub struct Questions {
 impl Questions {
     /// Loads a formula, and some clauses more.
     pub fn new(formula: &Formula, extra: &[Vec<Literal>], allowance: Allowance) -> Self {
-        use varisat::ExtendFormula;
         work::count(formula.n_literals());
         let mut solver = varisat::Solver::new();
-        solver.write_proof(io::sink(), varisat::ProofFormat::Varisat);
-        for literals in formula.clauses().chain(extra.iter().map(Vec::as_slice)) {
-            solver.add_clause(&clause(literals));
-        }
+        load(&mut solver, formula, extra);
         let allowance = Rc::new(Cell::new(allowance));
         let conflicts = Rc::new(Cell::new(0));
         let (until, met) = (Rc::clone(&allowance), Rc::clone(&conflicts));
@@ -173,7 +172,7 @@ impl Questions {
         effort.calls += 1;
         let asked = varisat::Lit::from_index(self.n_used, true);
         self.n_used += 1;
-        let mut one_of = clause(any);
+        let mut one_of: Vec<_> = any.iter().map(of_solver).collect();
         one_of.push(!asked);
         self.solver.add_clause(&one_of);
         self.solver.assume(&[asked]);
@@ -182,7 +181,7 @@ impl Questions {
         match answer {
             Ok(true) => Ok(Answer::Satisfiable(assignment(&self.solver, self.n_variables))),
             Ok(false) => {
-                clause(any).into_iter().for_each(|literal| self.solver.add_clause(&[!literal]));
+                any.iter().for_each(|literal| self.solver.add_clause(&[!of_solver(literal)]));
                 Ok(Answer::Unsatisfiable)
             }
             Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
@@ -191,22 +190,14 @@ impl Questions {
     }
 }
 
-/// Counts the additions of a binary DRAT proof.
-struct ProofSink {
+/// Counts what a proof would add: a byte each.
+struct Additions {
     learnt: Rc<Cell<u64>>,
-    /// Whether the next byte starts a step.
-    at_start: bool,
 }
 
-impl io::Write for ProofSink {
+impl io::Write for Additions {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A step is `a` or `d`, literals as variable-length integers, and a zero byte, which occurs nowhere else.
-        for &byte in bytes {
-            if self.at_start && byte == b'a' {
-                self.learnt.set(self.learnt.get() + 1);
-            }
-            self.at_start = byte == 0;
-        }
+        self.learnt.set(self.learnt.get() + bytes.len() as u64);
         Ok(bytes.len())
     }
     fn flush(&mut self) -> io::Result<()> {

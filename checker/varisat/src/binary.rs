@@ -1,6 +1,7 @@
 //! Binary clauses.
 
 use partial_ref::{partial, PartialRef};
+use smallvec::SmallVec;
 
 use varisat_formula::Lit;
 use varisat_internal_proof::{DeleteClauseProof, ProofStep};
@@ -13,14 +14,15 @@ use crate::{
 /// Binary clauses.
 #[derive(Default)]
 pub struct BinaryClauses {
-    by_lit: Vec<Vec<Lit>>,
+    /// Fencepost: in a formula made of gates most literals imply a few others; these take no allocation of their own.
+    by_lit: Vec<SmallVec<[Lit; 4]>>,
     count: usize,
 }
 
 impl BinaryClauses {
     /// Update structures for a new variable count.
     pub fn set_var_count(&mut self, count: usize) {
-        self.by_lit.resize(count * 2, vec![]);
+        self.by_lit.resize(count * 2, SmallVec::new());
     }
 
     /// Add a binary clause.
@@ -74,7 +76,7 @@ pub fn simplify_binary<'a>(
 
             implied.clear();
         } else {
-            implied.retain(|&other_lit| {
+            implied.retain(|&mut other_lit| {
                 let retain = assignment.lit_is_unk(other_lit);
                 // This check avoids deleting binary clauses twice if both literals are assigned.
                 if ctx.part(ProofP).is_active() && !retain && (!lit) < other_lit {

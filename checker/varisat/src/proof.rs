@@ -22,6 +22,8 @@ pub enum ProofFormat {
     Varisat,
     Drat,
     BinaryDrat,
+    /// Fencepost: a byte for each clause that a DRAT proof would add, for whoever only counts them.
+    Additions,
 }
 
 /// Number of added or removed clauses.
@@ -202,6 +204,7 @@ pub fn add_step<'a, 's>(
             let step = proof.map_step.map(step, map_vars, |hash| hash);
             drat::write_binary_step(&mut proof.target, &step)
         }
+        Some(ProofFormat::Additions) => drat::write_additions(&mut proof.target, step),
         None => Ok(()),
     };
 

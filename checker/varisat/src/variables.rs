@@ -145,6 +145,15 @@ impl Variables {
         solver
     }
 
+    /// Fencepost: the solver var for a user var that may be constrained, if there is one already.
+    pub fn known_solver_from_user(&self, user: Var) -> Option<Var> {
+        let global = self.global_from_user().get(user)?;
+        if self.var_data[global.index()].sampling_mode != SamplingMode::Sample {
+            return None;
+        }
+        self.solver_from_global().get(global)
+    }
+
     /// Get an existing user var from a solver var.
     pub fn existing_user_from_solver(&self, solver: Var) -> Var {
         let global = self
@@ -382,7 +391,11 @@ pub fn solver_from_user_lits<'a>(
 ) {
     solver_lits.clear();
     solver_lits.extend(user_lits.iter().map(|user_lit| {
-        user_lit.map_var(|user_var| solver_from_user(ctx.borrow(), user_var, require_sampling))
+        user_lit.map_var(|user_var| {
+            // Fencepost: most variables of a clause are known from those before it.
+            let known = ctx.part(VariablesP).known_solver_from_user(user_var);
+            known.unwrap_or_else(|| solver_from_user(ctx.borrow(), user_var, require_sampling))
+        })
     }))
 }
 

@@ -64,6 +64,11 @@ pub fn write_binary_step<'s>(target: &mut impl Write, step: &'s ProofStep<'s>) -
     })
 }
 
+/// Fencepost: writes a byte for each clause that a step adds to a DRAT proof.
+pub fn write_additions<'s>(target: &mut impl Write, step: &'s ProofStep<'s>) -> io::Result<()> {
+    drat_step(step, |add, _clause| if add { target.write_all(b"a") } else { Ok(()) })
+}
+
 /// Writes the literals of a clause for a step in a DRAT proof.
 fn write_literals(target: &mut impl Write, literals: &[Lit]) -> io::Result<()> {
     for &lit in literals {
