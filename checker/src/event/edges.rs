@@ -88,6 +88,9 @@ impl Edges {
     }
 
     /// The same, to be changed.
+    ///
+    /// # Panics
+    /// If no edge of the relation can have a condition.
     pub fn single_mut(&mut self, relation: BaseRelation) -> &mut Vec<Edge> {
         assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
         self.by_relation.entry(relation).or_default()
@@ -109,6 +112,9 @@ impl Edges {
     }
 
     /// Adds all pairs of two lists.
+    ///
+    /// # Panics
+    /// If no edge of the relation can have a condition.
     pub fn add_bundle(&mut self, relation: BaseRelation, from: Arc<[EventId]>, to: Arc<[EventId]>) {
         assert!(CONDITIONAL.contains(&relation), "{relation:?} has no conditions");
         if !from.is_empty() && !to.is_empty() {

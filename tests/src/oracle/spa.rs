@@ -1,4 +1,4 @@
-//! SPA 5.0: the axioms of the model file against a machine that runs ([`fencepost_reference::spa`](fencepost_reference::spa)).
+//! SPA 5.0: the axioms of the model file against a machine that runs ([`fencepost_reference::spa`]).
 //!
 //! Small random programs, in the seats that matter: CTAs apart, on one SM, threads of one CTA, a copy engine on another
 //! channel or on the same, the host. Registers are stored at the end, so that outcomes are final states.
