@@ -91,10 +91,7 @@ fn run(
     });
     match solver.solve() {
         Ok(true) => Ok(Answer::Satisfiable(assignment(&solver, formula.n_variables()))),
-        Ok(false) => {
-            solver.close_proof().map_err(|error| SolveError(error.to_string()))?;
-            Ok(Answer::Unsatisfiable)
-        }
+        Ok(false) => Ok(Answer::Unsatisfiable),
         Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
         Err(error) => Err(SolveError(error.to_string())),
     }

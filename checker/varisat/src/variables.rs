@@ -353,6 +353,10 @@ pub fn solver_from_user<'a>(
     user: Var,
     require_sampling: bool,
 ) -> Var {
+    // Fencepost: most variables of a clause are known from those before it.
+    if let Some(solver) = ctx.part(VariablesP).known_solver_from_user(user) {
+        return solver;
+    }
     let global = global_from_user(ctx.borrow(), user, require_sampling);
     solver_from_global(ctx.borrow(), global)
 }
@@ -391,11 +395,7 @@ pub fn solver_from_user_lits<'a>(
 ) {
     solver_lits.clear();
     solver_lits.extend(user_lits.iter().map(|user_lit| {
-        user_lit.map_var(|user_var| {
-            // Fencepost: most variables of a clause are known from those before it.
-            let known = ctx.part(VariablesP).known_solver_from_user(user_var);
-            known.unwrap_or_else(|| solver_from_user(ctx.borrow(), user_var, require_sampling))
-        })
+        user_lit.map_var(|user_var| solver_from_user(ctx.borrow(), user_var, require_sampling))
     }))
 }
 
