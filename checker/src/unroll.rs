@@ -20,6 +20,7 @@ mod live;
 mod loops;
 mod mbarrier;
 mod multimem;
+mod past;
 mod spa;
 mod statement;
 mod uneven;
@@ -52,7 +53,9 @@ use fencepost_dsl::{IndexVec, Span};
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use live::Live;
+use past::Decision;
+use rustc_hash::FxHashMap;
 use uneven::Uneven;
 
 /// How far to unroll.
@@ -231,8 +234,8 @@ struct Unroller<'a> {
     host: HostLog,
     location_of: SortedMap<(Option<PartId>, StorageId, u32), LocationId>,
     site_of: FxHashMap<usize, SiteId>,
-    /// Assignments that nothing depends on.
-    idle: FxHashSet<usize>,
+    /// Which registers matter where.
+    live: Live,
     sites: IndexMap<Site, ()>,
     barriers: BarrierRecorder,
     aligned: Alignment,
@@ -261,8 +264,12 @@ struct Unroller<'a> {
     exits: Vec<TermRef>,
     /// Per enclosing loop, the paths that broke out of it.
     breaks: Vec<Vec<State>>,
-    /// What decides whether the thread gets out of the loops that it waits in.
-    deciding: Vec<TermRef>,
+    /// What the thread does only because of what it has read, until all its events are known.
+    decisions: Vec<Decision>,
+    /// How often the thread has come past what may have kept it for ever.
+    n_blocking: usize,
+    /// Which loops their registers end.
+    ending: past::Memo,
     /// Where the thread does something that has an effect besides memory and registers.
     effects: Vec<(TermRef, Span)>,
     /// Whether only paths to the end of what is run are looked at, so that it does not matter where others end.
@@ -293,7 +300,7 @@ impl<'a> Unroller<'a> {
             host,
             location_of: SortedMap::new(),
             site_of: FxHashMap::default(),
-            idle: live::idle_assignments(program, kernel),
+            live: Live::new(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierRecorder::default(),
             aligned: Alignment::new(aligned),
@@ -314,7 +321,9 @@ impl<'a> Unroller<'a> {
             last_try: None,
             exits: Vec::new(),
             breaks: Vec::new(),
-            deciding: Vec::new(),
+            decisions: Vec::new(),
+            n_blocking: 0,
+            ending: past::Memo::default(),
             completes: false,
             effects: Vec::new(),
             writers: None,
@@ -458,12 +467,14 @@ impl<'a> Unroller<'a> {
         self.effects.clear();
         self.barriers.start_thread();
         self.asynchronous.start_thread();
+        let first = self.graph.events.next_id();
         let frame = Frame::of_kernel(self.kernel);
         let started = self.graph.started(agent);
         let live = self.graph.terms.and(started, present);
         let mut state = State { live, env: parameters.clone() };
         self.run(&mut state, &frame, &self.kernel.body)?;
         self.reach_end(&state);
+        self.finish_decisions(first);
         self.check_registers(self.kernel.span)?;
         // From the last end backwards, so that neighbours differ in their last decision only and cancel.
         let exits = std::mem::take(&mut self.exits);
@@ -596,6 +607,7 @@ impl<'a> Unroller<'a> {
             iterations: self.iterations.clone(),
             calls: self.calls.clone(),
             role: self.role,
+            decides: false,
         })
     }
 

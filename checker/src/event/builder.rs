@@ -113,6 +113,7 @@ impl GraphBuilder {
             iterations: Vec::new(),
             calls: Vec::new(),
             role: Role::Plain,
+            decides: false,
         })
     }
 }

@@ -123,6 +123,7 @@ fn initial_write(graph: &mut EventGraph, location: LocationId, offset_bytes: u32
         iterations: Vec::new(),
         calls: Vec::new(),
         role: Role::Plain,
+        decides: false,
     }
 }
 

@@ -23,6 +23,9 @@ const CONDITIONAL: &[BaseRelation] = &[
     BaseRelation::Completion,
     // From what a `tcgen05` operation does to what another one does that the hardware starts in order with it (AS-29).
     BaseRelation::Pipelined,
+    // From a read to what comes behind a place to which a thread need not have come if the read had returned something else
+    //
+    BaseRelation::PastControl,
     // From an operation on an mbarrier to those that happen in a later phase of it.
     BaseRelation::PhaseOrder,
     // From an operation on an mbarrier to one of the same phase that comes after it.

@@ -290,6 +290,9 @@ pub struct Event {
     pub calls: Vec<Span>,
     /// Its part in a spin loop.
     pub role: Role,
+    /// Whether it is a read on which it depends that its thread gets out of a loop that it could go round for ever,
+    /// however that loop is run.
+    pub decides: bool,
 }
 
 /// An event's part in a spin loop (`await`, or a loop recognised as one).

@@ -321,7 +321,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Strong => strong,
         BaseSet::Atomic => access.is_some_and(|a| a.atomic == AtomicClass::Atom),
         BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
-        BaseSet::Await => read && event.role == Role::Await,
+        BaseSet::Await => read && event.decides,
         BaseSet::Spin => read && matches!(event.role, Role::Spin(_)),
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),

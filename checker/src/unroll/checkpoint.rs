@@ -18,7 +18,7 @@ pub struct Checkpoint {
     n_reachables: usize,
     mbarriers: MbarrierMark,
     pub(super) n_exits: usize,
-    n_deciding: usize,
+    n_decisions: usize,
     position: u32,
     missing_register: Option<RegisterId>,
 }
@@ -37,7 +37,7 @@ impl Unroller<'_> {
             n_reachables: self.graph.reachables.len(),
             mbarriers: self.mbarriers.mark(),
             n_exits: self.exits.len(),
-            n_deciding: self.deciding.len(),
+            n_decisions: self.decisions.len(),
             position: self.position,
             missing_register: self.missing_register,
         }
@@ -56,7 +56,7 @@ impl Unroller<'_> {
         self.mbarriers.take_back(checkpoint.mbarriers, &self.graph.terms);
         self.forget_final_values();
         self.exits.truncate(checkpoint.n_exits);
-        self.deciding.truncate(checkpoint.n_deciding);
+        self.decisions.truncate(checkpoint.n_decisions);
         self.position = checkpoint.position;
         self.missing_register = checkpoint.missing_register;
     }

@@ -20,13 +20,16 @@
 //!
 //! Sound: a thread that stays in a loop for ever either changes memory again and again, which runs past every bound and is
 //! never proved; or from some round on changes nothing, and since only finitely many writes are by others that do not
-//! stand, some round reads only last writes. Rounds whose registers go in circles count as runs past the bound.
+//! stand, some round reads only last writes. What a round leaves in registers is a change only if some round decides something
+//! by it ([`live`](super::live)): how often it has gone round, say, may be read when it is over. Where registers run in a circle,
+//! the rounds on final memory go on until they are back; circles longer than that, and those of rounds with weak reads, count as
+//! runs past the bound.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
 use super::loops::{Keeps, Shape};
 use super::spa::{CachedLoad, Freshness, Invalidated};
-use super::{State, UnrollError, Unroller};
+use super::{Env, State, UnrollError, Unroller};
 use crate::event::{
     Access, Because, Blocked, EventId, FinalLook, LocationId, Role, SiteId, TermPool, TermRef, UnknownKind,
     Wait,
@@ -37,6 +40,9 @@ use fencepost_dsl::vocabulary::{Replication, Sem};
 /// Rounds of a loop inside a round on final memory that never leave and never have a choice: so many, and it is taken to run
 /// past every bound.
 const ROUNDS_MAX: u32 = 256;
+
+/// Rounds on final memory after which registers that run in a circle are what they were: stages of a ring, say.
+const CIRCLE_MAX: u32 = 8;
 
 /// How far a round on final memory has come.
 struct SoFar {
@@ -252,7 +258,8 @@ impl Unroller<'_> {
         Ok((stuck, last))
     }
 
-    /// Runs a round on final memory: the path on which it changes nothing and goes round again.
+    /// Runs rounds on final memory: the path on which they change nothing, and come back to the registers that they started
+    /// with. With events it is one round.
     fn last_round(
         &mut self,
         state: State,
@@ -263,14 +270,36 @@ impl Unroller<'_> {
     ) -> Result<(TermRef, LastTry), UnrollError> {
         let head = state.env.clone();
         let (n_exits, n_cuts) = (self.exits.len(), self.graph.cuts.len());
+        let n_rounds = if way.is_real { 1 } else { CIRCLE_MAX };
         self.last_try = Some(way);
-        let round = self.round(state, frame, shape, None);
+        let mut again = state;
+        // On which paths the registers are back, after some round.
+        let mut back = TermPool::FALSE;
+        for _ in 0..n_rounds {
+            let round = self.round(again.clone(), frame, shape, None);
+            let Ok(round) = round else {
+                self.last_try = None;
+                self.exits.truncate(n_exits);
+                return round.map(|_| (TermPool::FALSE, LastTry::default()));
+            };
+            again = round.again;
+            again.env.restrict_to(&head);
+            let same = match keeps {
+                Keeps::Nothing => TermPool::TRUE,
+                Keeps::Everything => self.same_carried(shape, &head, &again),
+            };
+            let comes_back = self.graph.terms.and(again.live, same);
+            back = self.graph.terms.or(back, comes_back);
+            // In a circle registers differ for certain until they are back; what may differ or not has no length.
+            if same != TermPool::FALSE || again.live == TermPool::FALSE {
+                break;
+            }
+        }
         let mut last = self.last_try.take().unwrap_or_default();
         self.exits.truncate(n_exits);
-        let again = round?.again;
         // What it does where it leaves is not done again.
         last.touched.retain(|touched| self.graph.terms.and(again.live, touched.guard) != TermPool::FALSE);
-        let mut parts = vec![again.live];
+        let mut parts = vec![back];
         parts.extend(&last.repeats);
         // What a round invalidates behind a load, the round after it finds invalidated.
         for (event, load) in &last.cached {
@@ -290,15 +319,28 @@ impl Unroller<'_> {
             is_cut = self.graph.terms.or(is_cut, guard);
         }
         last.is_cut = (is_cut != TermPool::FALSE).then_some(is_cut);
-        if keeps == Keeps::Everything {
-            for register in head.changed(&again.env) {
-                parts.push(match (head.get(register), again.env.get(register)) {
-                    (Some(before), Some(after)) => self.graph.terms.equal(before, after),
-                    _ => TermPool::FALSE,
-                });
-            }
-        }
         Ok((self.graph.terms.and_all(parts), last))
+    }
+
+    /// Whether the registers by which a round decides something are what they were at the head of a loop.
+    fn same_carried(&mut self, shape: &Shape<'_>, head: &Env, again: &State) -> TermRef {
+        let carried: Vec<RegisterId> = head
+            .changed(&again.env)
+            .into_iter()
+            .filter(|&register| self.is_carried(shape, register))
+            .collect();
+        let mut same = TermPool::TRUE;
+        for register in carried {
+            let is_same = match (head.get(register), again.env.get(register)) {
+                (Some(before), Some(after)) => {
+                    let is_same = self.graph.terms.equal(before, after);
+                    self.graph.terms.known_where(again.live, is_same)
+                }
+                _ => TermPool::FALSE,
+            };
+            same = self.graph.terms.and(same, is_same);
+        }
+        same
     }
 
     /// Runs a loop inside a round on final memory. Paths on which it goes round for ever end.

@@ -1,178 +1,292 @@
-//! Which assignments matter: those of registers that something but their own computation reads.
+//! Which registers matter where: what something behind a place still reads.
 //!
 //! A loop that counts its rounds, and never looks at the count, is a wait like any other, so what nobody reads is not
-//! computed; nor is an `if` decided that does nothing but assign such registers, like the one that limits a pause.
+//! computed; nor is an `if` decided that does nothing but assign such registers, like the one that limits a pause. And of a
+//! loop it is told which registers take something from one round into the next, and which are read behind it.
+//!
+//! An assignment reads what it computes from only if its own register is read later: a count that only counts itself takes
+//! nothing anywhere.
 //!
 //! Sound: an assignment has no effect but on its register, and no value that a condition, address, stored value or other
 //! operand is made of comes from a register left out, but for the conditions of what is left out as well and for how long
 //! a thread sleeps.
 
 use fencepost_dsl::kernel::program::{
-    Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Program, RegisterId,
-    ResolvedOperand, Statement, StatementKind,
+    Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, LoopId, Program, RegisterId,
+    ResolvedOperand, Statement, StatementKind, any_statement,
 };
 use fencepost_dsl::sorted::SortedSet;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The assignments that nothing depends on, and the `if`s with nothing else in them, by their place in memory.
-pub fn idle_assignments(program: &Program, entry: &Kernel) -> FxHashSet<usize> {
-    let mut idle = FxHashSet::default();
-    for kernel in program.parts.iter().chain([entry]) {
-        let mut uses = Uses::default();
-        if let Some(goal) = &kernel.condition {
-            uses.expression(&goal.condition);
-            goal.filter.iter().for_each(|filter| uses.expression(filter));
+/// What is known of a program's registers.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Assignments that nothing depends on, and `if`s with nothing else in them, by their place in memory.
+    idle: FxHashSet<usize>,
+    loops: FxHashMap<LoopId, LoopRegisters>,
+}
+
+/// The registers that a `while`, `loop` or `await` is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopRegisters {
+    /// Those that a round may read before it has set them, to decide something within the rounds: a branch, an address, a
+    /// stored value.
+    pub carried: SortedSet<RegisterId>,
+    /// The same where a round is the body and then the test.
+    pub carried_past_test: SortedSet<RegisterId>,
+    /// Those that something reads once the loop is left.
+    pub after: SortedSet<RegisterId>,
+}
+
+impl Live {
+    /// Looks at a kernel, the parts that it launches and the functions of its program.
+    pub fn new(program: &Program, entry: &Kernel) -> Self {
+        let mut live = Self::default();
+        for kernel in program.parts.iter().chain([entry]) {
+            let mut end = Registers::new();
+            if let Some(goal) = &kernel.condition {
+                read(&goal.condition, &mut end);
+                goal.filter.iter().for_each(|filter| read(filter, &mut end));
+            }
+            kernel.finals.iter().for_each(|goal| read(&goal.condition, &mut end));
+            live.look_at(&kernel.body, end);
         }
-        kernel.finals.iter().for_each(|goal| uses.expression(&goal.condition));
-        uses.find_idle(&kernel.body, &mut idle);
+        for function in program.functions.iter() {
+            let mut end = Registers::new();
+            function.result.iter().for_each(|result| read(result, &mut end));
+            live.look_at(&function.body, end);
+        }
+        live
     }
-    for function in program.functions.iter() {
-        let mut uses = Uses::default();
-        function.result.iter().for_each(|result| uses.expression(result));
-        uses.find_idle(&function.body, &mut idle);
+
+    /// Whether nothing depends on what a statement does.
+    pub fn is_idle(&self, statement: &Statement) -> bool {
+        self.idle.contains(&place_of(statement))
     }
-    idle
+
+    /// The registers of a loop; `None` where any may matter.
+    pub fn of_loop(&self, id: LoopId) -> Option<&LoopRegisters> {
+        self.loops.get(&id)
+    }
+
+    fn look_at(&mut self, body: &[Statement], end: Registers) {
+        // What the host's calls read is not looked at.
+        if any_host(body) {
+            return;
+        }
+        let mut walk = Walk {
+            exit: end.clone(),
+            needed: FxHashSet::default(),
+            seen: FxHashSet::default(),
+            loops: Some(&mut self.loops),
+            breaks: Vec::new(),
+        };
+        walk.before(body, end);
+        let (needed, seen) = (walk.needed, walk.seen);
+        self.idle.extend(seen.difference(&needed));
+    }
+}
+
+type Registers = SortedSet<RegisterId>;
+
+/// A walk against the order of execution.
+///
+/// Loops are walked until what their rounds read stays the same. These sets only grow, so what is needed once is needed.
+struct Walk<'l> {
+    /// What is read where the thread ends.
+    exit: Registers,
+    /// Assignments and `if`s that something depends on.
+    needed: FxHashSet<usize>,
+    /// All of them.
+    seen: FxHashSet<usize>,
+    /// Where the registers of loops are noted, unless it is one loop that is looked at.
+    loops: Option<&'l mut FxHashMap<LoopId, LoopRegisters>>,
+    /// What is read behind each loop around.
+    breaks: Vec<Registers>,
+}
+
+impl Walk<'_> {
+    /// What is read from the start of some statements on, if `after` is read behind them.
+    fn before(&mut self, statements: &[Statement], after: Registers) -> Registers {
+        statements.iter().rev().fold(after, |after, statement| self.before_one(statement, after))
+    }
+
+    fn before_one(&mut self, statement: &Statement, mut after: Registers) -> Registers {
+        match &statement.kind {
+            StatementKind::Assign { register, value } => {
+                self.seen.insert(place_of(statement));
+                if after.remove(register) {
+                    self.needed.insert(place_of(statement));
+                    read(value, &mut after);
+                }
+                after
+            }
+            StatementKind::Instruction(instruction) => {
+                for register in instruction.results.iter().flatten() {
+                    after.remove(register);
+                }
+                read_by(instruction, &mut after);
+                after
+            }
+            StatementKind::If { condition, then, otherwise } => {
+                self.seen.insert(place_of(statement));
+                let mut before = self.before(then, after.clone());
+                before.extend(self.before(otherwise, after));
+                if self.does_something(then) || self.does_something(otherwise) {
+                    self.needed.insert(place_of(statement));
+                    read(condition, &mut before);
+                }
+                before
+            }
+            StatementKind::For { register, start, end, body, .. } => {
+                self.breaks.push(after.clone());
+                let mut head = after;
+                loop {
+                    let mut before = self.before(body, head.clone());
+                    before.remove(register);
+                    let n_before = head.len();
+                    head.extend(before);
+                    if head.len() == n_before {
+                        break;
+                    }
+                }
+                self.breaks.pop();
+                [start, end].into_iter().for_each(|bound| read(bound, &mut head));
+                head
+            }
+            StatementKind::While { id, prelude, condition, body } => {
+                self.before_loop(*id, (prelude, condition, body), after)
+            }
+            StatementKind::Await { id, prelude, condition } => {
+                self.before_loop(*id, (prelude, condition, &[]), after)
+            }
+            StatementKind::Call { values, references, result, .. } => {
+                if let Some(register) = result {
+                    after.remove(register);
+                }
+                values.iter().for_each(|value| read(value, &mut after));
+                references.iter().for_each(|address| read_of(address, &mut after));
+                after
+            }
+            StatementKind::Assert(condition)
+            | StatementKind::Assume(condition)
+            | StatementKind::Reachable(condition) => {
+                read(condition, &mut after);
+                after
+            }
+            StatementKind::Break => self.breaks.last().cloned().unwrap_or_default(),
+            StatementKind::Exit => self.exit.clone(),
+            StatementKind::Host(_) => after,
+        }
+    }
+
+    fn before_loop(
+        &mut self,
+        id: LoopId,
+        shape: (&[Statement], &Expression, &[Statement]),
+        after: Registers,
+    ) -> Registers {
+        let (_, head) = self.round(shape, &after);
+        if self.loops.is_some() {
+            let mut inside = Walk {
+                exit: Registers::new(),
+                needed: FxHashSet::default(),
+                seen: FxHashSet::default(),
+                loops: None,
+                breaks: Vec::new(),
+            };
+            let (carried_past_test, carried) = inside.round(shape, &Registers::new());
+            if let Some(loops) = &mut self.loops {
+                let registers = loops.entry(id).or_default();
+                registers.carried.extend(carried);
+                registers.carried_past_test.extend(carried_past_test);
+                registers.after.extend(after);
+            }
+        }
+        head
+    }
+
+    /// What is read from the place behind the test of a loop on, where it goes round, and from its head on.
+    fn round(
+        &mut self,
+        (prelude, condition, body): (&[Statement], &Expression, &[Statement]),
+        after: &Registers,
+    ) -> (Registers, Registers) {
+        self.breaks.push(after.clone());
+        let mut head = Registers::new();
+        loop {
+            let past_test = self.before(body, head.clone());
+            let mut test = past_test.clone();
+            test.extend(after.iter().copied());
+            read(condition, &mut test);
+            let before = self.before(prelude, test);
+            let n_before = head.len();
+            head.extend(before);
+            if head.len() == n_before {
+                self.breaks.pop();
+                return (past_test, head);
+            }
+        }
+    }
+
+    /// Whether statements do more than assign registers that nothing reads.
+    fn does_something(&self, statements: &[Statement]) -> bool {
+        statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { .. } | StatementKind::If { .. } => {
+                self.needed.contains(&place_of(statement))
+            }
+            _ => true,
+        })
+    }
 }
 
 /// The registers that an expression reads.
 pub fn registers_of(expression: &Expression) -> SortedSet<RegisterId> {
-    let mut uses = Uses::default();
-    uses.expression(expression);
-    uses.read
+    let mut registers = Registers::new();
+    read(expression, &mut registers);
+    registers
 }
 
-/// What reads which registers of a body.
-#[derive(Default)]
-struct Uses<'p> {
-    read: SortedSet<RegisterId>,
-    assigned: Vec<(&'p Statement, RegisterId, &'p Expression)>,
-    /// Each `if` that does nothing but assign registers, with those.
-    choices: Vec<(&'p Statement, SortedSet<RegisterId>, &'p Expression)>,
-    /// An instruction whose operands are not looked at may read any register.
-    reads_anything: bool,
-}
-
-impl<'p> Uses<'p> {
-    fn find_idle(mut self, body: &'p [Statement], idle: &mut FxHashSet<usize>) {
-        self.statements(body);
-        if self.reads_anything {
-            return;
-        }
-        let mut pending = std::mem::take(&mut self.assigned);
-        let mut choices = std::mem::take(&mut self.choices);
-        loop {
-            let (live, rest): (Vec<_>, Vec<_>) =
-                pending.into_iter().partition(|(_, register, _)| self.read.contains(register));
-            let (decided, undecided): (Vec<_>, Vec<_>) =
-                choices.into_iter().partition(|(_, registers, _)| !self.read.is_disjoint(registers));
-            (pending, choices) = (rest, undecided);
-            if live.is_empty() && decided.is_empty() {
-                break;
-            }
-            live.into_iter().for_each(|(_, _, value)| self.expression(value));
-            decided.into_iter().for_each(|(_, _, condition)| self.expression(condition));
-        }
-        idle.extend(choices.iter().map(|&(statement, ..)| place_of(statement)));
-        idle.extend(pending.iter().map(|&(statement, ..)| place_of(statement)));
+fn read_by(instruction: &Instruction, registers: &mut Registers) {
+    // How long a thread sleeps is nothing that anybody sees: a wait that backs off is a wait.
+    if matches!(instruction.kind, InstructionKind::Hint { address: None, .. }) {
+        return;
     }
-
-    fn statements(&mut self, statements: &'p [Statement]) {
-        for statement in statements {
-            match &statement.kind {
-                StatementKind::Assign { register, value } => {
-                    self.assigned.push((statement, *register, value));
-                }
-                StatementKind::Instruction(instruction) => self.instruction(instruction),
-                StatementKind::If { condition, then, otherwise } => {
-                    let mut registers = SortedSet::new();
-                    if only_assigns(then, &mut registers) && only_assigns(otherwise, &mut registers) {
-                        self.choices.push((statement, registers, condition));
-                    } else {
-                        self.expression(condition);
-                    }
-                    self.statements(then);
-                    self.statements(otherwise);
-                }
-                StatementKind::For { start, end, body, .. } => {
-                    self.expression(start);
-                    self.expression(end);
-                    self.statements(body);
-                }
-                StatementKind::While { prelude, condition, body, .. } => {
-                    self.expression(condition);
-                    self.statements(prelude);
-                    self.statements(body);
-                }
-                StatementKind::Await { prelude, condition, .. } => {
-                    self.expression(condition);
-                    self.statements(prelude);
-                }
-                StatementKind::Call { values, references, .. } => {
-                    values.iter().for_each(|value| self.expression(value));
-                    references.iter().for_each(|address| self.address(address));
-                }
-                StatementKind::Assert(condition)
-                | StatementKind::Assume(condition)
-                | StatementKind::Reachable(condition) => self.expression(condition),
-                StatementKind::Host(_) => self.reads_anything = true,
-                StatementKind::Break | StatementKind::Exit => {}
+    for operand in &instruction.operands {
+        match operand {
+            ResolvedOperand::Memory(address) | ResolvedOperand::Registers(address) => {
+                read_of(address, registers);
             }
-        }
-    }
-
-    fn instruction(&mut self, instruction: &Instruction) {
-        // How long a thread sleeps is nothing that anybody sees: a wait that backs off is a wait.
-        if matches!(instruction.kind, InstructionKind::Hint { address: None, .. }) {
-            return;
-        }
-        // What an operation that goes on by itself reads may be read at any time.
-        self.reads_anything |= matches!(instruction.kind, InstructionKind::Async(_));
-        for operand in &instruction.operands {
-            match operand {
-                ResolvedOperand::Memory(address) | ResolvedOperand::Registers(address) => {
-                    self.address(address)
-                }
-                ResolvedOperand::Value(value) => self.expression(value),
-            }
-        }
-    }
-
-    fn address(&mut self, address: &Address) {
-        let parts = address.indices.iter().chain(address.rank.as_deref()).chain(address.device.as_deref());
-        parts.for_each(|part| self.expression(part));
-    }
-
-    fn expression(&mut self, expression: &Expression) {
-        match &expression.kind {
-            ExpressionKind::Register(register) | ExpressionKind::FinalRegister(_, register) => {
-                self.read.insert(*register);
-            }
-            ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => self.expression(operand),
-            ExpressionKind::Binary(_, left, right) => {
-                self.expression(left);
-                self.expression(right);
-            }
-            ExpressionKind::Select(condition, then, otherwise) => {
-                [condition, then, otherwise].into_iter().for_each(|part| self.expression(part));
-            }
-            ExpressionKind::FinalValue(address) => self.address(address),
-            ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => {}
+            ResolvedOperand::Value(value) => read(value, registers),
         }
     }
 }
 
-/// Whether statements do nothing but assign registers, and which.
-fn only_assigns(statements: &[Statement], registers: &mut SortedSet<RegisterId>) -> bool {
-    statements.iter().all(|statement| match &statement.kind {
-        StatementKind::Assign { register, .. } => {
+fn read_of(address: &Address, registers: &mut Registers) {
+    let parts = address.indices.iter().chain(address.rank.as_deref()).chain(address.device.as_deref());
+    parts.for_each(|part| read(part, registers));
+}
+
+fn read(expression: &Expression, registers: &mut Registers) {
+    match &expression.kind {
+        ExpressionKind::Register(register) | ExpressionKind::FinalRegister(_, register) => {
             registers.insert(*register);
-            true
         }
-        StatementKind::If { then, otherwise, .. } => {
-            only_assigns(then, registers) && only_assigns(otherwise, registers)
+        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => read(operand, registers),
+        ExpressionKind::Binary(_, left, right) => {
+            read(left, registers);
+            read(right, registers);
         }
-        _ => false,
-    })
+        ExpressionKind::Select(condition, then, otherwise) => {
+            [condition, then, otherwise].into_iter().for_each(|part| read(part, registers));
+        }
+        ExpressionKind::FinalValue(address) => read_of(address, registers),
+        ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => {}
+    }
+}
+
+fn any_host(body: &[Statement]) -> bool {
+    any_statement(body, &mut |statement| matches!(statement.kind, StatementKind::Host(_)))
 }
 
 /// What tells a statement of a program from all others.

@@ -95,7 +95,7 @@ impl Unroller<'_> {
         let entry = state.env.clone();
         let span = self.program.loops[id].span;
         let width = frame.width(register);
-        let mut left = Vec::new();
+        let (mut left, mut ways_out) = (Vec::new(), self.no_way_out());
         let mut n_uncertain = 0;
         self.iterations.push(0);
         for iteration in 0u32.. {
@@ -103,6 +103,7 @@ impl Unroller<'_> {
                 break;
             }
             self.step(span)?;
+            let (head, first) = (state.live, self.graph.events.next_id());
             let offset = self.graph.terms.constant(u128::from(iteration), width);
             let value = self.graph.terms.binary(BinaryOp::Add, start, offset);
             // Sound: in each round before, the register was below the end, so it has not wrapped, and after as many rounds as
@@ -110,15 +111,20 @@ impl Unroller<'_> {
             let is_over = !needs_bound && u128::from(iteration) >= ends_soon;
             let goes_on = if is_over { TermPool::FALSE } else { self.graph.terms.less(value, end) };
             let (stay, leave) = self.split(state.live, goes_on);
+            let mut leaves = Vec::new();
             if leave != TermPool::FALSE {
-                left.push(State { live: leave, env: state.env.clone() });
+                leaves.push(State { live: leave, env: state.env.clone() });
             }
             if stay == TermPool::FALSE {
+                self.ways_out(&mut ways_out, (head, first), &leaves, false);
+                left.append(&mut leaves);
                 break;
             }
             if stay != state.live && needs_bound {
                 if n_uncertain == self.options.bound {
                     self.cut(id, stay, &Because::TripCount);
+                    self.ways_out(&mut ways_out, (head, first), &leaves, false);
+                    left.append(&mut leaves);
                     break;
                 }
                 n_uncertain += 1;
@@ -128,10 +134,13 @@ impl Unroller<'_> {
             self.set_iteration(iteration);
             self.breaks.push(Vec::new());
             self.run(state, frame, body)?;
-            left.extend(self.breaks.pop().unwrap_or_default());
+            leaves.extend(self.breaks.pop().unwrap_or_default());
+            self.ways_out(&mut ways_out, (head, first), &leaves, state.live != TermPool::FALSE);
+            left.append(&mut leaves);
             state.env.restrict_to(&entry);
         }
         self.iterations.pop();
+        self.decide_by(ways_out, false);
         *state = self.join_all(left);
         Ok(())
     }
@@ -167,7 +176,7 @@ impl Unroller<'_> {
         let entry = state.env.clone();
         let endless = shape.is_endless();
         let may_stand = self.looks_for_hangs();
-        let mut left = Vec::new();
+        let (mut left, mut ways_out, mut spins) = (Vec::new(), self.no_way_out(), false);
         let mut n_uncertain = 0;
         // The registers before some round. Where those that decide about the next one are the same again, nothing but a
         // `break` may ever leave the loop; where all of them are, not even that.
@@ -186,7 +195,14 @@ impl Unroller<'_> {
             let n_exits = self.exits.len();
             let may_go_on_for_ever = shape.is_unconditional() || decides_alike;
             let cut = (n_uncertain == self.options.bound).then_some(Cut { because, may_go_on_for_ever });
+            let (head, first) = (state.clone(), self.graph.events.next_id());
             let mut round = self.round(state.clone(), frame, shape, cut)?;
+            if iteration == 0 && self.last_try.is_none() {
+                let notes = self.spins(first, round.again.live);
+                spins = notes && self.may_go_on_for_ever(&head, frame, shape);
+            }
+            let goes_on = round.again.live != TermPool::FALSE;
+            self.ways_out(&mut ways_out, (head.live, first), &round.leaves, goes_on);
             let may_have_left = !round.leaves.is_empty() || self.exits.len() > n_exits;
             left.append(&mut round.leaves);
             *state = round.again;
@@ -203,6 +219,7 @@ impl Unroller<'_> {
             }
         }
         self.iterations.pop();
+        self.decide_by(ways_out, spins);
         *state = self.join_all(left);
         Ok(())
     }

@@ -3,7 +3,6 @@
 use super::barrier::ElectionResult;
 use super::env::Env;
 use super::expression::Frame;
-use super::live::place_of;
 use super::loops::Shape;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
@@ -42,11 +41,7 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let span = statement.span;
         match &statement.kind {
-            StatementKind::Assign { .. } | StatementKind::If { .. }
-                if self.idle.contains(&place_of(statement)) =>
-            {
-                Ok(())
-            }
+            StatementKind::Assign { .. } | StatementKind::If { .. } if self.live.is_idle(statement) => Ok(()),
             StatementKind::Assign { register, value } => {
                 let value = self.evaluate(state, frame, value)?;
                 let value = self.graph.terms.resize(value, frame.width(*register));
@@ -144,6 +139,9 @@ impl Unroller<'_> {
         self.check_host(instruction, span)?;
         if instruction.form.traits.acts && !self.take_effect(state, span) {
             return Ok(());
+        }
+        if self.last_try.is_none() && Self::may_block(&instruction.kind) {
+            self.n_blocking += 1;
         }
         let site = self.site(span, instruction, frame);
         let step = &mut Step { state, frame, site };
@@ -270,10 +268,14 @@ impl Unroller<'_> {
         if yes == TermPool::FALSE {
             return self.run(state, frame, otherwise);
         }
+        let (before, n_blocking) = (state.live, self.n_blocking);
         let mut taken = State { live: yes, env: state.env.clone() };
         self.run(&mut taken, frame, then)?;
         let mut other = State { live: no, env: state.env.clone() };
         self.run(&mut other, frame, otherwise)?;
+        if self.n_blocking > n_blocking {
+            self.decide_by_branch(before, condition);
+        }
         *state = self.join(taken, other);
         Ok(())
     }

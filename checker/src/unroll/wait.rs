@@ -19,15 +19,11 @@
 use super::expression::Frame;
 use super::loops::{Keeps, Round, Shape};
 use super::{Env, State, UnrollError, Unroller};
-use crate::event::support::Supports;
-use crate::event::{
-    Because, Event, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind,
-};
+use crate::event::{Because, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
     InstructionKind, MbarrierOp, Program, RegisterId, Statement, StatementKind,
 };
-use fencepost_dsl::sorted::SortedSet;
 
 /// How a loop is taken for a wait.
 #[derive(Clone, Copy)]
@@ -55,6 +51,8 @@ struct Try {
     env: Env,
     /// Registers that it changes.
     changed: Vec<RegisterId>,
+    /// Whether it reads strongly or stands at something that blocks.
+    spins: bool,
 }
 
 impl Unroller<'_> {
@@ -108,7 +106,7 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
     ) -> Result<Waited, UnrollError> {
-        let mut left = Vec::new();
+        let (mut left, mut ways_out, mut spins) = (Vec::new(), self.no_way_out(), false);
         let shape = &Shape { tests_last: way.tests_last, ..*shape };
         let entry = head.env.clone();
         if way.tests_last {
@@ -141,15 +139,16 @@ impl Unroller<'_> {
                 self.stand(&standing, frame, shape, keeps)?;
             }
             let is_wait = tried.is_some();
+            spins |= tried.as_ref().is_some_and(|tried| tried.spins);
             let (env, changed) = tried.map_or((head.env, Vec::new()), |tried| (tried.env, tried.changed));
             let going = State { live: self.graph.terms.and(head.live, goes), env };
             let (first_of_round, n_effects) = (self.graph.events.next_id(), self.effects.len());
-            let (mut round, missing) = self.deciding_round(way, going, frame, shape, first, &changed)?;
+            let head_of_round = going.live;
+            let (mut round, missing) = self.deciding_round(way, going, frame, shape, &changed)?;
             if let Some(register) = missing {
                 return Ok(Waited::No(carries(frame, register)));
             }
             round.again.env.restrict_to(&entry);
-            left.append(&mut round.leaves);
             let again = round.again.live;
             let (mut silent, culprit) = self.silence(first_of_round, n_effects, again);
             if is_wait {
@@ -161,7 +160,10 @@ impl Unroller<'_> {
                 silent = TermPool::FALSE;
             }
             let loud = self.graph.terms.not(silent);
-            if self.graph.terms.and(again, loud) == TermPool::FALSE {
+            let goes_on = self.graph.terms.and(again, loud) != TermPool::FALSE;
+            self.ways_out(&mut ways_out, (head_of_round, first), &round.leaves, goes_on);
+            left.append(&mut round.leaves);
+            if !goes_on {
                 break;
             }
             if iteration + 1 >= self.options.bound {
@@ -169,6 +171,7 @@ impl Unroller<'_> {
             }
             head = round.again;
         }
+        self.decide_by(ways_out, spins);
         Ok(Waited::Yes(self.join_all(left)))
     }
 
@@ -187,8 +190,9 @@ impl Unroller<'_> {
         if way.keeps_try {
             let checkpoint = self.checkpoint();
             let (_, again) = self.complete_round(head.clone(), frame, shape, Role::Await)?;
+            let changed = self.changed(shape, &head.env, &again);
             self.take_back(&checkpoint);
-            for register in head.env.changed(&again.env) {
+            for register in changed {
                 env.remove(register);
             }
         }
@@ -210,6 +214,7 @@ impl Unroller<'_> {
         if silent == TermPool::FALSE {
             return Ok(Err(culprit.unwrap_or(Because::TripCount)));
         }
+        let spins = is_pure_wait(shape) || self.spins(first, again.live);
         for id in (first.0..self.graph.events.next_id().0).map(EventId) {
             let event = &self.graph.events[id];
             let (is_write, guard) = (matches!(event.kind, EventKind::Write(_)), event.guard);
@@ -221,7 +226,7 @@ impl Unroller<'_> {
         let tries = self.graph.terms.implies(live, silent);
         self.graph.constrain(tries);
         again.env.restrict_to(&head.env);
-        let changed = head.env.changed(&again.env);
+        let changed = self.changed(shape, &head.env, &again);
         let mut env = head.env.clone();
         for &register in &changed {
             let kept = if way.keeps_try { again.env.get(register) } else { None };
@@ -234,7 +239,42 @@ impl Unroller<'_> {
                 _ => env.remove(register),
             }
         }
-        Ok(Ok(Try { env, changed }))
+        Ok(Ok(Try { env, changed, spins }))
+    }
+
+    /// The registers that something still reads and that a round which goes round again may have changed. One that is, on
+    /// each path that goes round, what it was before has not: a search that keeps a mark until it has found something.
+    fn changed(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> Vec<RegisterId> {
+        let changed = before.changed(&again.env).into_iter();
+        let changed: Vec<RegisterId> = changed.filter(|&register| self.matters(shape, register)).collect();
+        let mut differ = Vec::new();
+        for register in changed {
+            let same = match (before.get(register), again.env.get(register)) {
+                (Some(before), Some(after)) => {
+                    let same = self.graph.terms.equal(before, after);
+                    self.graph.terms.known_where(again.live, same)
+                }
+                _ => TermPool::FALSE,
+            };
+            if same != TermPool::TRUE {
+                differ.push(register);
+            }
+        }
+        differ
+    }
+
+    /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop.
+    fn matters(&self, shape: &Shape<'_>, register: RegisterId) -> bool {
+        self.is_carried(shape, register)
+            || self.live.of_loop(shape.id).is_none_or(|registers| registers.after.contains(&register))
+    }
+
+    /// Whether a round decides something by what a register is at its head.
+    pub(super) fn is_carried(&self, shape: &Shape<'_>, register: RegisterId) -> bool {
+        self.live.of_loop(shape.id).is_none_or(|registers| {
+            let carried = if shape.tests_last { &registers.carried_past_test } else { &registers.carried };
+            carried.contains(&register)
+        })
     }
 
     /// Runs a round of which only the paths that go round again are looked at; its first event, and those paths.
@@ -266,15 +306,12 @@ impl Unroller<'_> {
     }
 
     /// Runs a round that may leave; also a register that it reads, or leaves with, although some other round has set it.
-    ///
-    /// `first` is the first event of the loop that decides what it does.
     fn deciding_round(
         &mut self,
         way: Way,
         state: State,
         frame: &Frame<'_>,
         shape: &Shape<'_>,
-        first: EventId,
         changed: &[RegisterId],
     ) -> Result<(Round, Option<RegisterId>), UnrollError> {
         let missing_before = self.missing_register.take();
@@ -282,39 +319,13 @@ impl Unroller<'_> {
         if outer_role == Role::Plain && way.effect.is_none() {
             self.role = Role::Await;
         }
-        let n_exits = self.exits.len();
         let round = self.round(state, frame, shape, None);
         self.role = outer_role;
         let round = round?;
         let lost = |left: &State| changed.iter().copied().find(|&it| left.env.get(it).is_none());
         let missing = self.missing_register.or_else(|| round.leaves.iter().find_map(lost));
         self.missing_register = missing_before;
-        self.deciding.extend(round.leaves.iter().map(|left| left.live));
-        self.deciding.extend(&self.exits[n_exits..]);
-        if outer_role == Role::Plain && way.effect.is_none() {
-            self.mark_awaited(first);
-        }
         Ok((round, missing))
-    }
-
-    /// Only reads that decide whether the thread gets out of a loop are awaited.
-    fn mark_awaited(&mut self, first: EventId) {
-        let deciding = std::mem::take(&mut self.deciding);
-        let is_read = |event: &&Event| matches!(event.kind, EventKind::Read(_));
-        if self.graph.events.iter().skip(first.0 as usize).filter(is_read).count() < 2 {
-            return;
-        }
-        let mut supports = Supports::default();
-        let mut awaited = SortedSet::new();
-        for &term in &deciding {
-            awaited.extend(supports.reads(&self.graph.terms, term).iter().copied());
-        }
-        for id in (first.0..self.graph.events.next_id().0).map(EventId) {
-            let event = &mut self.graph.events[id];
-            if event.role == Role::Await && is_read(&&*event) && !awaited.contains(&id) {
-                event.role = Role::Plain;
-            }
-        }
     }
 
     /// Whether a round that began with event `first`, and with as many other effects noted, changes nothing on a path; and

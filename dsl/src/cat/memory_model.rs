@@ -314,6 +314,9 @@ base_names! {
         /// The second is a write, and a branch on the value read by the first decides whether it happens or what it stores:
         /// the same write in another arm is the same write, and what comes after a loop or a wait is not decided by it.
         StoreControlDependency = "ctrl-store",
+        /// The second stands behind a place that its thread need not have come to, had the read returned something else: a loop
+        /// that it could go round for ever, or a branch with such a loop, or a barrier, on one way.
+        PastControl = "ctrl-past",
         /// Same thread.
         Internal = "int",
         /// Different threads (initial writes are external to every thread).

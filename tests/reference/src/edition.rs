@@ -70,9 +70,9 @@ pub struct Edition {
     /// what a wait has seen of an mbarrier comes before whatever is done there because of it, by strong operations of
     /// any sem; otherwise the order of an mbarrier's operations agrees with base causality only (MB-20).
     pub waits_decide: bool,
-    /// What was read in the round that left a loop has happened, as for an `await`; otherwise only the reads of an `await`
-    /// justify nothing in a circle.
-    pub loops_justify: bool,
+    /// values, and what lets threads go on, justify nothing in a circle, also not by turns; and behind a way that need
+    /// not lead on, everything depends on how it was taken.
+    pub past_joins: bool,
     /// what a `tcgen05` operation has read in shared memory is in order also with what came before it there.
     pub operands_carry: bool,
 }
@@ -94,7 +94,7 @@ impl Edition {
         sc_per_location: ScPerLocation::MorallyStrong,
         races_inside_threads: true,
         waits_decide: true,
-        loops_justify: true,
+        past_joins: true,
         operands_carry: true,
     };
     /// The published formal model of PTX ISA 7.5.
@@ -113,7 +113,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Absent,
         races_inside_threads: false,
         waits_decide: false,
-        loops_justify: true,
+        past_joins: false,
         operands_carry: true,
     };
     /// The published formal model of PTX ISA 6.0.
@@ -132,7 +132,7 @@ impl Edition {
         sc_per_location: ScPerLocation::Overlapping,
         races_inside_threads: false,
         waits_decide: false,
-        loops_justify: true,
+        past_joins: false,
         operands_carry: true,
     };
     /// All of them, the default first.

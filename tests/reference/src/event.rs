@@ -235,10 +235,11 @@ pub struct Event {
     /// For a write: positions of the reads in this run on which a branch decided about it. A store that the other arm has,
     /// too, is not decided by that branch.
     pub decided: BTreeSet<usize>,
-    /// The read of the try at which an `await` got through.
+    /// Positions of the reads in this run on which it depends since it stands behind a place that the thread need not have
+    /// come to.
+    pub past: BTreeSet<usize>,
+    /// A read by which the thread got out of a loop that it could have gone round for ever.
     pub unblocks: bool,
-    /// A read in the round that leaves a loop other than an `await`.
-    pub leaves: bool,
     /// Part of what the thread may go on to repeat for ever: of the last try of an `await`, or of the last round of a loop.
     pub is_repeated: bool,
     /// A read whose value decided whether the thread came to a barrier, or to its end.
@@ -274,8 +275,8 @@ impl Event {
             dependencies: BTreeSet::new(),
             control: BTreeSet::new(),
             decided: BTreeSet::new(),
+            past: BTreeSet::new(),
             unblocks: false,
-            leaves: false,
             is_repeated: false,
             decides: false,
         }

@@ -94,6 +94,7 @@ impl Combination {
                 event.dependencies = event.dependencies.iter().map(|&read| base + read).collect();
                 event.control = event.control.iter().map(|&read| base + read).collect();
                 event.decided = event.decided.iter().map(|&read| base + read).collect();
+                event.past = event.past.iter().map(|&read| base + read).collect();
                 event.follows = event.follows.iter().map(|&done| base + done).collect();
                 event.operation = event.operation.map(|issue| base + issue);
                 events.push(event);
@@ -298,7 +299,7 @@ impl Search<'_> {
     fn choose_fence_order(&mut self, model: &Model<'_>, rf: &ReadsFrom) -> Result<(), TooLarge> {
         self.meter.spend(model.combination.events.len())?;
         let justified = model.justification(rf);
-        if !model.no_thin_air(rf) || !justified.is_irreflexive() {
+        if !model.no_thin_air(rf) || !(model.edition.past_joins || justified.is_irreflexive()) {
             return self.spend();
         }
         let no_order = Relation::new(model.combination.events.len());

@@ -4,6 +4,7 @@ mod access;
 mod asynchronous;
 mod loops;
 mod multimem;
+mod past;
 mod synchronization;
 
 use super::event::{BarrierKey, Event, Kind, Misuse};
@@ -146,7 +147,7 @@ pub fn runs(
     (effort, meter): (Effort, &Meter),
 ) -> Result<Vec<Run>, TooLarge> {
     let Effort { runs_max, rounds_max, .. } = effort;
-    let read_in = source::registers_read(&source.kernel.body, None);
+    let read_in = source::registers_read(&[&source.kernel.body], None);
     let mut scripts: Vec<Vec<usize>> = vec![Vec::new()];
     let mut runs = Vec::new();
     let mut n_replays = 0;
@@ -173,6 +174,8 @@ pub fn runs(
             kept: None,
             arrivals: BTreeMap::new(),
             deciding: BTreeSet::new(),
+            recent: BTreeSet::new(),
+            past: BTreeSet::new(),
             branches: Vec::new(),
             may_block_later: false,
             has_arrived: false,
@@ -301,6 +304,10 @@ struct Interpreter<'a> {
     arrivals: BTreeMap<BarrierKey, u32>,
     /// Reads whose values decided that the thread is where it is.
     deciding: BTreeSet<usize>,
+    /// Those among them that did since the round of the innermost loop began.
+    recent: BTreeSet<usize>,
+    /// Reads on which all that the thread does from now on depends.
+    past: BTreeSet<usize>,
     /// The branches that it is in, or that it did not exit by.
     branches: Vec<Branch>,
     /// Whether something behind the statement at hand may block: only then does an exit there change what the thread
@@ -326,6 +333,7 @@ impl Interpreter<'_> {
 
     fn push(&mut self, mut event: Event) -> usize {
         event.control.extend(&self.deciding);
+        event.past.extend(&self.past);
         if event.is_write() {
             let deciding = self.branches.iter().filter(|branch| branch.decides(&event));
             let reads: Vec<usize> = deciding.flat_map(|branch| branch.reads.iter().copied()).collect();
@@ -362,8 +370,9 @@ impl Interpreter<'_> {
             }
             StatementKind::If { condition, then, otherwise } => {
                 let condition = evaluate(condition, &self.registers, self.thread);
-                let around = self.deciding.clone();
+                let (around, around_recent) = (self.deciding.clone(), self.recent.clone());
                 self.deciding.extend(&condition.reads);
+                self.recent.extend(&condition.reads);
                 let branches = || then.iter().chain(otherwise);
                 let blocks = branches().any(|s| may_block(s, self.thread));
                 let goes_on_anyway = !blocks && !branches().any(may_exit);
@@ -387,6 +396,11 @@ impl Interpreter<'_> {
                 if goes_on_anyway {
                     self.deciding = around;
                 }
+                if self.any_may_never_pass([taken, other]) {
+                    self.depend_on(&condition.reads);
+                } else if !branches().any(may_exit) {
+                    self.recent = around_recent;
+                }
                 // What comes after both arms does not depend on which one it was, unless one of them ends the thread.
                 if branches().any(may_exit) {
                     self.branches.iter_mut().skip(n_branches).for_each(|branch| branch.elsewhere.clear());
@@ -403,21 +417,26 @@ impl Interpreter<'_> {
             StatementKind::Await { prelude, condition, .. } if source::writes(prelude) => {
                 self.go_round(&loops::Shape { prelude, condition, stays_if: false, body: &[] })
             }
-            StatementKind::Await { prelude, condition, .. } => {
+            StatementKind::Await { prelude, condition: condition_of_loop, .. } => {
                 // Stop, get through, fail and stop, fail and get through: more failing tries add nothing but order.
                 let choice = self.choose(4)?;
                 let tries: &[bool] = [&[][..], &[true][..], &[false][..], &[false, true][..]][choice];
                 for &success in tries {
                     let start = self.events.len();
                     self.statements(prelude)?;
-                    let condition = evaluate(condition, &self.registers, self.thread);
+                    let condition = evaluate(condition_of_loop, &self.registers, self.thread);
                     let holds = condition.value == 1;
+                    let is_spin = self.is_spin(prelude, condition_of_loop, &[]);
                     self.deciding.extend(&condition.reads);
+                    self.recent.extend(&condition.reads);
+                    if success && is_spin {
+                        self.depend_on(&condition.reads);
+                    }
                     if holds != success && self.control == Control::Obeyed {
                         return Err(Stop::Impossible);
                     }
                     for event in &mut self.events[start..] {
-                        event.unblocks = success && event.is_read();
+                        event.unblocks = success && is_spin && event.is_read();
                         event.is_repeated = choice == 2;
                         // A wait counts as passed: what its own try read decides about none of its writes.
                         event.decided.retain(|&read| read < start);

@@ -224,7 +224,28 @@ impl<'a> Model<'a> {
                 flow.insert(read, event);
             }
         }
+        if self.edition.past_joins {
+            self.add_what_is_brought_about(&mut flow);
+        }
         flow.is_acyclic()
+    }
+
+    /// What others bring about, what comes after it, and what depends on how its thread came past other places.
+    fn add_what_is_brought_about(&self, flow: &mut Relation) {
+        flow.add(&self.combination.releases_wait);
+        for (event, own) in self.all().map(|event| (event, self.event(event))) {
+            for &earlier in own.past.iter().chain(&own.operation).chain(&own.follows) {
+                flow.insert(earlier, event);
+            }
+            if !own.is_memory() {
+                self.all().filter(|&later| self.po(event, later)).for_each(|later| flow.insert(event, later));
+            }
+            if own.decides {
+                let exits =
+                    self.all().filter(|&exit| self.event(exit).kind == Kind::Exit && self.po(event, exit));
+                exits.for_each(|exit| flow.insert(event, exit));
+            }
+        }
     }
 
     /// What lets a blocked thread go on has happened, by an order over program order and unblocking, which must be
@@ -233,8 +254,7 @@ impl<'a> Model<'a> {
         let mut order = self.combination.happening();
         order.add(&self.combination.releases_wait);
         for (&read, sources) in rf {
-            let leaves = self.event(read).leaves && self.edition.loops_justify;
-            if self.event(read).unblocks || leaves {
+            if self.event(read).unblocks {
                 for &write in sources {
                     order.insert(write, read);
                 }

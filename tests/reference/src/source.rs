@@ -99,13 +99,13 @@ pub fn writes(statements: &[Statement]) -> bool {
     })
 }
 
-/// The registers of a body whose values matter to something: not those that only count themselves.
-pub fn registers_read(body: &[Statement], result: Option<&Expression>) -> BTreeSet<usize> {
+/// The registers whose values matter to something in these statements: not those that only count themselves.
+pub fn registers_read(bodies: &[&[Statement]], result: Option<&Expression>) -> BTreeSet<usize> {
     let read = std::cell::RefCell::new(BTreeSet::new());
     let note = |expression: &Expression| note_registers(expression, &mut read.borrow_mut());
     let assigned = std::cell::RefCell::new(BTreeMap::<usize, BTreeSet<usize>>::new());
     result.into_iter().for_each(note);
-    any(body, &|statement| {
+    let look = |statement: &Statement| {
         match &statement.kind {
             StatementKind::Assign { register, value } => {
                 let mut assigned = assigned.borrow_mut();
@@ -123,6 +123,9 @@ pub fn registers_read(body: &[Statement], result: Option<&Expression>) -> BTreeS
             _ => {}
         }
         false
+    };
+    bodies.iter().for_each(|body| {
+        any(body, &look);
     });
     let (mut read, assigned) = (read.into_inner(), assigned.into_inner());
     loop {

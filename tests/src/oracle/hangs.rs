@@ -3,9 +3,6 @@
 //! The twin goes round a loop a few times only. Where some execution goes round more often it knows less than everything,
 //! and where the checker says *up to bound* so does that. What is demanded then: the checker finds what happens within one
 //! changing round of each loop, and the twin, asked for twice as many rounds, what the checker finds.
-//!
-//! One point of the model is read in two ways, and the checker may follow either: whether leaving a loop takes the place of
-//! an `await` ([`Edition::loops_justify`]). They are hardly ever told apart.
 
 use super::{REACHABLE_MAX, program};
 use crate::generate::loops::loop_sketches;
@@ -89,15 +86,7 @@ pub fn ask_twin(edition: Edition, text: &str, effort: Effort) -> Result<Referenc
 /// # Errors
 /// How they differ, with the text.
 pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
-    let mut first = None;
-    for loops_justify in [true, false] {
-        let edition = Edition { loops_justify, ..Edition::PTX };
-        match compare_under(model, edition, open_text, treatment) {
-            Err(complaint) => first = first.or(Some(complaint)),
-            result => return result,
-        }
-    }
-    Err(first.unwrap_or_default())
+    compare_under(model, Edition::PTX, open_text, treatment)
 }
 
 fn compare_under(

@@ -89,6 +89,7 @@ fn events(graph: &EventGraph, renaming: &Renaming) -> bool {
             && event.site == image.site
             && event.iterations == image.iterations
             && role == image.role
+            && event.decides == image.decides
             && kind(graph, renaming, &event.kind).as_ref() == Some(&image.kind)
     })
 }

@@ -6,8 +6,8 @@
 use super::instances::{Barriers, Instances};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, GraphError, MbarrierRole, Role, TermPool,
-    TermRef, Wait,
+    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, GraphError, MbarrierRole, TermPool, TermRef,
+    Wait,
 };
 use crate::synchronization::log::{Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
@@ -343,7 +343,7 @@ impl Barriers<'_> {
             .events
             .iter_enumerated()
             .filter(|(id, event)| {
-                let awaited = event.role == Role::Await && matches!(event.kind, EventKind::Read(_));
+                let awaited = event.decides;
                 let passed = match &event.kind {
                     EventKind::BarrierWait | EventKind::ClusterWait => true,
                     EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,

@@ -3,7 +3,7 @@
 //! Whether the pool of the CTA has so many registers is stated once all threads are there.
 
 use super::super::{Step, UnrollError, Unroller};
-use crate::event::{EventKind, MbarrierRole, Misuse, ObligationKind, Role, TermPool, TermRef};
+use crate::event::{EventKind, MbarrierRole, Misuse, ObligationKind, TermPool, TermRef};
 use crate::findings;
 use crate::synchronization::log::{Form, Generation, Group, REGISTERS_WIDTH, RegisterSet};
 
@@ -141,7 +141,7 @@ impl Unroller<'_> {
         let others = events.filter(|event| event.position >= position).filter(|event| {
             let is_phase =
                 matches!(&event.kind, EventKind::Mbarrier(operation) if operation.role == MbarrierRole::Wait);
-            is_phase || matches!(event.kind, EventKind::ClusterWait) || event.role == Role::Await
+            is_phase || matches!(event.kind, EventKind::ClusterWait) || event.decides
         });
         barriers.chain(others.map(|event| event.guard)).collect()
     }

@@ -43,16 +43,27 @@ impl Interpreter<'_> {
         let outside: BTreeSet<usize> = self.registers.keys().copied().collect();
         let around = std::mem::replace(&mut self.may_block_later, true);
         let (n_branches, first) = (self.branches.len(), self.events.len());
+        let is_spin = self.is_spin(shape.prelude, shape.condition, shape.body);
+        let blocks = is_spin || self.may_never_pass(shape.prelude) || self.may_never_pass(shape.body);
+        let around_recent = std::mem::take(&mut self.recent);
+        let decisive = source::registers_read(&[shape.prelude, shape.body], Some(shape.condition));
         // The heads since the last trace, with the position of what came next.
         let mut heads: Vec<(Values, usize)> = Vec::new();
         let mut n_rounds = 0;
         loop {
             let (before, start) = (self.values(&outside), self.events.len());
+            self.recent.clear();
             heads.push((before.clone(), start));
-            let result = self.round(shape, first);
+            let result = self.round(shape);
             if matches!(result, Ok(false) | Err(Stop::Break | Stop::Exit)) {
+                let left_by = self.recent.clone();
+                if blocks {
+                    self.depend_on(&left_by);
+                }
+                for &read in left_by.iter().filter(|&&read| is_spin && read >= first) {
+                    self.events[read].unblocks = true;
+                }
                 for event in &mut self.events[start..] {
-                    event.leaves |= event.is_read();
                     // A wait counts as passed: what its own try read decides about none of its writes.
                     if shape.body.is_empty() {
                         event.decided.retain(|&read| read < start);
@@ -67,24 +78,32 @@ impl Interpreter<'_> {
             self.registers.retain(|register, _| outside.contains(register));
             let after = self.values(&outside);
             let effect = self.effect(start);
-            let counts = |values: &Values| -> Values {
-                let read = values.iter().filter(|(register, _)| self.read_in.contains(register));
+            let only = |values: &Values, registers: &BTreeSet<usize>| -> Values {
+                let read = values.iter().filter(|(register, _)| registers.contains(register));
                 read.map(|(&register, &value)| (register, value)).collect()
             };
+            let counts = |values: &Values| only(values, &decisive);
+            let read_in = self.read_in.clone();
+            let matter = |values: &Values| only(values, &read_in);
             let came_back = heads.iter().find(|(values, _)| counts(values) == counts(&after));
             match (effect, came_back.map(|&(_, first)| first)) {
                 (Effect::None, Some(first)) => {
-                    let is_still = first == start && before == after;
-                    let goes_on = self.kept.is_none_or(|kept| kept >= first) && self.choose(2)? == 1;
+                    // What is read of a register behind the loop only may be another each time: such rounds are not alike.
+                    let alike =
+                        heads.iter().any(|(values, at)| *at == first && matter(values) == matter(&after));
+                    let may_go_on = !alike || self.kept.is_none_or(|kept| kept >= first);
+                    let goes_on = may_go_on && self.choose(2)? == 1;
                     if !goes_on {
-                        return Err(self.repeat(first, is_still));
+                        return Err(self.repeat(first, start));
                     }
-                    self.kept = Some(first);
-                    heads.clear();
-                    continue;
+                    if alike {
+                        self.kept = Some(first);
+                        heads.clear();
+                        continue;
+                    }
                 }
                 (Effect::Writes, Some(first)) if first == start && self.choose(2)? == 0 => {
-                    return Err(self.repeat(start, before == after));
+                    return Err(self.repeat(start, start));
                 }
                 (Effect::None, _) => {}
                 (Effect::Writes | Effect::Others, _) => heads.clear(),
@@ -96,21 +115,22 @@ impl Interpreter<'_> {
         }
         self.registers.retain(|register, _| outside.contains(register));
         self.may_block_later = around;
+        let left_by = std::mem::replace(&mut self.recent, around_recent);
+        if blocks {
+            self.recent.extend(left_by);
+        }
         // what comes after the loop does not depend on what led out of it.
         self.branches.truncate(n_branches);
         Ok(())
     }
 
-    /// One round of a loop that began with event `first`, and whether another one follows.
-    fn round(&mut self, shape: &Shape<'_>, first: usize) -> Result<bool, Stop> {
+    /// One round of a loop, and whether another one follows.
+    fn round(&mut self, shape: &Shape<'_>) -> Result<bool, Stop> {
         self.statements(shape.prelude)?;
         let condition = evaluate(shape.condition, &self.registers, self.thread);
         self.deciding.extend(&condition.reads);
+        self.recent.extend(&condition.reads);
         if (condition.value == 1) != shape.stays_if {
-            // The round before may have read what this test looks at.
-            for &read in condition.reads.iter().filter(|&&read| read >= first) {
-                self.events[read].leaves = true;
-            }
             return Ok(false);
         }
         if !condition.reads.is_empty() {
@@ -140,9 +160,11 @@ impl Interpreter<'_> {
         effect
     }
 
-    /// The run ends here: what it did from `first` on is what it would go on to do.
-    fn repeat(&mut self, first: usize, is_still: bool) -> Stop {
-        self.events[first..].iter_mut().for_each(|event: &mut Event| event.is_repeated = true);
+    /// The run ends here: what it did from `first` on is what it would go on to do. `start` is where its last round began.
+    fn repeat(&mut self, first: usize, start: usize) -> Stop {
+        let rounds = &mut self.events[first..];
+        rounds.iter_mut().for_each(|event: &mut Event| event.is_repeated = true);
+        let is_still = first == start || rounds.iter().all(|event| !event.is_read() || event.strong);
         Stop::Blocked(End::Round { is_still })
     }
 
@@ -158,19 +180,28 @@ impl Interpreter<'_> {
         let end = evaluate(end, &self.registers, self.thread);
         let reads: BTreeSet<usize> = start.reads.union(&end.reads).copied().collect();
         let around = self.may_block_later;
+        let blocks = self.may_never_pass(body);
+        let around_recent = std::mem::take(&mut self.recent);
         let n_branches = self.branches.len();
         for (n_rounds, value) in (start.value..end.value).enumerate() {
             if n_rounds > 2 * self.rounds_max {
                 return Err(Stop::Blocked(End::Cut));
             }
             self.registers.insert(register.index(), Datum { value, reads: reads.clone() });
+            self.recent.clear();
             let result = self.statements(body);
             self.registers.retain(|register, _| outside.contains(register));
             match result {
-                Ok(()) => {}
+                Ok(()) => self.recent.clear(),
                 Err(Stop::Break) => break,
                 Err(stop) => return Err(stop),
             }
+        }
+        let mut left_by = std::mem::replace(&mut self.recent, around_recent);
+        if blocks {
+            left_by.extend(&reads);
+            self.depend_on(&left_by);
+            self.recent.extend(left_by);
         }
         self.may_block_later = around;
         self.branches.truncate(n_branches);
@@ -195,7 +226,7 @@ impl Interpreter<'_> {
             std::mem::replace(&mut self.references, references),
             std::mem::replace(
                 &mut self.read_in,
-                source::registers_read(&function.body, function.result.as_ref()),
+                source::registers_read(&[&function.body], function.result.as_ref()),
             ),
         );
         self.statements(&function.body)?;
