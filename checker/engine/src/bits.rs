@@ -3,7 +3,7 @@
 //! A relation is a row per event, and a row keeps only what is not empty and shares what another row has already
 //! (`row`). So a relation costs about as many words as it has neighbourhoods that differ: over 10 000 events of
 //! barrier code that is kilobytes for most relations and some megabytes for causality. Closures go from last to first
-//! event, each row the union of few ([`closure`]). What this cannot do well are relations whose rows are all long and
+//! event, each row the union of few (`closure`). What this cannot do well are relations whose rows are all long and
 //! all different; those cost `n²/8` bytes as in a plain bit matrix.
 
 pub(crate) mod closure;
