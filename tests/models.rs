@@ -323,7 +323,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn load(name: &str) -> MemoryModel {
-    let path = format!("{}/../checker/models/{name}.cat", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../checker/engine/models/{name}.cat", env!("CARGO_MANIFEST_DIR"));
     let mut read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
     cat::load(&mut SourceMap::default(), &path, &mut read, &[])
         .unwrap_or_else(|errors| panic!("{name} is rejected: {errors:#?}"))

@@ -132,7 +132,7 @@ fn edits(text: &str) -> Vec<String> {
 #[test]
 #[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
 fn families_agree_whatever_is_left_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/benches/families");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/cli/benches/families");
     let mut tally = Tally::default();
     for &(name, definitions) in FAMILIES {
         let text = std::fs::read_to_string(folder.join(format!("{name}.fence"))).expect("a family");

@@ -28,7 +28,7 @@ const KERNELS: &[(&str, &str)] = &[
 ];
 
 fn model() -> MemoryModel {
-    let text = include_str!("../models/ptx.cat");
+    let text = include_str!("../engine/models/ptx.cat");
     cat::load(&mut SourceMap::default(), "ptx.cat", &mut |_| Ok(text.into()), &[])
         .expect("the shipped model loads")
 }

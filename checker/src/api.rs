@@ -17,11 +17,12 @@ pub use report::{Launch, Report, Warning};
 pub use source::Source;
 
 use crate::check::CheckError;
-use crate::cli::{load, on_large_stack, parallel, paths};
 use crate::examine::{Checked, Examination};
 use crate::explain::repair::Texts;
 use crate::models::{self, Model};
+use crate::parallel::{self, on_large_stack};
 use crate::warn::{self, Seen};
+use crate::{paths, tasks};
 use fencepost_dsl::kernel::program::{self, Program};
 use fencepost_dsl::{Diagnostic, SourceMap, kernel, litmus};
 
@@ -87,7 +88,7 @@ fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
         return Err(refuse("input::no-kernel", "there is no kernel to check".to_owned()));
     }
     let model = load_model(source, options.model.as_deref().unwrap_or(models::usual(&program)), options)?;
-    let tasks = load::tasks(&program, options.launch.as_deref(), &options.properties);
+    let tasks = tasks::tasks(&program, options.launch.as_deref(), &options.properties);
     let tasks = tasks.map_err(|(code, reason)| refuse(code, reason))?;
     if let (Some(name), true) = (&options.launch, tasks.is_empty()) {
         return Err(refuse("input::launch", format!("no kernel has a launch `{}`", paths::shown(name))));

@@ -35,50 +35,23 @@
 //! What is below that call is public, too. [`mod@check`] has the passes, for each loop bound. [`examine`] is a check, what
 //! its proof takes for granted, explanations and repairs. [`report`] says what was found, as text and JSON. What can be
 //! found at all is a table, [`findings`], which goals, verdicts, explanations and reports ask. The memory models are in
-//! [`models`], the instructions in [`dsl::kernel::isa`].
+//! [`models`], the instructions in [`dsl::kernel::isa`]. The passes are a crate of their own, `fencepost_engine`, whose modules
+//! have their names here, too.
 //!
-//! Programs and model files are read by the crate `fencepost_dsl`, here [`dsl`]. The passes do not read files, the
-//! environment or the clock, and nothing prints but [`cli`].
+//! Programs and model files are read by the crate `fencepost_dsl`, here [`dsl`]. The passes read no files, and
+//! nothing here looks at the environment or a clock, or prints: that is the command's, in `fencepost-cli`.
 //!
-//! Modules, in the order of the pipeline:
+//! Modules, in the order of the pipeline, those of the engine first:
 
-// What a run is about.
+// What is below stands on the engine, and names its rooms as if they were here.
 
-pub mod findings;
+pub use fencepost_engine::{check, encode, event, findings, listener, models, unroll, verdict, work};
 
-pub mod models;
+use fencepost_engine::{bits, relation, witness};
+
+// What is said of an outcome.
 
 pub mod library;
-
-pub mod event;
-
-pub mod unroll;
-
-mod synchronization;
-
-// From events to clauses, and from an assignment to an execution.
-
-pub(crate) mod bits;
-
-pub(crate) mod relation;
-
-pub(crate) mod cnf;
-
-pub mod encode;
-
-pub(crate) mod slice;
-
-pub(crate) mod solve;
-
-pub(crate) mod witness;
-
-// The passes in their order, and what is said of the outcome.
-
-pub mod verdict;
-
-pub mod work;
-
-pub mod check;
 
 pub mod explain;
 
@@ -94,9 +67,15 @@ pub mod report;
 
 pub mod rules;
 
-mod instructions;
+pub mod instructions;
 
-pub mod cli;
+// What a file has to do with it: the only part that reads any.
+
+pub mod paths;
+
+pub mod tasks;
+
+pub mod parallel;
 
 // All of it in one call.
 

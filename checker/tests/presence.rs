@@ -18,7 +18,7 @@ struct Reports {
 }
 
 fn reports_under(text: &str, treatment: Treatment) -> Reports {
-    let model_text = include_str!("../models/ptx.cat");
+    let model_text = include_str!("../engine/models/ptx.cat");
     let mut read = |_: &str| Ok(model_text.to_owned());
     let model = cat::load(&mut SourceMap::default(), "ptx.cat", &mut read, &[]).expect("the model is fine");
     let mut sources = SourceMap::default();

@@ -5,6 +5,7 @@ use fencepost::codes;
 use fencepost::encode::Treatment;
 use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::Texts;
+use fencepost::listener::Silent;
 use fencepost::models::{self, Model};
 use fencepost::report::picture::svg;
 use fencepost::report::story::Story;
@@ -12,6 +13,7 @@ use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
 use fencepost::verdict::Property;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
+use std::sync::Arc;
 
 /// What is said of all launches of a kernel file.
 struct Reports {
@@ -40,8 +42,7 @@ fn reports(text: &str) -> Reports {
         unroll_max: 4,
         limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16 },
         treatment: Treatment::DEFAULT,
-        clock: || 0,
-        deadline_us: u64::MAX,
+        listener: Arc::new(Silent),
         budget: u64::MAX,
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
@@ -345,7 +346,7 @@ fn bounds_and_parameters() {
     insta::assert_snapshot!(reports(text).pretty);
 }
 
-/// On the test's clock every time is 0.
+/// Nobody measures here: every time is 0.
 #[test]
 fn an_open_loop_says_what_makes_it_more_than_a_wait() {
     let of = |body: &str| {

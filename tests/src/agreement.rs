@@ -57,7 +57,7 @@ A disagreement is printed as the smallest program that shows it, and fails the t
 All published tests, condition and race, in one run of the program; the limit is 3 s on two cores, and 15 ms for one file:
 
 ```text
-cargo build --release -p fencepost
+cargo build --release -p fencepost-cli
 time target/release/fencepost check --property condition,race --format json ../shared/litmus/ptx > /dev/null
 time target/release/fencepost check --property condition,race ../shared/litmus/ptx/Manual/MP-gpu.litmus
 cargo bench -p fencepost --bench pipeline -- litmus      # the same without starting a process

@@ -49,7 +49,7 @@ pub fn shipped_model(name: &str) -> Option<MemoryModel> {
 /// # Panics
 /// If it is there and does not load.
 pub fn shipped_variant(name: &str, variants: &[String]) -> Option<MemoryModel> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/models");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/engine/models");
     let path = folder.join(format!("{name}.cat"));
     let mut read = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or(path);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The text of the default model.
-pub const PTX: &str = include_str!("../../checker/models/ptx.cat");
+pub const PTX: &str = include_str!("../../checker/engine/models/ptx.cat");
 
 /// The default model, with variants.
 ///
@@ -30,7 +30,7 @@ pub fn model(variants: &[&str]) -> MemoryModel {
 /// # Panics
 /// If it does not load.
 pub fn spa_model(variants: &[&str]) -> MemoryModel {
-    let text = include_str!("../../checker/models/spa-5.0.cat");
+    let text = include_str!("../../checker/engine/models/spa-5.0.cat");
     let variants: Vec<String> = variants.iter().map(|&name| name.into()).collect();
     let mut sources = SourceMap::default();
     cat::load(&mut sources, "spa-5.0.cat", &mut |_| Ok(text.into()), &variants)
@@ -42,7 +42,7 @@ pub fn spa_model(variants: &[&str]) -> MemoryModel {
 /// # Panics
 /// If it has no such axiom, or does not load.
 pub fn spa_model_without(axiom: &str) -> MemoryModel {
-    let text = include_str!("../../checker/models/spa-5.0.cat");
+    let text = include_str!("../../checker/engine/models/spa-5.0.cat");
     let end = format!(" as {axiom}");
     let kept: Vec<&str> = text.lines().filter(|line| !line.ends_with(&end)).collect();
     assert_eq!(kept.len() + 1, text.lines().count(), "{axiom} is stated on a line of its own");

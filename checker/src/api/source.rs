@@ -1,7 +1,7 @@
 //! Where the text of a kernel comes from.
 
-use crate::cli::paths;
 use crate::library;
+use crate::paths;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

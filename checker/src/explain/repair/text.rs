@@ -105,7 +105,7 @@ impl Texts {
     }
 
     /// The same texts, of which nothing is known.
-    pub(crate) fn again(&self) -> Self {
+    pub fn again(&self) -> Self {
         Self::new(&self.sources, self.options.clone())
     }
 

@@ -1,0 +1,435 @@
+//! What can be said on the command line.
+
+use super::graph::{GraphFile, graph_file};
+use super::templates;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use fencepost::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
+use fencepost::encode::Treatment;
+use fencepost::paths;
+use fencepost::verdict::Property;
+use std::path::{Path, PathBuf};
+
+/// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, about)]
+#[command(after_help = "First steps: fencepost new first, then fencepost check first.fence
+
+Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost, 74 output that could not be written")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// When to use colours.
+    // The last but for the help, of every command; its place would change with the number of commands.
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true, display_order = 998)]
+    pub color: Color,
+}
+
+impl Arguments {
+    /// Those of this process, or why they are none.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        Self::of(Self::command().try_get_matches().map_err(Self::with_the_command_meant)?)
+    }
+
+    /// A file where the command should be: it is to be checked.
+    fn with_the_command_meant(error: clap::Error) -> clap::Error {
+        let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+            return error;
+        };
+        let is_file = word.ends_with(".fence") || word.ends_with(".litmus") || Path::new(word).is_dir();
+        if !is_file {
+            return error;
+        }
+        let word = paths::shown(word);
+        let why = format!("`{word}` is no command; what is in it is checked by `fencepost check {word}`");
+        Self::command().error(ErrorKind::InvalidSubcommand, why)
+    }
+
+    fn of(matches: ArgMatches) -> Result<Self, clap::Error> {
+        let arguments = Self::from_arg_matches(&matches)?;
+        match arguments.contradiction(matches.subcommand().map(|(_, matches)| matches)) {
+            Some(why) => Err(Self::command().error(ErrorKind::ArgumentConflict, why)),
+            None => Ok(arguments),
+        }
+    }
+
+    /// What no run can do at once. A bound that the defaults name gives way.
+    fn contradiction(&self, given: Option<&ArgMatches>) -> Option<String> {
+        let is_given =
+            |id: &str| given.is_some_and(|given| given.value_source(id) == Some(ValueSource::CommandLine));
+        let (program, unroll_max) = match &self.command {
+            Command::Check(options) if options.trace && options.format == Format::Brief => {
+                return Some(
+                    "`--format brief` is one line per launch, and `--trace` shows all steps: leave one of them out".to_owned(),
+                );
+            }
+            Command::Check(options) => (&options.program, options.unroll_max),
+            Command::Fix(options) | Command::Relax(options) => (&options.program, options.unroll_max),
+            _ => return None,
+        };
+        let unroll = program.unroll;
+        (is_given("unroll_max") && unroll_max < unroll).then(|| {
+            format!(
+                "the bound starts at `--unroll {unroll}`, which is above `--unroll-max {unroll_max}`; loops are unrolled from \
+                 the one to the other"
+            )
+        })
+    }
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The subcommands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Write a kernel file to begin with.
+    New(NewOptions),
+    /// Check kernels, for all their launches.
+    Check(CheckOptions),
+    /// Find the fewest and cheapest changes after which everything is proved.
+    Fix(MendOptions),
+    /// Say of each fence, barrier, wait, sem and scope whether it is needed.
+    Relax(MendOptions),
+    /// Say what a finding or an error means.
+    Explain(ExplainOptions),
+    /// Put kernel files into the canonical layout.
+    Fmt(FmtOptions),
+    /// Print what a pass makes of a file.
+    Emit(EmitOptions),
+    /// Print what makes a shell complete the command line.
+    Completions(CompletionsOptions),
+    /// Print the manual page, for `man`.
+    Man(ManOptions),
+}
+
+/// `fencepost new`.
+#[derive(Args, Clone, Debug)]
+pub struct NewOptions {
+    /// The kernel's name, with folders before it where it is not for this one; the file is `NAME.fence`.
+    #[arg(required_unless_present = "list")]
+    pub name: Option<PathBuf>,
+    /// What the kernel is to be like.
+    #[arg(long, default_value = templates::ALL[0].name, value_parser = template())]
+    pub template: String,
+    /// List the templates.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// `fencepost completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsOptions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `fencepost man`.
+#[derive(Args, Clone, Debug)]
+pub struct ManOptions {
+    /// The command that the page is about, such as `check`; without it, the page is about all of them.
+    pub command: Option<String>,
+}
+
+/// What says which program and model are meant.
+#[derive(Args, Clone, Debug)]
+pub struct ProgramOptions {
+    /// Set a constant of the kernel file, or one value of a parameter's range.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub define: Vec<(String, u64)>,
+    /// Memory model: a name, or a `.cat` file; without it, `ptx`, or `spa-5.0` for the target `spa_50`.
+    #[arg(long, value_name = "NAME|FILE.cat")]
+    pub model: Option<String>,
+    /// Turn on a variant of the memory model.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Vec<String>,
+    /// Architecture, in place of the one the file names: `sm_90`, or `spa_50` for machine code with `MEMBAR`.
+    #[arg(long, value_name = "sm_NN|spa_50")]
+    pub target: Option<String>,
+    /// Loop bound to start with; where it makes too much, smaller ones are tried.
+    #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: u32,
+    /// Most events of a launch; 16 times as many where many threads are looked at a few at a time.
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.events_max)]
+    pub max_events: usize,
+    /// Most clauses of a formula.
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.clauses_max)]
+    pub max_clauses: usize,
+    /// Work per kernel and launch (of `fix` and `relax`: per file), in millions of steps, the same on every machine.
+    #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: u64,
+}
+
+impl ProgramOptions {
+    /// The budget in steps.
+    pub fn budget_steps(&self) -> u64 {
+        self.budget.saturating_mul(1_000_000)
+    }
+}
+
+/// `fencepost check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckOptions {
+    /// `.fence` and `.litmus` files, folders to search for them, or `-` for a kernel file on standard input.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+    /// Only these: race, assert, deadlock, barrier, lifetime, bounds, reachable, condition (of litmus tests; their only
+    /// one by default).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
+    pub property: Vec<Property>,
+    /// Loop bound to raise it to while some loop can run longer.
+    #[arg(long, value_name = "N", default_value_t = UNROLL_MAX, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll_max: u32,
+    /// Exit with 0 where everything is proved up to the bound.
+    #[arg(long)]
+    pub allow_bounded: bool,
+    /// Seconds per kernel and launch; off by default, since what is decided in a time depends on the machine.
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub timeout: Option<u64>,
+    /// Files checked at a time, or launches of a single file; without it, as many as there are cores. The output is the same.
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Leave out optimisations, to see what they are worth; the verdict is the same, but without `waits`, where every loop
+    /// is unwound and hardly anything with a loop is proved beyond the bound.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = without)]
+    pub without: Vec<Treatment>,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = Format::Pretty)]
+    pub format: Format,
+    /// Leave out warnings.
+    #[arg(long)]
+    pub no_warnings: bool,
+    /// Exit with 1 if there are warnings.
+    #[arg(long, value_enum, conflicts_with = "no_warnings")]
+    pub deny: Option<Deny>,
+    /// Show the execution of each finding, step by step.
+    #[arg(long)]
+    pub trace: bool,
+    /// Draw the execution of the first finding of each launch: `.svg`, `.dot`, or one `.html` page of all findings.
+    #[arg(long, value_name = "FILE", value_parser = graph_file)]
+    pub graph: Option<GraphFile>,
+    /// Print sizes and times to stderr.
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// What `--deny` is about.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deny {
+    /// Warnings.
+    Warnings,
+}
+
+/// `fencepost fix` and `fencepost relax`.
+#[derive(Args, Clone, Debug)]
+pub struct MendOptions {
+    /// `.fence` files, folders to search for them, or `-` for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// Loop bound to raise it to while some loop can run longer.
+    #[arg(long, value_name = "N", default_value_t = UNROLL_MAX, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll_max: u32,
+    /// Exit with 0 where everything is proved up to the bound.
+    #[arg(long)]
+    pub allow_bounded: bool,
+    /// Write the changes into the files; without it they are printed only.
+    #[arg(long)]
+    pub write: bool,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = MendFormat::Pretty)]
+    pub format: MendFormat,
+}
+
+/// Form of the report of `fix` and `relax`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MendFormat {
+    /// For people, with a unified diff.
+    Pretty,
+    /// One JSON object per file.
+    Json,
+}
+
+/// Form of the report.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// For people.
+    Pretty,
+    /// One line per kernel and launch: verdict and codes.
+    Brief,
+    /// One JSON object per kernel and launch.
+    Json,
+    /// One SARIF 2.1.0 log, for code hosts and editors.
+    Sarif,
+    /// Workflow commands that GitHub shows as annotations.
+    Github,
+    /// One JUnit document, with a test case per kernel and launch.
+    Junit,
+}
+
+/// `fencepost explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainOptions {
+    /// The code, such as `race::uniform`, or a family of them, such as `race`; the id of a rule, such as `MM-36`; an
+    /// instruction, such as `bar.sync`; or a file of the library, such as `lib/lock`, of which the text is printed: `lib`
+    /// lists those. Without it, all codes are listed.
+    pub code: Option<String>,
+}
+
+/// `fencepost fmt`.
+#[derive(Args, Clone, Debug)]
+pub struct FmtOptions {
+    /// `.fence` files, folders to search for them, or `-` to put standard input on standard output.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing; name the files that would change and exit with 1 if there are any.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `fencepost emit`.
+#[derive(Args, Clone, Debug)]
+pub struct EmitOptions {
+    /// What to print.
+    #[arg(value_enum)]
+    pub artefact: Artefact,
+    /// The file, or `-` for standard input; for `model` a `.cat` file or the name of a model.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+}
+
+/// What `emit` can print.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Artefact {
+    /// The syntax tree, as text in the canonical layout.
+    Ast,
+    /// The resolved program.
+    Program,
+    /// The event graph of each kernel and launch.
+    Events,
+    /// The resolved memory model.
+    Model,
+    /// What is certain and what is open of each relation, for each kernel and launch.
+    Bounds,
+    /// The formula of each kernel and launch, in DIMACS.
+    Cnf,
+}
+
+fn template() -> PossibleValuesParser {
+    let value =
+        |template: &'static templates::Template| PossibleValue::new(template.name).help(template.summary());
+    PossibleValuesParser::new(templates::ALL.iter().map(value))
+}
+
+fn define(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = value.replace('_', "");
+    let parsed = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    let value = parsed.map_err(|_| format!("`{value}` is not a number of at most 64 bits"))?;
+    Ok((name.trim().to_owned(), value))
+}
+
+fn property(text: &str) -> Result<Property, String> {
+    let known = Property::ALL.into_iter().find(|property| property.name() == text);
+    let names = || Property::ALL.map(Property::name).join(", ");
+    known.ok_or_else(|| format!("there is no property `{text}`; there are {}", names()))
+}
+
+fn without(text: &str) -> Result<Treatment, String> {
+    let known = |name: &'static str| name.strip_prefix("no-").unwrap_or(name);
+    let others = [
+        ("no-waits", Treatment::UNWOUND),
+        ("no-slices", Treatment::WHOLE),
+        ("no-lemmas", Treatment::TOGETHER),
+    ];
+    let all = || Treatment::ONE_OFF.iter().copied().chain(others);
+    let found = all().find(|&(name, _)| known(name) == text || name == text);
+    let names = || all().map(|(name, _)| known(name)).collect::<Vec<_>>().join(", ");
+    found
+        .map(|(_, treatment)| treatment)
+        .ok_or_else(|| format!("there is no `{text}`; there are {}", names()))
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|&jobs| (1..=1024).contains(&jobs))
+        .ok_or_else(|| "a number from 1 to 1024".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, define, property, without};
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let of = |line: &str| {
+            let words = line.split(' ');
+            Arguments::command()
+                .try_get_matches_from(words)
+                .and_then(Arguments::of)
+                .map_err(|error| error.to_string())
+        };
+        let says = |line: &str, part: &str| of(line).is_err_and(|text| text.contains(part));
+        assert!(says("fencepost check --format brief --trace a.fence", "one line per launch"));
+        assert!(says("fencepost check --unroll 8 --unroll-max 4 a.fence", "`--unroll-max 4`"));
+        assert!(says("fencepost fix --unroll-max 1 a.fence", "`--unroll-max 1`"));
+        for fine in
+            ["--trace", "--format brief", "--unroll 200", "--unroll 4 --unroll-max 4", "--unroll-max 9"]
+        {
+            assert!(of(&format!("fencepost check {fine} a.fence")).is_ok(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn defines_are_names_and_numbers() {
+        assert_eq!(define("N=3"), Ok(("N".to_owned(), 3)));
+        assert_eq!(define("N=0x1_0"), Ok(("N".to_owned(), 16)));
+        assert!(define("N").is_err() && define("N=x").is_err() && define("N=99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn an_unknown_property_is_told_the_known_ones() {
+        assert!(property("race").is_ok() && property("lifetime").is_ok());
+        let known = "race, assert, deadlock, barrier, lifetime, bounds, reachable";
+        assert!(property("speed").is_err_and(|text| text.contains(known)));
+    }
+
+    #[test]
+    fn several_optimisations_can_be_left_out() {
+        let both = without("symmetry").and_then(|one| without("waits").map(|other| one.and(other)));
+        assert!(both.is_ok_and(|both| !both.symmetry && !both.waits && both.counting));
+        assert!(without("sleep").is_err_and(|text| text.contains("known-values") && text.contains("waits")));
+    }
+}

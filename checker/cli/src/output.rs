@@ -1,0 +1,102 @@
+//! Where text goes. A reader that hangs up (`fencepost check … | head`) ends the output, not the run;
+//! output that cannot be written for another reason (a full disk) is an error of its own.
+
+use super::arguments::Color;
+use fencepost::report::Style;
+use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
+
+/// Columns of reports on a terminal, however narrow or wide it is.
+const WIDTH_MIN: usize = 60;
+/// See above.
+const WIDTH_MAX: usize = 200;
+
+/// Where text goes in the end.
+enum To {
+    /// To the process's streams.
+    Streams(io::BufWriter<Stdout>),
+    /// Nowhere yet: pieces in their order, each with whether it is for stderr.
+    Later(Vec<(bool, String)>),
+}
+
+/// Standard output and standard error, with their styles.
+pub struct Output {
+    to: To,
+    /// For findings.
+    pub style: Style,
+    /// For errors.
+    pub error_style: Style,
+    /// Why nothing more reaches stdout.
+    failed: Option<io::Error>,
+}
+
+impl Output {
+    /// Colours as asked for.
+    pub fn new(color: Color) -> Self {
+        let allowed = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        // As wide as the terminal, within what can be read; elsewhere the same for everybody.
+        let width = |is_terminal: bool| {
+            let size = if is_terminal { terminal_size::terminal_size() } else { None };
+            size.map_or(Style::PLAIN.width, |(width, _)| usize::from(width.0).clamp(WIDTH_MIN, WIDTH_MAX))
+        };
+        let style = |is_terminal: bool| Style {
+            color: match color {
+                Color::Auto => is_terminal && allowed,
+                Color::Always => true,
+                Color::Never => false,
+            },
+            width: width(is_terminal),
+        };
+        Self {
+            style: style(io::stdout().is_terminal()),
+            error_style: style(io::stderr().is_terminal()),
+            to: To::Streams(io::BufWriter::new(io::stdout())),
+            failed: None,
+        }
+    }
+
+    /// One that keeps what it is given until it is [handed over](Self::hand_over), with the same styles.
+    pub fn later(&self) -> Self {
+        Self { to: To::Later(Vec::new()), style: self.style, error_style: self.error_style, failed: None }
+    }
+
+    /// Writes what another one has kept.
+    pub fn hand_over(&mut self, kept: Self) {
+        let To::Later(pieces) = kept.to else { return };
+        for (is_error, text) in pieces {
+            if is_error { self.complain(&text) } else { self.print(&text) }
+        }
+    }
+
+    /// Text on stdout.
+    pub fn print(&mut self, text: &str) {
+        match &mut self.to {
+            To::Streams(stdout) if self.failed.is_none() => {
+                self.failed = stdout.write_all(text.as_bytes()).err();
+            }
+            To::Streams(_) => {}
+            To::Later(pieces) => pieces.push((false, text.to_owned())),
+        }
+    }
+
+    /// Text on stderr, after what is on its way to stdout.
+    pub fn complain(&mut self, text: &str) {
+        if let To::Later(pieces) = &mut self.to {
+            return pieces.push((true, text.to_owned()));
+        }
+        self.flush();
+        // There is nowhere left to say that this failed.
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Sends off what is buffered.
+    pub fn flush(&mut self) {
+        if let (To::Streams(stdout), None) = (&mut self.to, &self.failed) {
+            self.failed = stdout.flush().err();
+        }
+    }
+
+    /// Why not everything was written, unless it was the reader who left.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failed.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,331 @@
+//! The library alone says what the command line says: verdicts, assumptions, explanations and repairs.
+
+use fencepost::check::Config;
+use fencepost::examine::examine;
+use fencepost::explain::repair::Texts;
+use fencepost::models::{self, Model};
+use fencepost::report::{Case, json};
+use fencepost::{Options, Property, ReadsFrom, Report, Source, Style, Verdict, assert_proved, check};
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::{SourceMap, litmus};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Files of the repository, and a word of what is said of each that takes more than a check.
+const FILES: &[(&str, &str)] = &[
+    ("examples/message-passing/relaxed.fence", "checked: with these changes nothing is violated"),
+    ("examples/lsa-barrier/multimem-own-copy.fence", "with `--variant multimem-is-no-alias`"),
+    ("examples/proxy-fence-halves/fence-of-the-filler.fence", "with `--variant proxy-fence-anywhere`"),
+    ("examples/spa-handshake/no-membar.fence", "with `--variant control-orders-reads`"),
+    ("examples/spa-handshake/one-sm.fence", "this rests on an assumption (A-51)"),
+    ("tests/litmus/atomics/add-and-store.litmus", "\"quantifier\""),
+];
+
+/// The lines of a file's launches, by way of the library; times are zero.
+fn by_library(root: &Path, file: &str) -> Vec<Value> {
+    let mut read = |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| error.to_string());
+    let mut sources = SourceMap::default();
+    let program = if file.ends_with(".litmus") {
+        litmus::load(&mut sources, file, &mut read)
+    } else {
+        load(&mut sources, file, &mut read, &LoadOptions::default())
+    };
+    let program = program.unwrap_or_else(|errors| panic!("{file}: {errors:?}"));
+    let model = Model::shipped(models::usual(&program), &[]).expect("the model comes along");
+    let texts = Texts::new(&sources, LoadOptions::default());
+    let mut lines = Vec::new();
+    for kernel in &program.kernels {
+        for launch in &kernel.launches {
+            let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel))
+                .unwrap_or_else(|error| panic!("{file}: {error}"));
+            let case = Case {
+                sources: &sources,
+                file,
+                program: &program,
+                kernel,
+                model: &model.name,
+                variants: &[],
+                outcome: &found.outcome,
+                explanations: &found.explanations,
+            };
+            lines.push(without_times(&json::report(&case)));
+        }
+    }
+    lines
+}
+
+fn by_command(root: &Path, file: &str) -> Vec<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    let output =
+        command.args(["check", "--format", "json", "--no-warnings", file]).current_dir(root).output();
+    let text = String::from_utf8(output.expect("the command runs").stdout).expect("JSON is UTF-8");
+    text.lines().map(without_times).collect()
+}
+
+/// A check of a file of the repository, under the path from its root.
+fn called(file: &str, options: &Options) -> Report {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    check(Source::file_in(root, file), options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the command prints of a file of the repository, with these further words.
+fn printed(file: &str, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = command.args(["check", "--color", "never", file]).args(words).current_dir(root).output();
+    String::from_utf8(output.expect("the command runs").stdout).expect("it prints UTF-8")
+}
+
+fn without_times(line: &str) -> Value {
+    let mut value: Value = serde_json::from_str(line).expect("a line is an object");
+    value["stats"]["milliseconds"] = Value::Null;
+    value
+}
+
+#[test]
+fn the_library_alone_says_what_the_command_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, word) in FILES {
+        let lines = by_library(&root, file);
+        assert!(lines.iter().any(|line| line.to_string().contains(word)), "{file}: {lines:?}");
+        assert_eq!(lines, by_command(&root, file), "{file}");
+    }
+}
+
+#[test]
+fn a_model_with_a_variant_is_taken_at_its_word() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = "examples/spa-handshake/one-sm.fence";
+    let mut read = |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| error.to_string());
+    let mut sources = SourceMap::default();
+    let program = load(&mut sources, file, &mut read, &LoadOptions::default());
+    let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let kernel = &program.kernels[0];
+    let texts = Texts::new(&sources, LoadOptions::default());
+    let assumptions = |variants: &[String]| {
+        let model = Model::shipped(models::SPA, variants).expect("it has the variant");
+        let launch = &kernel.launches[0];
+        let found = examine(&texts, &program, kernel, launch, &model, &Config::usual(kernel));
+        found.expect("it can be checked").outcome.assumptions.len()
+    };
+    assert_eq!((assumptions(&[]), assumptions(&["cumulative".to_owned()])), (1, 0));
+}
+
+#[test]
+fn one_call_says_what_the_command_says() {
+    for (file, word) in FILES {
+        let json = called(file, &Options::default().jobs(2)).to_json();
+        let lines = |text: &str| text.lines().map(without_times).collect::<Vec<_>>();
+        assert!(json.contains(word), "{file}: {json}");
+        assert_eq!(lines(&json), lines(&printed(file, &["--format", "json"])), "{file}");
+    }
+}
+
+#[test]
+fn one_call_has_each_form_of_the_command() {
+    // Something violated, something proved, and a litmus test.
+    for file in [FILES[0].0, FILES[4].0, FILES[5].0] {
+        let report = called(file, &Options::default());
+        assert_eq!(report.to_text(Style::PLAIN), printed(file, &[]), "{file}");
+        assert_eq!(report.to_text_with_traces(Style::PLAIN), printed(file, &["--trace"]), "{file}");
+        for (format, text) in
+            [("sarif", report.to_sarif()), ("github", report.to_github()), ("junit", report.to_junit())]
+        {
+            assert_eq!(text, printed(file, &["--format", format]), "{file}: {format}");
+        }
+        let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one-call.html");
+        let _ = std::fs::remove_file(&page);
+        printed(file, &["--graph", &page.to_string_lossy()]);
+        assert_eq!(report.to_html(), std::fs::read_to_string(&page).ok(), "{file}");
+        // One line per launch has no room for repairs, so the command does not look for any.
+        let brief = called(file, &Options::default().repairs(false)).to_brief();
+        assert_eq!(brief, printed(file, &["--format", "brief"]), "{file}");
+    }
+}
+
+#[test]
+fn warnings_are_told_as_by_the_command() {
+    let text =
+        "kernel k {\n    launch { ctas: 1 }\n    global x: u32 = 0;\n    let v = ld.relaxed.gpu [x];\n}\n";
+    let report = check(text, &Options::default()).expect("it is well-formed");
+    let [warning] = report.warnings() else { panic!("{:?}", report.warnings()) };
+    assert_eq!((warning.code, warning.region.file.as_str()), ("warning::nothing-to-protect", "<text>"));
+    assert_eq!((warning.region.start.line, &text[warning.region.bytes.clone()]), (1, "k"));
+    assert!(report.to_text(Style::PLAIN).ends_with("1 launch checked: 1 proved; 1 warning\n"), "{report}");
+    // Who asks for one property only does not look at the rest.
+    let of_a_part = check(text, &Options::default().property(Property::Race)).expect("it is well-formed");
+    assert!(of_a_part.warnings().is_empty(), "{of_a_part}");
+}
+
+#[test]
+fn options_mean_what_they_mean_on_the_command_line() {
+    let file = "examples/message-passing/relaxed.fence";
+    let options = Options::default().model("ptx-6.0").launch("ctas=2").property(Property::Race).max_events(3);
+    let words = ["--model", "ptx-6.0", "--launch", "ctas=2", "--property", "race", "--max-events", "3"];
+    let report = called(file, &options);
+    assert_eq!((report.verdict(), report.model()), (Verdict::Inconclusive, "ptx-6.0"));
+    assert_eq!(report.to_text(Style::PLAIN), printed(file, &words));
+    let loops =
+        "kernel k(N in 0..=9) {\n    var i: u32 = 0;\n    while i < N { i += STEP; }\n}\nconst STEP = 2;\n";
+    let verdict = |options: Options| check(loops, &options).map(|report| (report.verdict(), report.passes()));
+    let bounded = Options::default().unroll(1).unroll_max(1);
+    assert_eq!(verdict(bounded.clone()).ok(), Some((Verdict::ProvedUpToBound, false)));
+    assert_eq!(verdict(bounded.clone().allow_bounded(true)).ok(), Some((Verdict::ProvedUpToBound, true)));
+    assert_eq!(verdict(bounded.define("STEP", 9)).ok(), Some((Verdict::Proved, true)));
+}
+
+#[test]
+fn findings_are_values() {
+    let report = called("examples/message-passing/relaxed.fence", &Options::default());
+    let finding = report.findings().next().expect("it is violated");
+    assert_eq!((finding.code, finding.property), ("race::uniform", Property::Race));
+    let place = finding.place.as_ref().expect("a race is somewhere");
+    let text = include_str!("../../../examples/message-passing/relaxed.fence");
+    let line = text.lines().nth(place.region.start.line - 1).expect("the line is there");
+    assert!(line.contains(&text[place.region.bytes.clone()]), "{place:?}");
+    assert!(place.thread.is_some() && !finding.others.is_empty() && !finding.why.is_empty());
+    let reads = finding.trace.iter().filter(|step| !step.reads_from.is_empty());
+    let from =
+        |source: &ReadsFrom| matches!(source, ReadsFrom::Step(number) if *number <= finding.trace.len());
+    assert!(reads.flat_map(|step| &step.reads_from).any(from), "{:?}", finding.trace);
+
+    let mut mended = text.to_owned();
+    for edit in finding.edits.iter().rev() {
+        mended.replace_range(edit.region.bytes.clone(), &edit.text);
+    }
+    assert_ne!(mended, text);
+    assert!(check(mended, &Options::default()).expect("it is well-formed").passes());
+}
+
+#[test]
+fn texts_use_texts_and_the_library() {
+    let source =
+        Source::text("a/k.fence", "use \"b.fence\"; use \"lib/lock.fence\"; kernel k { let x = two(); }");
+    let error = check(source.clone(), &Options::default()).expect_err("there is no b.fence");
+    assert!(error.to_string().contains("b.fence"), "{error}");
+    let source = source.with("a/b.fence", "fn two() -> u32 { return 2; }");
+    let report = check(source, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.verdict(), Verdict::Proved);
+}
+
+#[test]
+fn rejected_input_is_told_with_its_place() {
+    let error = check("kernel k {\n  fence.acq_rel;\n}\n", &Options::default()).expect_err("it has no scope");
+    let problem = &error.problems()[0];
+    let region = problem.region.as_ref().expect("it is in the text");
+    assert_eq!((problem.code, region.start.line, region.start.column), ("validate::missing-scope", 2, 3));
+    assert!(format!("{error:?}").contains("<text>:2:3") && error.to_json().contains("\"rejected\""));
+
+    let code = |source: Source, options: &Options| match check(source, options) {
+        Ok(report) => panic!("{report}"),
+        Err(error) => error.problems()[0].code,
+    };
+    assert_eq!(code(Source::file("no/such.fence"), &Options::default()), "input::unreadable-path");
+    assert_eq!(code("".into(), &Options::default()), "input::no-kernel");
+    let kernel = || Source::from("kernel k { }");
+    assert_eq!(code(kernel(), &Options::default().launch("none")), "input::launch");
+    assert_eq!(code(kernel(), &Options::default().property(Property::Condition)), "input::property");
+    let model = check(kernel(), &Options::default().model("tso")).expect_err("there is no such model");
+    assert!(
+        model.to_string().contains("there is no model `tso`") && model.to_json().contains("input::model")
+    );
+}
+
+#[test]
+fn a_launch_that_is_not_supported_does_not_hide_the_others() {
+    let text = "kernel k {
+    launch one { ctas: 1 }
+    launch two { ctas: 2 }
+    shared done: u32 = 0;
+    st.weak.shared.u32 [done], 1;
+    final { assert [done] == 1; }
+}
+";
+    let report =
+        check(Source::text("k.fence", text), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let verdicts: Vec<_> = report
+        .launches()
+        .iter()
+        .map(|launch| {
+            (&*launch.name, launch.verdict, launch.unsupported.as_ref().map(|problem| problem.code))
+        })
+        .collect();
+    let unsupported = Some("unsupported::final-shared");
+    assert_eq!(
+        verdicts,
+        [("one", Verdict::Proved, None), ("two", Verdict::Inconclusive, unsupported)],
+        "{report}"
+    );
+    assert!(report.verdict() == Verdict::Inconclusive && !report.passes());
+
+    // Each form says so, too, as the command does.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library-unsupported");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    std::fs::write(folder.join("k.fence"), text).expect("it can be written");
+    let command = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        let output = command.args(["check", "k.fence"]).args(words).current_dir(&folder).output();
+        let output = output.expect("the command runs");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+        (text(output.stdout), text(output.stderr))
+    };
+    let json = command(&["--format", "json"]).0;
+    let lines = |text: &str| text.lines().map(without_times).collect::<Vec<_>>();
+    assert_eq!(lines(&report.to_json()), lines(&json));
+    assert_eq!(json.lines().count(), 2, "{json}");
+    assert_eq!(report.to_sarif(), command(&["--format", "sarif"]).0);
+    assert_eq!(report.to_github(), command(&["--format", "github"]).0);
+    assert_eq!(report.to_junit(), command(&["--format", "junit"]).0);
+    let (brief, errors) = command(&["--format", "brief"]);
+    let (error, count) =
+        errors.split_at(errors.len() - "1 error in 1 input; rejected input was not checked\n".len());
+    assert_eq!(report.to_brief(), brief);
+    let shown = report.to_text(Style::PLAIN);
+    assert!(shown.contains(error) && shown.ends_with(count), "{shown}");
+    assert!(shown.contains("1 launch checked: 1 proved\n"), "{shown}");
+}
+
+#[test]
+fn proved_files_are_asserted() {
+    assert_proved!("../../examples/cas-lock/acquire-release.fence");
+    assert_proved!("../../examples/cas-lock/acquire-release.fence", Options::default().model("ptx-7.5"),);
+}
+
+#[test]
+#[should_panic(expected = "`../examples/message-passing/relaxed.fence` is not proved: it is violated")]
+fn what_is_violated_is_not_asserted() {
+    assert_proved!("../../examples/message-passing/relaxed.fence");
+}
+
+#[test]
+#[should_panic(expected = "`no/such.fence` is not proved: the input was rejected")]
+fn what_is_not_there_is_not_asserted() {
+    assert_proved!("no/such.fence");
+}
+
+/// The first block of this language behind a heading.
+fn block<'a>(page: &'a str, heading: &str, language: &str) -> &'a str {
+    let behind = page.split_once(heading).unwrap_or_else(|| panic!("there is no `{heading}`")).1;
+    let body = behind.split_once(&format!("```{language}\n")).expect("the section has such a block").1;
+    body.split_once("```").expect("the block ends").0
+}
+
+/// The package `tests/stranger` is what the README says, so that it is built and run with the other tests.
+#[test]
+fn the_package_of_the_readme_is_a_package_of_the_workspace() {
+    let read = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let readme = read("README.md");
+    let manifest = block(&readme, "## From Rust", "toml").replace("../fencepost/checker", "../../checker");
+    // It is never published, and has the licence of everything here.
+    let manifest = manifest.replace("\n\n[dev", "\nlicense = \"MIT OR Apache-2.0\"\npublish = false\n\n[dev");
+    assert_eq!(read("tests/stranger/Cargo.toml"), manifest);
+    assert_eq!(read("tests/stranger/tests/kernels.rs"), block(&readme, "## From Rust", "rust"));
+    assert_eq!(read("tests/stranger/kernels/mp.fence"), block(&readme, "## A kernel", "fence"));
+    let workspace = read("Cargo.toml");
+    let members = workspace.lines().find(|line| line.starts_with("members")).expect("it has members");
+    assert!(members.contains("\"tests/stranger\""), "{members}");
+}

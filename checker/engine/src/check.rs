@@ -1,0 +1,703 @@
+//! The pass list: a program and a model in, verdicts out.
+//!
+//! Two questions per launch, as every bounded checker must ask them: can some execution within the bound break a
+//! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
+//! nothing: does some execution complete, and reach what should be reachable?
+
+mod decision;
+mod impossible;
+mod lemmas;
+mod prepare;
+mod residency;
+mod rounds;
+mod settle;
+mod slices;
+mod unreached;
+
+pub use prepare::{Artefacts, artefacts};
+
+use crate::cnf::Literal;
+use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
+use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
+use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
+use crate::findings;
+use crate::listener::{Listener, Silent};
+use crate::solve::{Answer, Assignment, Effort, solve};
+use crate::unroll::{UnrollError, UnrollOptions, unroll};
+use crate::verdict::{
+    Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
+};
+use crate::witness::decode::decode;
+use crate::witness::recheck::recheck;
+use crate::work::{Allowance, UsedUp};
+use decision::Decision;
+use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
+use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantifier};
+use fencepost_dsl::sorted::SortedMap;
+use fencepost_dsl::{Diagnostic, Span};
+use prepare::{prepare, roots};
+use residency::waits_for_other_clusters;
+use settle::Settled;
+use slices::Sliced;
+use std::sync::Arc;
+
+/// How to run. Plain data; the engine reads no environment and no clock.
+#[derive(Clone)]
+pub struct Config {
+    /// Properties to decide.
+    pub properties: Vec<Property>,
+    /// Whether they were asked for one by one; if so, one that the model says nothing about is undecided, else it is
+    /// only named.
+    pub is_asked_by_name: bool,
+    /// Loop bound to start with.
+    pub unroll: u32,
+    /// Loop bound to raise it to, by doubling, while some loop can run longer.
+    pub unroll_max: u32,
+    /// Limits, each of which ends in [`Inconclusive`](crate::verdict::Verdict::Inconclusive).
+    pub limits: Limits,
+    /// Which optimisations are on.
+    pub treatment: Treatment,
+    /// Who measures the stages, and says when to give up.
+    pub listener: Arc<dyn Listener>,
+    /// How many steps a check may take (see [`crate::work`]).
+    pub budget: u64,
+}
+
+impl Config {
+    /// Everything on, the default bounds and sizes, and neither deadline nor budget.
+    pub fn without_deadline(treatment: Treatment) -> Self {
+        Self {
+            properties: Property::ALL.to_vec(),
+            is_asked_by_name: false,
+            unroll: UNROLL,
+            unroll_max: UNROLL_MAX,
+            limits: Limits::default(),
+            treatment,
+            listener: Arc::new(Silent),
+            budget: u64::MAX,
+        }
+    }
+
+    /// What the command line has if it says nothing.
+    pub fn usual(kernel: &Kernel) -> Self {
+        Self {
+            properties: usual_properties(kernel),
+            limits: Limits { findings_max: FINDINGS_MAX, ..Limits::default() },
+            budget: BUDGET * 1_000_000,
+            ..Self::without_deadline(Treatment::DEFAULT)
+        }
+    }
+
+    /// What a check that starts now may do.
+    pub fn allowance(&self) -> Allowance {
+        Allowance::new(self.budget, Arc::clone(&self.listener))
+    }
+
+    /// The limit that an allowance has come to.
+    fn used_up(&self, allowance: &Allowance) -> Limit {
+        match allowance.used_up() {
+            Some(UsedUp::Time) => Limit::Deadline,
+            Some(UsedUp::Steps) | None => Limit::Budget { limit: self.budget },
+        }
+    }
+}
+
+/// The loop bound to start with, unless another one is asked for.
+pub const UNROLL: u32 = 2;
+/// The loop bound to raise it to.
+pub const UNROLL_MAX: u32 = 8;
+/// Violations listed per launch.
+pub const FINDINGS_MAX: usize = 16;
+/// Millions of steps of a launch.
+pub const BUDGET: u64 = 1_000;
+
+/// The properties that a kernel is checked for if none are asked for. A litmus test asks its own question; races are often
+/// its very point.
+pub fn usual_properties(kernel: &Kernel) -> Vec<Property> {
+    let is_litmus = kernel.condition.is_some();
+    Property::ALL.into_iter().filter(|&property| (property == Property::Condition) == is_litmus).collect()
+}
+
+/// The properties that a kernel is checked for: those that are asked for, each once and in order, or the usual ones.
+pub fn properties_of(kernel: &Kernel, asked: &[Property]) -> Vec<Property> {
+    if asked.is_empty() {
+        return usual_properties(kernel);
+    }
+    let mut properties = asked.to_vec();
+    properties.sort_unstable();
+    properties.dedup();
+    properties
+}
+
+/// Sizes past which a run is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Events of a launch that is looked at as a whole; where slices may do, there may be some times as many.
+    pub events_max: usize,
+    /// Clauses of a formula.
+    pub clauses_max: usize,
+    /// Violations listed per launch.
+    pub findings_max: usize,
+}
+
+impl Limits {
+    /// Those of a run that says nothing else.
+    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8 };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The program uses something this version does not check.
+    #[error("{}", .0.message)]
+    Unsupported(Box<Diagnostic>),
+    /// Two of our own evaluations disagree, or the solver failed. A bug of Fencepost; there is no verdict.
+    #[error("internal error in {pass}: {message}")]
+    SelfCheck {
+        /// The pass that noticed.
+        pass: &'static str,
+        /// What disagreed.
+        message: String,
+    },
+}
+
+/// Checks one kernel for one launch.
+///
+/// # Errors
+/// See [`CheckError`]. Limits are no errors but outcomes.
+pub fn check(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let allowance = config.allowance();
+    let mut outcome = check_within(program, kernel, launch, model, config, &allowance)?;
+    outcome.statistics.steps = allowance.used();
+    Ok(outcome)
+}
+
+fn check_within(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+    allowance: &Allowance,
+) -> Result<Outcome, CheckError> {
+    let mut n_iterations = config.unroll.max(1);
+    // What a smaller bound gave, for the case that a larger one hits a limit.
+    let mut earlier: Option<(Decision, u32)> = None;
+    // What the bound to start with came to, where a limit stopped it: a smaller one may do, as where loops that only wait
+    // are nested.
+    let mut lowered: Option<(Decision, u32)> = None;
+    loop {
+        let mut statistics = Statistics::default();
+        // After unrolling: no loops, no control flow, only guards.
+        let options = UnrollOptions {
+            bound: n_iterations,
+            max_events: slices::events_max(launch, config),
+            allowance: allowance.clone(),
+            hangs: config.properties.contains(&Property::Deadlock),
+            mbarrier_encoding: config.treatment.mbarrier_encoding,
+            waits: config.treatment.waits,
+            paths: config.treatment.paths,
+            failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
+            ..UnrollOptions::default()
+        };
+        config.listener.begins("unroll");
+        let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
+            if launch.is_co_resident() || !options.hangs || !waits_for_other_clusters(&graph) {
+                return Ok(graph);
+            }
+            unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
+        });
+        let unroll_us = config.listener.ends("unroll");
+        let mut decision = match unrolled {
+            Ok(graph) => {
+                statistics.microseconds.push(("unroll", unroll_us));
+                if let Some(diagnostic) = unknown_to_model(&graph, model) {
+                    return Err(CheckError::Unsupported(Box::new(diagnostic)));
+                }
+                match lowered {
+                    // The bound makes no difference.
+                    Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
+                        return Ok(decision.into_outcome(launch, model, config, bound));
+                    }
+                    _ => Decider::new(graph, model, config, allowance.clone(), statistics).decide()?,
+                }
+            }
+            Err(UnrollError::Unsupported(diagnostic)) => {
+                return Err(CheckError::Unsupported(Box::new(diagnostic)));
+            }
+            Err(error) => {
+                let limit = match error {
+                    UnrollError::TooLarge { limit: "events", .. } => slices::too_many_events(config),
+                    UnrollError::TooLarge { limit, value, .. } => Limit::Unroll { what: limit, limit: value },
+                    _ => config.used_up(allowance),
+                };
+                Decision::stopped(kernel, launch, limit)
+            }
+        };
+        if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
+            let unreached = unreached::unreached(program, kernel, &decision.graph);
+            decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
+        }
+        let is_stopped = decision.limit.is_some() && !decision.has_found();
+        if is_stopped && earlier.is_none() && n_iterations > 1 && allowance.used_up().is_none() {
+            lowered = Some((decision, n_iterations));
+            n_iterations /= 2;
+            continue;
+        }
+        if let Some((Decision { limit, .. }, _)) = &lowered
+            && !decision.open_loops.is_empty()
+            && decision.limit.is_none()
+        {
+            if !decision.has_found() && !decision.vacuity.is_empty() {
+                // With more rounds something may complete, or get there.
+                decision.vacuity.clear();
+                decision.limit.clone_from(limit);
+            } else {
+                decision.raise_limit.clone_from(limit);
+            }
+        }
+        let raise = decision.findings.is_empty()
+            && !decision.is_settled(config)
+            && decision.limit.is_none()
+            && !decision.open_loops.is_empty()
+            && lowered.is_none()
+            && n_iterations < config.unroll_max;
+        if !raise {
+            let (decision, n_iterations) = match earlier {
+                Some((earlier, bound)) if is_stopped => {
+                    (Decision { raise_limit: decision.limit, ..earlier }, bound)
+                }
+                _ => (decision, n_iterations),
+            };
+            return Ok(decision.into_outcome(launch, model, config, n_iterations));
+        }
+        earlier = Some((decision, n_iterations));
+        n_iterations = (n_iterations * 2).min(config.unroll_max);
+    }
+}
+
+/// The outcome of a run that a limit stopped before there was a graph.
+pub fn stopped(
+    kernel: &Kernel,
+    launch: &Launch,
+    limit: Limit,
+    model: &MemoryModel,
+    config: &Config,
+    n_iterations: u32,
+) -> Outcome {
+    Decision::stopped(kernel, launch, limit).into_outcome(launch, model, config, n_iterations)
+}
+
+/// Decides one graph.
+struct Decider<'a> {
+    model: &'a MemoryModel,
+    config: &'a Config,
+    allowance: Allowance,
+    decision: Decision,
+    effort: Effort,
+    /// Goals of which the solver has said that no execution reaches them.
+    refuted: Vec<Literal>,
+}
+
+/// What makes two violations the same finding for a reader.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum FindingKey {
+    Flag(usize, Option<Span>, Option<Span>),
+    Obligation(Span),
+    Final(usize),
+    Deadlock,
+    Completion,
+}
+
+impl<'a> Decider<'a> {
+    fn new(
+        graph: EventGraph,
+        model: &'a MemoryModel,
+        config: &'a Config,
+        allowance: Allowance,
+        statistics: Statistics,
+    ) -> Self {
+        let decision = Decision::new(graph, statistics);
+        Self { model, config, allowance, decision, effort: Effort::default(), refuted: Vec::new() }
+    }
+
+    fn decide(mut self) -> Result<Decision, CheckError> {
+        let listener = Arc::clone(&self.config.listener);
+        let allowance = self.allowance.clone();
+        let stop = || allowance.used_up().is_some();
+        listener.begins("slices");
+        let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
+        let mut graph = std::mem::replace(&mut self.decision.graph, empty);
+        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance);
+        let slices_us = listener.ends("slices");
+        if !matches!(sliced, Sliced::Whole) {
+            self.decision.statistics.microseconds.push(("slices", slices_us));
+        }
+        if let Sliced::Fine(statistics) = sliced {
+            let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
+            self.decision.statistics = Statistics { microseconds, ..statistics };
+            self.decision.graph = graph;
+            return Ok(self.decision);
+        }
+        if graph.events.len() > self.config.limits.events_max {
+            self.decision.limit = Some(slices::too_many_events(self.config));
+            return Ok(self.decision);
+        }
+        listener.begins("bound");
+        let roots = roots(self.model, &graph);
+        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &allowance);
+        let bound_us = listener.ends("bound");
+        let (cells, table, effort) = match prepared {
+            Ok(prepared) => prepared,
+            Err(limit) => {
+                self.decision.graph = graph;
+                self.decision.limit = Some(limit);
+                return Ok(self.decision);
+            }
+        };
+        self.effort = effort;
+        self.decision.statistics.microseconds.push(("bound", bound_us));
+        // After encoding: no events, only literals and the maps that lead back.
+        listener.begins("encode");
+        let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
+        let encoded = encode(problem, self.config.treatment, self.config.limits.clauses_max, &stop);
+        self.decision.statistics.microseconds.push(("encode", listener.ends("encode")));
+        self.decision.statistics.events = graph.events.len();
+        match encoded {
+            Ok(encoding) => {
+                listener.begins("solve");
+                self.ask(problem, &encoding)?;
+                self.decision.statistics.microseconds.push(("solve", listener.ends("solve")));
+                self.decision.statistics.variables = encoding.formula.n_variables();
+                self.decision.statistics.clauses = encoding.formula.n_clauses();
+                self.decision.statistics.conflicts = self.effort.learnt;
+                self.decision.statistics.solver_calls = self.effort.calls;
+            }
+            Err(EncodeError::TooManyClauses { limit }) => {
+                self.decision.limit = Some(Limit::Clauses { limit: limit as u64 });
+            }
+            Err(EncodeError::Stopped) => self.decision.limit = Some(self.config.used_up(&allowance)),
+            Err(EncodeError::RecursionTooLarge { term }) => {
+                self.decision.limit = Some(recursion_limit(self.model, term));
+            }
+        }
+        self.decision.graph = graph;
+        Ok(self.decision)
+    }
+
+    fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let open: Vec<&Goal> = encoding
+            .goals
+            .iter()
+            .filter(|goal| self.config.properties.contains(&property_of(problem, &goal.kind)))
+            .collect();
+        self.decision.statistics.open_goals = open.len();
+        // A hang with every cluster running is no matter of which have started.
+        let (residency, open) = open.into_iter().partition(|goal| goal.kind == GoalKind::NotResident);
+        self.ask_goals(problem, encoding, open)?;
+        let hangs = self.decision.findings.iter().any(|finding| finding.property == Property::Deadlock);
+        if !hangs && self.decision.limit.is_none() {
+            self.ask_goals(problem, encoding, residency)?;
+        }
+        self.decision
+            .findings
+            .sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
+        self.ask_rest(problem, encoding)?;
+        self.ask_unasked(problem, encoding)
+    }
+
+    /// Whether some execution breaks a rule of which nobody asked, and after which nothing has a meaning.
+    ///
+    /// Threads are not followed behind such a place, so what was asked is known only of executions that keep the rule.
+    fn ask_unasked(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let unasked = encoding.goals.iter().filter(|goal| is_unasked(self.config, problem, goal));
+        let any: Vec<_> = unasked.clone().map(|goal| goal.literal).collect();
+        if any.is_empty() || self.decision.limit.is_some() {
+            return Ok(());
+        }
+        let Some(assignment) = self.solve(encoding, &[any])? else { return Ok(()) };
+        let Some(found) = unasked.clone().find(|goal| assignment.is_true(goal.literal)) else {
+            let message = "the solver's assignment satisfies no goal".into();
+            return Err(CheckError::SelfCheck { pass: "solve", message });
+        };
+        let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
+        let code = match &found.kind {
+            GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).kind.code,
+            GoalKind::Obligation(index) => match &problem.graph.obligations[*index].kind {
+                ObligationKind::Discipline(misuse) => misuse.code(),
+                _ => findings::bounds::OUT_OF_BOUNDS.code,
+            },
+            _ => "",
+        };
+        self.decision.unasked = Some(Unasked { finding, code });
+        Ok(())
+    }
+
+    /// Which of the goals some execution reaches.
+    fn ask_goals(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        mut open: Vec<&Goal>,
+    ) -> Result<(), CheckError> {
+        // One query whose goal is the disjunction of everything open; each finding takes its kind out.
+        while !open.is_empty() {
+            if self.decision.findings.len() >= self.config.limits.findings_max {
+                // The list is full: only properties without any violation are still worth asking about.
+                let is_known = |goal: &&Goal| {
+                    let property = property_of(problem, &goal.kind);
+                    self.decision.findings.iter().any(|finding| finding.property == property)
+                };
+                let n_before = open.len();
+                open.retain(|goal| !is_known(goal));
+                self.decision.more_findings |= open.len() < n_before;
+                if open.is_empty() {
+                    break;
+                }
+            }
+            let Some(assignment) = self.reach_any(problem, encoding, &open)? else { break };
+            let Some(found) = open.iter().find(|goal| assignment.is_true(goal.literal)) else {
+                let message = "the solver's assignment satisfies no goal".into();
+                return Err(CheckError::SelfCheck { pass: "solve", message });
+            };
+            let key = finding_key(problem, &found.kind);
+            let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
+            self.decision.findings.push(finding);
+            open.retain(|goal| finding_key(problem, &goal.kind) != key);
+        }
+        Ok(())
+    }
+
+    /// The litmus condition, the loop bound, and what should be possible.
+    fn ask_rest(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        if self.decision.limit.is_none()
+            && self.config.properties.contains(&Property::Condition)
+            && let Some(goal) = encoding.condition
+        {
+            if let Some(assignment) = self.solve(encoding, &[vec![goal.wanted]])? {
+                let found = self.finding(problem, encoding, &assignment, GoalKind::Condition)?;
+                self.decision.condition_witness = Some(found.witness);
+            } else {
+                self.ask_filter(problem, encoding, goal)?;
+            }
+        }
+        let is_decided =
+            self.decision.condition_witness.is_some() && self.config.properties == [Property::Condition];
+        if self.decision.limit.is_none() && !is_decided {
+            self.ask_bound(problem, encoding)?;
+        }
+        if self.decision.limit.is_none() {
+            if self.config.properties.contains(&Property::Reachable) {
+                self.ask_vacuity(problem, encoding)?;
+            } else if self.is_condition_universal(problem) || claims_of_the_end(self.config, problem.graph) {
+                let settled = Settled::new(problem, encoding, self.config.treatment);
+                self.ask_completion(problem, encoding, &settled)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finding(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        assignment: &Assignment,
+        kind: GoalKind,
+    ) -> Result<Finding, CheckError> {
+        let property = property_of(problem, &kind);
+        let execution = decode(problem, encoding, assignment);
+        let witness = recheck(problem.graph, problem.cells, problem.model, execution, kind)
+            .map_err(|error| CheckError::SelfCheck { pass: "recheck", message: error.to_string() })?;
+        Ok(Finding { property, witness: Box::new(witness) })
+    }
+
+    /// Which loops can run past the bound.
+    fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let mut found: SortedMap<Span, Because> = SortedMap::new();
+        let mut extra = vec![vec![encoding.cut]];
+        while let Some(assignment) = self.solve(encoding, &extra)? {
+            let execution = decode(problem, encoding, &assignment);
+            let values = crate::witness::recheck::evaluate_terms(problem.graph, &execution);
+            let before = found.len();
+            for cut in problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1) {
+                found.entry(cut.span).or_insert_with(|| cut.because.clone());
+            }
+            if found.len() == before {
+                let message = "an execution past the bound has no loop that runs on".into();
+                return Err(CheckError::SelfCheck { pass: "decode", message });
+            }
+            // Only ask about loops not yet listed.
+            let rest: Vec<_> = problem
+                .graph
+                .cuts
+                .iter()
+                .zip(&encoding.cuts)
+                .filter(|(cut, _)| !found.contains_key(&cut.span))
+                .map(|(_, &literal)| literal)
+                .collect();
+            extra = vec![rest];
+        }
+        self.decision.open_loops =
+            found.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
+        Ok(())
+    }
+
+    /// Whether a condition holds of all executions that complete, hence also where there is none.
+    fn is_condition_universal(&self, problem: Problem<'_>) -> bool {
+        let quantifier = problem.graph.condition.as_ref().map(|condition| condition.quantifier);
+        self.config.properties.contains(&Property::Condition)
+            && self.decision.condition_witness.is_none()
+            && matches!(quantifier, Some(Quantifier::Forall | Quantifier::NotExists))
+    }
+
+    /// Whether the filter of a litmus condition that no execution decides lets any execution count.
+    fn ask_filter(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        goal: ConditionGoal,
+    ) -> Result<(), CheckError> {
+        let Some(condition) = &problem.graph.condition else { return Ok(()) };
+        let is_filtered = condition.filter != TermPool::TRUE;
+        // What has no execution at all is told by `ask_completion`.
+        if !self.is_condition_universal(problem) || !is_filtered || self.decision.limit.is_some() {
+            return Ok(());
+        }
+        let counts = self.solve(encoding, &[vec![goal.counts]])?.is_some();
+        if !counts && self.decision.limit.is_none() {
+            self.decision.vacuity.push(Vacuity::FilteredOut(condition.span));
+        }
+        Ok(())
+    }
+
+    /// Whether some execution runs every thread to its end.
+    fn ask_completion(
+        &mut self,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        settled: &Settled,
+    ) -> Result<(), CheckError> {
+        if settled.completes(encoding) == Some(true) {
+            return Ok(());
+        }
+        match self.solve(encoding, &[vec![encoding.complete]])? {
+            Some(assignment) => {
+                self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
+            }
+            None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
+        let settled = Settled::new(problem, encoding, self.config.treatment);
+        self.ask_completion(problem, encoding, &settled)?;
+        for goal in &encoding.reachable {
+            if settled.reaches(problem.graph, goal) == Some(true) {
+                continue;
+            }
+            let reached = self.solve(encoding, &[vec![goal.literal]])?.is_some();
+            if !reached && self.decision.limit.is_none() {
+                self.decision.vacuity.push(Vacuity::Unreachable(goal.span));
+            }
+        }
+        Ok(())
+    }
+
+    /// An assignment of the formula and the extra clauses, if there is one; records a stop.
+    fn solve(
+        &mut self,
+        encoding: &Encoding,
+        extra: &[Vec<Literal>],
+    ) -> Result<Option<Assignment>, CheckError> {
+        Ok(self.solve_within(encoding, extra, &self.allowance.clone())?.flatten())
+    }
+
+    /// The same within a part of the allowance: `None` if it was not enough. Records a stop only where nothing is left.
+    fn solve_within(
+        &mut self,
+        encoding: &Encoding,
+        extra: &[Vec<Literal>],
+        allowance: &Allowance,
+    ) -> Result<Option<Option<Assignment>>, CheckError> {
+        let answer = solve(&encoding.formula, extra, allowance, &mut self.effort)
+            .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
+        Ok(match answer {
+            Answer::Satisfiable(assignment) => Some(Some(assignment)),
+            Answer::Unsatisfiable => Some(None),
+            Answer::Stopped => {
+                if self.allowance.used_up().is_some() {
+                    self.decision.limit = Some(self.config.used_up(&self.allowance));
+                }
+                None
+            }
+        })
+    }
+}
+
+/// The limit that a `let rec` relation of a model is, by its name.
+fn recursion_limit(model: &MemoryModel, term: TermId) -> Limit {
+    let name = model.definitions.iter().find(|&&(_, own)| own == term).map(|(name, _)| name.clone());
+    Limit::Recursion { relation: name.unwrap_or_else(|| "let rec".to_owned()) }
+}
+
+fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
+    match kind {
+        GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
+        GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
+            ObligationKind::Assertion => Property::Assert,
+            ObligationKind::Bounds { .. } => Property::Bounds,
+            ObligationKind::Discipline(ref misuse) => misuse.kind.kind.property.unwrap_or(Property::Barrier),
+        },
+        GoalKind::Final(_) => Property::Assert,
+        GoalKind::Deadlock | GoalKind::NotResident => Property::Deadlock,
+        GoalKind::Condition => Property::Condition,
+        GoalKind::Completion => Property::Reachable,
+    }
+}
+
+/// Whether assertions are asked for that are about executions that complete, and nobody asks whether any does.
+fn claims_of_the_end(config: &Config, graph: &EventGraph) -> bool {
+    let asks = |property| config.properties.contains(&property);
+    let is_claimed = graph.finals.iter().any(|goal| goal.kind == FinalKind::Assert);
+    is_claimed && asks(Property::Assert) && !asks(Property::Reachable)
+}
+
+/// Whether it is about a rule behind which nothing is promised, and of a property that was not asked for: what
+/// [`Finding::ends_thread`] says of findings.
+fn is_unasked(config: &Config, problem: Problem<'_>, goal: &Goal) -> bool {
+    let property = property_of(problem, &goal.kind);
+    let ends_thread = match goal.kind {
+        GoalKind::Obligation(index) => problem.graph.obligations[index].kind != ObligationKind::Assertion,
+        GoalKind::Flag { .. } => matches!(property, Property::Barrier | Property::Bounds),
+        _ => false,
+    };
+    ends_thread && !config.properties.contains(&property)
+}
+
+fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
+    let place = |event: EventId| problem.graph.events[event].site.map(|site| problem.graph.sites[site].span);
+    match kind {
+        GoalKind::Flag { flag, pair: (a, b) } => {
+            let (a, b) = (place(*a), place(*b));
+            FindingKey::Flag(*flag, a.min(b), a.max(b))
+        }
+        GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
+        GoalKind::Final(index) => FindingKey::Final(*index),
+        GoalKind::Deadlock | GoalKind::NotResident => FindingKey::Deadlock,
+        GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
+    }
+}
