@@ -52,7 +52,6 @@ const AXIOMS: &[(&str, &str, Place)] = &[
     ("ptx", "sc-per-location", Implied(THROUGH_OBSERVATION)),
     ("ptx", "causality-order", Notices("message-passing/mp-guarded")),
     ("ptx", "tensor-memory-order", Implied(NO_TENSOR_MEMORY)),
-    ("ptx", "no-circular-justification", Notices("waiting/await-circle")),
     ("ptx", "barriers-in-causality", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "barriers-in-order", Implied(GENERATIONS_BY_COUNT)),
     ("ptx", "phases-in-order", Implied(NO_MBARRIERS)),
