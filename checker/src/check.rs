@@ -14,14 +14,14 @@ mod settle;
 mod slices;
 mod unreached;
 
-pub use prepare::{Artefacts, artefacts};
+pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::findings;
-use crate::solve::{Answer, Assignment, Effort, solve};
+use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
     Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
@@ -61,6 +61,9 @@ pub struct Config {
     pub deadline_us: u64,
     /// How many steps a check may take (see [`crate::work`]).
     pub budget: u64,
+    /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see [`crate::solve`]). One that cannot be
+    /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
+    pub follow: bool,
 }
 
 impl Config {
@@ -76,6 +79,7 @@ impl Config {
             clock: || 0,
             deadline_us: u64::MAX,
             budget: u64::MAX,
+            follow: false,
         }
     }
 
@@ -158,7 +162,7 @@ pub enum CheckError {
     /// The program uses something this version does not check.
     #[error("{}", .0.message)]
     Unsupported(Box<Diagnostic>),
-    /// Two of our own evaluations disagree, or the solver failed. A bug of Fencepost; there is no verdict.
+    /// Two of our own evaluations disagree, or what the solver derived does not lead to its answer. A bug of Fencepost; there is no verdict.
     #[error("internal error in {pass}: {message}")]
     SelfCheck {
         /// The pass that noticed.
@@ -166,6 +170,11 @@ pub enum CheckError {
         /// What disagreed.
         message: String,
     },
+}
+
+/// An answer that cannot be followed is nobody's verdict.
+fn not_followed(unfollowed: Unfollowed) -> CheckError {
+    CheckError::SelfCheck { pass: "solve", message: unfollowed.to_string() }
 }
 
 /// Checks one kernel for one launch.
@@ -330,7 +339,14 @@ impl<'a> Decider<'a> {
         statistics: Statistics,
     ) -> Self {
         let decision = Decision::new(graph, statistics);
-        Self { model, config, allowance, decision, effort: Effort::default(), refuted: Vec::new() }
+        Self {
+            model,
+            config,
+            allowance,
+            decision,
+            effort: Effort::following(config.follow),
+            refuted: Vec::new(),
+        }
     }
 
     fn decide(mut self) -> Result<Decision, CheckError> {
@@ -340,7 +356,7 @@ impl<'a> Decider<'a> {
         let start = clock();
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let mut graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance);
+        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance)?;
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", clock() - start));
         }
@@ -359,7 +375,8 @@ impl<'a> Decider<'a> {
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &allowance);
         let (cells, table, effort) = match prepared {
             Ok(prepared) => prepared,
-            Err(limit) => {
+            Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
+            Err(Unprepared::Limit(limit)) => {
                 self.decision.graph = graph;
                 self.decision.limit = Some(limit);
                 return Ok(self.decision);
@@ -377,6 +394,7 @@ impl<'a> Decider<'a> {
             Ok(encoding) => {
                 let start = clock();
                 self.ask(problem, &encoding)?;
+                self.decision.statistics.followed = self.config.follow.then_some(self.effort.followed);
                 self.decision.statistics.microseconds.push(("solve", clock() - start));
                 self.decision.statistics.variables = encoding.formula.n_variables();
                 self.decision.statistics.clauses = encoding.formula.n_clauses();
@@ -631,8 +649,7 @@ impl<'a> Decider<'a> {
         extra: &[Vec<Literal>],
         allowance: Allowance,
     ) -> Result<Option<Option<Assignment>>, CheckError> {
-        let answer = solve(&encoding.formula, extra, &allowance, &mut self.effort)
-            .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
+        let answer = solve(&encoding.formula, extra, &allowance, &mut self.effort).map_err(not_followed)?;
         Ok(match answer {
             Answer::Satisfiable(assignment) => Some(Some(assignment)),
             Answer::Unsatisfiable => Some(None),

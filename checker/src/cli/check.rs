@@ -504,6 +504,7 @@ fn config(options: &CheckOptions, kernel: &Kernel) -> Config {
         properties: properties_of(kernel, &options.property),
         is_asked_by_name: !options.property.is_empty(),
         treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
+        follow: options.self_check,
         deadline_us: options.timeout.map_or(u64::MAX, |seconds| clock().saturating_add(seconds * 1_000_000)),
         ..load::config(&options.program, options.unroll_max)
     }

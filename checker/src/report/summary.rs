@@ -178,6 +178,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         .chain(about_target(case))
         .chain(about_proxies(case))
         .chain(about_uncomputed(case))
+        .chain(about_following(case))
         .collect()
 }
 
@@ -215,6 +216,20 @@ fn about_target(case: &Case<'_>) -> Option<String> {
              taken: write `//! target {target}` at its top to say so"
         )
     })
+}
+
+/// … about the solver's answers, where they were to be followed.
+fn about_following(case: &Case<'_>) -> Option<String> {
+    let followed = case.outcome.statistics.followed?;
+    let so_far = if case.outcome.limit.is_some() { " so far" } else { "" };
+    let told = match followed {
+        0 => format!("the solver has refuted nothing{so_far}, so there was nothing to follow"),
+        1 => format!("what the solver has refuted{so_far}, in 1 answer, was followed to a contradiction"),
+        n => format!("what the solver has refuted{so_far}, in {n} answers, was followed to a contradiction"),
+    };
+    let is_short = matches!(case.outcome.limit, Some(Limit::Budget { .. }));
+    let knob = if is_short { "; that counts towards the budget, so more is left without it" } else { "" };
+    Some(format!("self-check: {told}{knob}"))
 }
 
 /// … about values that nobody computes: what is shown to be possible may need a certain one.
@@ -458,6 +473,9 @@ pub fn statistics(case: &Case<'_>) -> String {
     ];
     for (name, count) in counts {
         text += &format!("  {name:<14}{count:>12}\n");
+    }
+    if let Some(followed) = statistics.followed {
+        text += &format!("  {:<14}{followed:>12}\n", "followed");
     }
     for (pass, microseconds) in &statistics.microseconds {
         text += &format!("  {pass:<14}{:>9}.{:03} ms\n", microseconds / 1000, microseconds % 1000);
