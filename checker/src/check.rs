@@ -5,6 +5,8 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod decision;
+#[cfg(test)]
+mod followed;
 mod impossible;
 mod lemmas;
 mod prepare;

@@ -221,15 +221,16 @@ fn about_target(case: &Case<'_>) -> Option<String> {
 /// … about the solver's answers, where they were to be followed.
 fn about_following(case: &Case<'_>) -> Option<String> {
     let followed = case.outcome.statistics.followed?;
-    let so_far = if case.outcome.limit.is_some() { " so far" } else { "" };
-    let told = match followed {
-        0 => format!("the solver has refuted nothing{so_far}, so there was nothing to follow"),
-        1 => format!("what the solver has refuted{so_far}, in 1 answer, was followed to a contradiction"),
-        n => format!("what the solver has refuted{so_far}, in {n} answers, was followed to a contradiction"),
+    let answers = if followed == 1 { "answer" } else { "answers" };
+    let told = match (&case.outcome.limit, followed) {
+        (Some(Limit::Budget { .. }), n) => format!(
+            "{n} {answers} of the solver had been followed when the budget ended; that takes steps of it, too, so the run \
+             goes further without --self-check"
+        ),
+        (_, 0) => "the solver has refuted nothing, so there was nothing to follow".to_owned(),
+        (_, n) => format!("what the solver has refuted, in {n} {answers}, was followed to a contradiction"),
     };
-    let is_short = matches!(case.outcome.limit, Some(Limit::Budget { .. }));
-    let knob = if is_short { "; that counts towards the budget, so more is left without it" } else { "" };
-    Some(format!("self-check: {told}{knob}"))
+    Some(format!("self-check: {told}"))
 }
 
 /// … about values that nobody computes: what is shown to be possible may need a certain one.
