@@ -172,7 +172,7 @@ fn of_file(path: &Path) -> Counts {
     let mut counts = Counts::default();
     for kernel in &program.kernels {
         for launch in &kernel.launches {
-            let config = Config { budget: BUDGET, ..Config::usual(kernel) };
+            let config = Config { budget: BUDGET, follow: true, ..Config::usual(kernel) };
             let before = work::done();
             let Examination { outcome, explanations } =
                 examine(&texts, &program, kernel, launch, &model, &config)

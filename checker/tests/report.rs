@@ -1,6 +1,6 @@
 //! Reports of small kernels, pinned; and the example of every page, checked.
 
-use fencepost::check::{Config, Limits};
+use fencepost::check::{Config, Limits, check};
 use fencepost::codes;
 use fencepost::encode::Treatment;
 use fencepost::examine::{Examination, examine};
@@ -10,7 +10,7 @@ use fencepost::models::{self, Model};
 use fencepost::report::picture::svg;
 use fencepost::report::story::Story;
 use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
-use fencepost::verdict::Property;
+use fencepost::verdict::{Limit, Property, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use std::sync::Arc;
@@ -43,6 +43,7 @@ fn reports(text: &str) -> Reports {
         limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16 },
         treatment: Treatment::DEFAULT,
         listener: Arc::new(Silent),
+        follow: false,
         budget: u64::MAX,
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");
@@ -868,4 +869,53 @@ fn a_parity_that_is_asked_for_twice_is_one_report() {
 }
 ";
     insta::assert_snapshot!(reports(text).pretty);
+}
+
+#[test]
+fn a_budget_that_ends_while_an_answer_is_followed_decides_nothing() {
+    // Three threads take turns at a word whose additions are no plain ones, so that the solver has to search.
+    let turns = "atom.relaxed.cta.inc.u32 _, [c], 100; ".repeat(2);
+    let text = format!(
+        "kernel k {{ launch {{ warps: 3 }} global c: u32 = 0; {turns} final {{ assert [c] == 6; }} }}"
+    );
+    let mut sources = SourceMap::default();
+    let program = load(&mut sources, "k.fence", &mut |_| Ok(text.clone()), &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let model = Model::shipped(models::PTX, &[]).expect("it comes along");
+    let kernel = &program.kernels[0];
+    let with = |follow, budget| {
+        let config = Config { follow, budget, ..Config::usual(kernel) };
+        check(&program, kernel, &kernel.launches[0], &model.resolved, &config).expect("it can be checked")
+    };
+    let (plain, followed) = (with(false, u64::MAX), with(true, u64::MAX));
+    assert_eq!((plain.verdict, followed.verdict), (Verdict::Proved, Verdict::Proved));
+    assert!(followed.statistics.followed.is_some_and(|n| n > 0) && plain.statistics.followed.is_none());
+    let (least, most) = (plain.statistics.steps, followed.statistics.steps);
+    assert!(least + 100 < most, "{least} {most}");
+    // Enough for the search, and not for what comes after it.
+    let budget = least + (most - least) / 2;
+    assert_eq!(with(false, budget).verdict, Verdict::Proved);
+    let short = with(true, budget);
+    assert_eq!(
+        (short.verdict, &short.limit),
+        (Verdict::Inconclusive, &Some(Limit::Budget { limit: budget }))
+    );
+    assert_eq!(short.statistics.steps, with(true, budget).statistics.steps);
+    let case = Case {
+        sources: &sources,
+        file: "k.fence",
+        program: &program,
+        kernel,
+        model: "ptx",
+        variants: &[],
+        outcome: &short,
+        explanations: &[],
+    };
+    let told = summary::summary(&case, Style::PLAIN);
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("of the solver had been followed when the budget ended; that takes steps"),
+        "{told}"
+    );
+    assert!(flat.contains("is used up; raise --budget"), "{told}");
 }

@@ -195,7 +195,7 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, 
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let properties =
         vec![Property::Race, Property::Assert, Property::Deadlock, Property::Bounds, Property::Reachable];
-    let config = Config { properties, unroll_max: 2, limits, ..Config::without_deadline(treatment) };
+    let config = Config { properties, unroll_max: 2, limits, ..crate::run::config(treatment) };
     let outcome =
         check(&program, kernel, &kernel.launches[0], model, &config).map_err(|error| error.to_string())?;
     let unreachable = outcome.vacuity.iter().filter_map(|vacuity| match vacuity {

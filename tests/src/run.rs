@@ -57,9 +57,9 @@ pub fn model_for<'a>(program: &Program, ptx: &'a MemoryModel, spa: &'a MemoryMod
     if launches.any(|launch| launch.spa.is_some()) { spa } else { ptx }
 }
 
-/// Everything on, no deadline: the suites depend on no clock.
+/// Everything on, no deadline: the suites depend on no clock. What the solver says is unsatisfiable is followed.
 pub fn config(treatment: Treatment) -> Config {
-    Config::without_deadline(treatment)
+    Config { follow: true, ..Config::without_deadline(treatment) }
 }
 
 /// The outcome of each kernel and launch of a text, in order.

@@ -210,6 +210,10 @@ pub struct CheckOptions {
     /// is unwound and hardly anything with a loop is proved beyond the bound.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = without)]
     pub without: Vec<Treatment>,
+    /// Follow every answer of the solver that there is no execution, clause by clause, with a checker that is not the
+    /// solver; one that cannot be followed is a bug of Fencepost (exit code 70). The steps that takes are part of the budget.
+    #[arg(long)]
+    pub self_check: bool,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,

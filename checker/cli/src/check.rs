@@ -506,6 +506,7 @@ fn config(options: &CheckOptions, kernel: &Kernel, timeout: Option<Duration>) ->
         properties: properties_of(kernel, &options.property),
         is_asked_by_name: !options.property.is_empty(),
         treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
+        follow: options.self_check,
         ..load::config(&options.program, options.unroll_max, timeout)
     }
 }

@@ -3,7 +3,7 @@
 use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
 use super::{Status, fmt, load};
-use fencepost::check::{Config, artefacts};
+use fencepost::check::{Config, Unprepared, artefacts};
 use fencepost::models;
 use fencepost::parallel::on_large_stack;
 use fencepost::paths::Input;
@@ -67,6 +67,7 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
             graphs(options, &program, &model.resolved).map_err(|failure| match failure {
                 Failure::Unsupported(error) => draw(&sources, &[error]),
                 Failure::Launch(reason) => (Status::Rejected, format!("error: --launch: {reason}")),
+                Failure::Internal(message) => (Status::Internal, format!("internal error: {message}")),
                 Failure::Stopped(kernel, limit) => {
                     let (what, knob) = summary::stopped(&limit);
                     (Status::Undecided, format!("{kernel}: inconclusive: {what}; {knob}"))
@@ -79,6 +80,7 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
 enum Failure {
     Unsupported(Diagnostic),
     Launch(String),
+    Internal(String),
     /// At this kernel.
     Stopped(String, Limit),
 }
@@ -107,9 +109,12 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
             let rest = Config { budget: allowance.left(), ..config.clone() };
             let title = format!("kernel {} launch {}", kernel.name, launch.name);
             let passes = |graph| {
-                artefacts(graph, model, &rest).map_err(|limit| match limit {
-                    Limit::Budget { .. } => stopped(Limit::Budget { limit: config.budget }),
-                    limit => stopped(limit),
+                artefacts(graph, model, &rest).map_err(|error| match error {
+                    Unprepared::Limit(Limit::Budget { .. }) => {
+                        stopped(Limit::Budget { limit: config.budget })
+                    }
+                    Unprepared::Limit(limit) => stopped(limit),
+                    Unprepared::Unfollowed(unfollowed) => Failure::Internal(unfollowed.to_string()),
                 })
             };
             text += &match options.artefact {

@@ -655,3 +655,35 @@ fn a_loop_from_a_number_that_is_read_ends_where_its_ends_are() {
     // Below nought there is nothing, so the loop has no round where `n` is 0.
     assert_eq!(code(&check(&folder.write("k.fence", kernel("n - 1")), &[])), 1);
 }
+
+#[test]
+fn what_the_solver_refutes_can_be_followed() {
+    let folder = Folder::new("self-check");
+    let path = folder.write("k.fence", contended());
+    let line = |arguments: &[&str]| {
+        let output = check(&path, &[&["--format", "json"], arguments].concat());
+        assert_eq!(code(&output), 0, "{}", all_text(&output));
+        json_lines(&output).remove(0)
+    };
+    let (plain, followed) = (line(&[]), line(&["--self-check"]));
+    assert_eq!(plain["stats"]["followed"].as_u64(), None);
+    assert!(followed["stats"]["followed"].as_u64().is_some_and(|n| n > 0), "{followed}");
+    // The search is the same, and what comes after it takes steps.
+    assert_eq!(plain["stats"]["conflicts"], followed["stats"]["conflicts"]);
+    assert!(plain["stats"]["steps"].as_u64() < followed["stats"]["steps"].as_u64());
+    assert_eq!(followed, {
+        let mut again = line(&["--self-check"]);
+        again["stats"]["milliseconds"] = followed["stats"]["milliseconds"].clone();
+        again
+    });
+    let text = all_text(&check(&path, &["--self-check", "--stats"]));
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("note: self-check: what the solver has refuted, in "), "{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("followed  ")), "{text}");
+    let text = all_text(&check(&path, &["--stats"]));
+    assert!(!text.contains("followed") && !text.contains("self-check"), "{text}");
+    // Nothing is to be shown of a kernel that the bounds settle.
+    let path = folder.write("easy.fence", "kernel k { global x: u32 = 0; st [x], 1; assert ld [x] == 1; }");
+    let text = all_text(&check(&path, &["--self-check"]));
+    assert!(text.contains("self-check: the solver has refuted nothing"), "{text}");
+}

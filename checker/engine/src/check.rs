@@ -5,6 +5,8 @@
 //! nothing: does some execution complete, and reach what should be reachable?
 
 mod decision;
+#[cfg(test)]
+mod followed;
 mod impossible;
 mod lemmas;
 mod prepare;
@@ -14,7 +16,7 @@ mod settle;
 mod slices;
 mod unreached;
 
-pub use prepare::{Artefacts, artefacts};
+pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
@@ -22,7 +24,7 @@ use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::findings;
 use crate::listener::{Listener, Silent};
-use crate::solve::{Answer, Assignment, Effort, solve};
+use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
     Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
@@ -61,6 +63,9 @@ pub struct Config {
     pub listener: Arc<dyn Listener>,
     /// How many steps a check may take (see [`crate::work`]).
     pub budget: u64,
+    /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see [`crate::solve`]). One that cannot be
+    /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
+    pub follow: bool,
 }
 
 impl Config {
@@ -75,6 +80,7 @@ impl Config {
             treatment,
             listener: Arc::new(Silent),
             budget: u64::MAX,
+            follow: false,
         }
     }
 
@@ -157,7 +163,7 @@ pub enum CheckError {
     /// The program uses something this version does not check.
     #[error("{}", .0.message)]
     Unsupported(Box<Diagnostic>),
-    /// Two of our own evaluations disagree, or the solver failed. A bug of Fencepost; there is no verdict.
+    /// Two of our own evaluations disagree, or what the solver derived does not lead to its answer. A bug of Fencepost; there is no verdict.
     #[error("internal error in {pass}: {message}")]
     SelfCheck {
         /// The pass that noticed.
@@ -165,6 +171,11 @@ pub enum CheckError {
         /// What disagreed.
         message: String,
     },
+}
+
+/// An answer that cannot be followed is nobody's verdict.
+fn not_followed(unfollowed: Unfollowed) -> CheckError {
+    CheckError::SelfCheck { pass: "solve", message: unfollowed.to_string() }
 }
 
 /// Checks one kernel for one launch.
@@ -330,7 +341,14 @@ impl<'a> Decider<'a> {
         statistics: Statistics,
     ) -> Self {
         let decision = Decision::new(graph, statistics);
-        Self { model, config, allowance, decision, effort: Effort::default(), refuted: Vec::new() }
+        Self {
+            model,
+            config,
+            allowance,
+            decision,
+            effort: Effort::following(config.follow),
+            refuted: Vec::new(),
+        }
     }
 
     fn decide(mut self) -> Result<Decision, CheckError> {
@@ -340,7 +358,7 @@ impl<'a> Decider<'a> {
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let mut graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance);
+        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance)?;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
@@ -361,7 +379,8 @@ impl<'a> Decider<'a> {
         let bound_us = listener.ends("bound");
         let (cells, table, effort) = match prepared {
             Ok(prepared) => prepared,
-            Err(limit) => {
+            Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
+            Err(Unprepared::Limit(limit)) => {
                 self.decision.graph = graph;
                 self.decision.limit = Some(limit);
                 return Ok(self.decision);
@@ -379,6 +398,7 @@ impl<'a> Decider<'a> {
             Ok(encoding) => {
                 listener.begins("solve");
                 self.ask(problem, &encoding)?;
+                self.decision.statistics.followed = self.config.follow.then_some(self.effort.followed);
                 self.decision.statistics.microseconds.push(("solve", listener.ends("solve")));
                 self.decision.statistics.variables = encoding.formula.n_variables();
                 self.decision.statistics.clauses = encoding.formula.n_clauses();
@@ -633,8 +653,7 @@ impl<'a> Decider<'a> {
         extra: &[Vec<Literal>],
         allowance: &Allowance,
     ) -> Result<Option<Option<Assignment>>, CheckError> {
-        let answer = solve(&encoding.formula, extra, allowance, &mut self.effort)
-            .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
+        let answer = solve(&encoding.formula, extra, allowance, &mut self.effort).map_err(not_followed)?;
         Ok(match answer {
             Answer::Satisfiable(assignment) => Some(Some(assignment)),
             Answer::Unsatisfiable => Some(None),

@@ -35,6 +35,10 @@ impl Literal {
     pub fn variable(self) -> Variable {
         Variable(self.0 / 2)
     }
+    /// A number of its own: twice that of its variable, and one more for a negation.
+    pub fn code(self) -> usize {
+        self.0 as usize
+    }
     /// Whether it is the negation of its variable.
     pub fn is_negative(self) -> bool {
         self.0 % 2 == 1

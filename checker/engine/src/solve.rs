@@ -1,13 +1,18 @@
 //! The SAT solver behind a small interface. The only module that names `varisat`.
 //!
 //! The copy of varisat used here counts the clauses it visits, and asks before every conflict whether to go on; so a run
-//! ends within its allowance, at the same place each time. What a proof would add is counted, not kept. A fresh solver
-//! serves each call, so that an answer depends on its formula alone; only [`Questions`] that build on each other share one.
+//! ends within its allowance, at the same place each time. What it derives it tells whoever listens: a counter, and where
+//! answers are to be followed ([`Effort::following`]) what keeps the derivation. A fresh solver serves each call, so that an
+//! answer depends on its formula alone; only [`Questions`] that build on each other share one.
 
-use crate::cnf::{Formula, Literal};
+mod follow;
+
+pub use follow::Unfollowed;
+
+use crate::cnf::{Formula, Literal, Variable};
 use crate::work::{self, Allowance};
+use follow::Derivation;
 use std::cell::{Cell, RefCell};
-use std::io;
 use std::rc::Rc;
 
 /// What the solver said. Not a verdict.
@@ -35,32 +40,53 @@ impl Assignment {
     }
 }
 
-/// The solver failed for a reason of its own.
-#[derive(Debug, thiserror::Error)]
-#[error("the SAT solver failed: {0}")]
-pub struct SolveError(String);
-
-/// Counts over the calls of a run.
+/// Counts over the calls of a run, and whether its answers are followed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Effort {
+    /// Whether *unsatisfiable* is only said where its derivation has been followed ([`follow`]).
+    follow: bool,
     /// Calls.
     pub calls: u64,
     /// Clauses added to proofs: those learnt, and given ones that were simplified.
     pub learnt: u64,
+    /// Derivations that were followed.
+    pub followed: u64,
+}
+
+impl Effort {
+    /// None so far; if told so, of answers that are followed.
+    pub fn following(follow: bool) -> Self {
+        Self { follow, ..Self::default() }
+    }
+    /// Adds that of another part of the run.
+    pub fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.learnt += other.learnt;
+        self.followed += other.followed;
+    }
 }
 
 /// Solves `formula` together with `extra` clauses.
 ///
 /// # Errors
-/// If the solver fails for another reason than the allowance.
+/// If the answer is to be followed and cannot be. What following it takes is part of the allowance.
 pub fn solve(
     formula: &Formula,
     extra: &[Vec<Literal>],
     allowance: &Allowance,
     effort: &mut Effort,
-) -> Result<Answer, SolveError> {
-    if extra.iter().any(|clause| clause.iter().all(|&literal| literal == Literal::FALSE)) {
-        return Ok(Answer::Unsatisfiable);
+) -> Result<Answer, Unfollowed> {
+    let following = effort.follow.then(|| Following::new(formula, extra, allowance.clone()));
+    if let Some(clause) = extra.iter().find(|clause| clause.iter().all(|&literal| literal == Literal::FALSE))
+    {
+        if let Some(following) = &following {
+            following
+                .borrow_mut()
+                .derivation
+                .derive([].into_iter(), &[name_of(&clause[..clause.len().min(1)])]);
+        }
+        // Nobody was asked, so this is no answer of the solver.
+        return conclude(following.as_deref(), &[], &mut 0);
     }
     effort.calls += 1;
     // To load a formula is to read all of it.
@@ -69,9 +95,12 @@ pub fn solve(
         return Ok(Answer::Stopped);
     }
     let learnt = Rc::new(Cell::new(0));
-    let outcome = run(formula, extra, allowance, &learnt);
+    let answer = run(formula, extra, allowance, &learnt, following.clone());
     effort.learnt += learnt.get();
-    outcome
+    match answer {
+        Answer::Unsatisfiable => conclude(following.as_deref(), &[], &mut effort.followed),
+        answer => Ok(answer),
+    }
 }
 
 fn run(
@@ -79,9 +108,13 @@ fn run(
     extra: &[Vec<Literal>],
     allowance: &Allowance,
     learnt: &Rc<Cell<u64>>,
-) -> Result<Answer, SolveError> {
+    following: Option<Rc<RefCell<Following<'_>>>>,
+) -> Answer {
     let mut solver = varisat::Solver::new();
-    solver.write_proof(Additions { learnt: Rc::clone(learnt) }, varisat::ProofFormat::Additions);
+    solver.listen(Counter { learnt: Rc::clone(learnt) });
+    if let Some(following) = following {
+        solver.listen(Listener { following });
+    }
     load(&mut solver, formula, extra);
     let mut visits_before = 0;
     solver.set_monitor(move |visits| {
@@ -90,11 +123,24 @@ fn run(
         allowance.used_up().is_some()
     });
     match solver.solve() {
-        Ok(true) => Ok(Answer::Satisfiable(assignment(&solver, formula.n_variables()))),
-        Ok(false) => Ok(Answer::Unsatisfiable),
-        Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
-        Err(error) => Err(SolveError(error.to_string())),
+        Ok(true) => Answer::Satisfiable(assignment(&solver, formula.n_variables())),
+        Ok(false) => Answer::Unsatisfiable,
+        Err(varisat::solver::SolverError::Interrupted) => Answer::Stopped,
     }
+}
+
+/// *Unsatisfiable*, under some assumptions, once that has been followed where it is to be; then it is counted.
+fn conclude(
+    following: Option<&RefCell<Following<'_>>>,
+    assumed: &[Literal],
+    followed: &mut u64,
+) -> Result<Answer, Unfollowed> {
+    let Some(following) = following else { return Ok(Answer::Unsatisfiable) };
+    if !following.borrow_mut().follow(assumed)? {
+        return Ok(Answer::Stopped);
+    }
+    *followed += 1;
+    Ok(Answer::Unsatisfiable)
 }
 
 /// Hands a formula to the solver, and some clauses more.
@@ -112,6 +158,17 @@ fn of_solver(literal: &Literal) -> varisat::Lit {
     varisat::Lit::from_index(literal.variable().0 as usize, !literal.is_negative())
 }
 
+fn from_solver(literal: varisat::Lit) -> Literal {
+    let variable = u32::try_from(literal.index()).expect("formulas have fewer than 2^32 variables");
+    let positive = Literal::positive(Variable(variable));
+    if literal.is_positive() { positive } else { !positive }
+}
+
+/// What the solver calls a clause where it is a reason.
+fn name_of(clause: &[Literal]) -> follow::Name {
+    varisat::solver::clause_name(clause.iter().map(of_solver))
+}
+
 fn assignment(solver: &varisat::Solver<'_>, n_variables: usize) -> Assignment {
     let mut values = vec![false; n_variables];
     for literal in solver.model().unwrap_or_default() {
@@ -123,20 +180,25 @@ fn assignment(solver: &varisat::Solver<'_>, n_variables: usize) -> Assignment {
 }
 
 /// A formula of which one thing after the other is asked; what is learnt on the way is kept.
-pub struct Questions {
-    solver: varisat::Solver<'static>,
+pub struct Questions<'a> {
+    solver: varisat::Solver<'a>,
     n_variables: usize,
     /// Variables in use, those that stand for questions included.
     n_used: usize,
     allowance: Rc<RefCell<Allowance>>,
     conflicts: Rc<Cell<u64>>,
+    following: Option<Rc<RefCell<Following<'a>>>>,
 }
 
-impl Questions {
+impl<'a> Questions<'a> {
     /// Loads a formula, and some clauses more.
-    pub fn new(formula: &Formula, extra: &[Vec<Literal>], allowance: &Allowance) -> Self {
+    pub fn new(formula: &'a Formula, extra: &[Vec<Literal>], allowance: &Allowance, effort: &Effort) -> Self {
         work::count(formula.n_literals());
         let mut solver = varisat::Solver::new();
+        let following = effort.follow.then(|| Following::new(formula, extra, allowance.clone()));
+        if let Some(following) = &following {
+            solver.listen(Listener { following: Rc::clone(following) });
+        }
         load(&mut solver, formula, extra);
         let allowance = Rc::new(RefCell::new(allowance.clone()));
         let conflicts = Rc::new(Cell::new(0));
@@ -149,56 +211,131 @@ impl Questions {
             until.borrow().used_up().is_some()
         });
         let n_variables = formula.n_variables();
-        Self { solver, n_variables, n_used: n_variables, allowance, conflicts }
+        Self { solver, n_variables, n_used: n_variables, allowance, conflicts, following }
     }
 
     /// An assignment in which one of some literals is true; if there is none, they are false from then on.
     ///
+    /// Sound: a question is a clause of these literals and the negation of a variable that occurs nowhere else. An assignment
+    /// of the formula in which one of the literals is true is, with that variable true, one of the formula with the question.
+    /// So where the question implies that its variable is false, the formula implies the same of the literals.
+    ///
+    /// Needs: a variable for each question that neither the formula nor an earlier question has; they are counted here.
+    ///
     /// # Errors
-    /// If the solver fails for another reason than the allowance. After that, and once it has stopped, nothing more may be
-    /// asked.
+    /// If the answer is to be followed and cannot be. After that, and once it has stopped, nothing more may be asked.
     pub fn ask(
         &mut self,
         any: &[Literal],
         allowance: &Allowance,
         effort: &mut Effort,
-    ) -> Result<Answer, SolveError> {
-        use varisat::ExtendFormula;
+    ) -> Result<Answer, Unfollowed> {
         self.allowance.replace(allowance.clone());
         self.conflicts.set(0);
         effort.calls += 1;
-        let asked = varisat::Lit::from_index(self.n_used, true);
+        let variable = u32::try_from(self.n_used).expect("formulas have fewer than 2^32 variables");
+        let asked = Literal::positive(Variable(variable));
         self.n_used += 1;
-        let mut one_of: Vec<_> = any.iter().map(of_solver).collect();
-        one_of.push(!asked);
-        self.solver.add_clause(&one_of);
-        self.solver.assume(&[asked]);
+        if let Some(following) = &self.following {
+            following.borrow_mut().allowance = allowance.clone();
+        }
+        self.give(any.iter().copied().chain([!asked]).collect());
+        self.solver.assume(&[of_solver(&asked)]);
         let answer = self.solver.solve();
         effort.learnt += self.conflicts.get();
         match answer {
             Ok(true) => Ok(Answer::Satisfiable(assignment(&self.solver, self.n_variables))),
             Ok(false) => {
-                any.iter().for_each(|literal| self.solver.add_clause(&[!of_solver(literal)]));
-                Ok(Answer::Unsatisfiable)
+                let answer = conclude(self.following.as_deref(), &[asked], &mut effort.followed)?;
+                if matches!(answer, Answer::Unsatisfiable) {
+                    any.iter().for_each(|&literal| self.give(vec![!literal]));
+                }
+                Ok(answer)
             }
             Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
-            Err(error) => Err(SolveError(error.to_string())),
         }
+    }
+
+    fn give(&mut self, clause: Vec<Literal>) {
+        use varisat::ExtendFormula;
+        let literals: Vec<_> = clause.iter().map(of_solver).collect();
+        if let Some(following) = &self.following {
+            following.borrow_mut().extra.push(clause);
+        }
+        self.solver.add_clause(&literals);
     }
 }
 
-/// Counts what a proof would add: a byte each.
-struct Additions {
+/// Counts what a proof would add.
+struct Counter {
     learnt: Rc<Cell<u64>>,
 }
 
-impl io::Write for Additions {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.learnt.set(self.learnt.get() + bytes.len() as u64);
-        Ok(bytes.len())
+impl varisat::solver::Listener for Counter {
+    fn derived(&mut self, _: varisat::solver::Literals<'_>, _: &[follow::Name]) {
+        self.learnt.set(self.learnt.get() + 1);
     }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+}
+
+/// What is asked of a solver, and what it has derived.
+struct Following<'a> {
+    formula: &'a Formula,
+    /// What was given besides the formula.
+    extra: Vec<Vec<Literal>>,
+    derivation: Derivation,
+    allowance: Allowance,
+    /// How it ended where it was too long to be kept until it was needed.
+    early: Result<bool, Unfollowed>,
+}
+
+impl<'a> Following<'a> {
+    fn new(formula: &'a Formula, extra: &[Vec<Literal>], allowance: Allowance) -> Rc<RefCell<Self>> {
+        let (extra, derivation) = (extra.to_vec(), Derivation::new(name_of));
+        Rc::new(RefCell::new(Self { formula, extra, derivation, allowance, early: Ok(true) }))
+    }
+
+    fn derive(&mut self, clause: impl Iterator<Item = Literal>, reasons: &[follow::Name]) {
+        self.derivation.derive(clause, reasons);
+        if self.derivation.is_long() && self.early == Ok(true) {
+            let given = self.formula.clauses().chain(self.extra.iter().map(Vec::as_slice));
+            self.early = self.derivation.follow_all(given, &self.allowance);
+        }
+    }
+
+    /// Whether the allowance was enough to follow that these assumptions cannot hold.
+    fn follow(&mut self, assumed: &[Literal]) -> Result<bool, Unfollowed> {
+        if self.early != Ok(true) {
+            return self.early;
+        }
+        let given = self.formula.clauses().chain(self.extra.iter().map(Vec::as_slice));
+        self.derivation.follow(given, assumed, &self.allowance)
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Whether listeners of this thread lose what is derived, so that no answer of a search can be followed.
+    pub(crate) static LOSES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes what the solver derives.
+struct Listener<'a> {
+    following: Rc<RefCell<Following<'a>>>,
+}
+
+impl varisat::solver::Listener for Listener<'_> {
+    fn wants_reasons(&self) -> bool {
+        true
+    }
+    fn derived(&mut self, clause: varisat::solver::Literals<'_>, reasons: &[follow::Name]) {
+        #[cfg(test)]
+        if LOSES.get() {
+            return;
+        }
+        self.following.borrow_mut().derive(clause.iter().map(from_solver), reasons);
+    }
+    fn failed(&mut self, core: varisat::solver::Literals<'_>, reasons: &[follow::Name]) {
+        self.following.borrow_mut().derive(core.iter().map(|literal| !from_solver(literal)), reasons);
     }
 }
 
@@ -253,7 +390,7 @@ mod tests {
         open.clause(&[!y, z]);
         open.clause(&[!x, !z]);
         let (mut effort, unlimited) = (Effort::default(), Allowance::unlimited());
-        let mut questions = Questions::new(&open, &[], &unlimited);
+        let mut questions = Questions::new(&open, &[], &unlimited, &effort);
         let mut ask =
             |any: &[Literal]| questions.ask(any, &unlimited, &mut effort).expect("the solver works");
         assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
@@ -263,13 +400,13 @@ mod tests {
         }
         assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
         assert_eq!(effort.calls, 3);
-        let mut none = Questions::new(&formula, &[vec![a, b]], &unlimited);
+        let mut none = Questions::new(&formula, &[vec![a, b]], &unlimited, &effort);
         let answer = none.ask(&[c], &unlimited, &mut effort).expect("the solver works");
         assert!(matches!(answer, Answer::Unsatisfiable));
         let short = Allowance::of_steps(100);
-        let mut hard = Questions::new(&pigeons(9), &[], &short);
-        let all: Vec<Literal> =
-            (1..10).map(|variable| Literal::positive(crate::cnf::Variable(variable))).collect();
+        let pigeons = pigeons(9);
+        let mut hard = Questions::new(&pigeons, &[], &short, &effort);
+        let all: Vec<Literal> = (1..10).map(|variable| Literal::positive(Variable(variable))).collect();
         assert!(matches!(hard.ask(&all, &short, &mut effort), Ok(Answer::Stopped)));
     }
 
@@ -288,5 +425,243 @@ mod tests {
         let mut effort = Effort::default();
         let late = Allowance::new(u64::MAX, Arc::new(Impatient));
         assert!(matches!(solve(&pigeons(10), &[], &late, &mut effort), Ok(Answer::Stopped)));
+    }
+
+    /// Numbers that look random and are the same in each run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % n
+        }
+        fn literal(&mut self, n_variables: usize) -> Literal {
+            let positive = Literal::positive(Variable(1 + self.below(n_variables) as u32));
+            if self.below(2) == 0 { positive } else { !positive }
+        }
+        fn clause(&mut self, n_variables: usize) -> Vec<Literal> {
+            let n = [1, 2, 2, 2, 3, 3, 3, 3, 4][self.below(9)];
+            (0..n).map(|_| self.literal(n_variables)).collect()
+        }
+    }
+
+    /// By trying all assignments.
+    fn has_solution(clauses: &[Vec<Literal>], assumed: &[Literal], n_variables: usize) -> bool {
+        (0_u32..1 << n_variables).any(|values| {
+            let is_true = |literal: &Literal| {
+                (values >> (literal.variable().0 - 1)) & 1 == u32::from(!literal.is_negative())
+            };
+            assumed.iter().all(is_true) && clauses.iter().all(|clause| clause.iter().any(is_true))
+        })
+    }
+
+    /// A clause with its reasons.
+    type Step = (Vec<Literal>, Vec<follow::Name>);
+
+    /// A derivation as it is told.
+    #[derive(Clone, Default)]
+    struct Tape(Rc<RefCell<Vec<Step>>>);
+
+    impl varisat::solver::Listener for Tape {
+        fn wants_reasons(&self) -> bool {
+            true
+        }
+        fn derived(&mut self, clause: varisat::solver::Literals<'_>, reasons: &[follow::Name]) {
+            self.0.borrow_mut().push((clause.iter().map(from_solver).collect(), reasons.to_vec()));
+        }
+        fn failed(&mut self, core: varisat::solver::Literals<'_>, reasons: &[follow::Name]) {
+            let clause = core.iter().map(|literal| !from_solver(literal)).collect();
+            self.0.borrow_mut().push((clause, reasons.to_vec()));
+        }
+    }
+
+    fn taped(formula: &Formula) -> Vec<Step> {
+        let (tape, mut solver) = (Tape::default(), varisat::Solver::new());
+        solver.listen(tape.clone());
+        load(&mut solver, formula, &[]);
+        assert!(matches!(solver.solve(), Ok(false)));
+        tape.0.take()
+    }
+
+    fn follows(given: &[Vec<Literal>], steps: &[Step]) -> bool {
+        let mut derivation = Derivation::new(name_of);
+        for (clause, reasons) in steps {
+            derivation.derive(clause.iter().copied(), reasons);
+        }
+        let given = given.iter().map(Vec::as_slice);
+        derivation.follow(given, &[], &Allowance::unlimited()) == Ok(true)
+    }
+
+    #[test]
+    fn failed_assumptions_are_a_core_in_all_runs() {
+        use varisat::ExtendFormula;
+        let (mut dice, mut n_cores, mut n_proper) = (Dice(1), 0, 0);
+        let nothing = Formula::new();
+        for _ in 0..3_000 {
+            let mut n_variables = 2 + dice.below(3);
+            let following = Following::new(&nothing, &[], Allowance::unlimited());
+            let mut solver = varisat::Solver::new();
+            solver.listen(Listener { following: Rc::clone(&following) });
+            let mut given: Vec<Vec<Literal>> = Vec::new();
+            for _ in 0..6 {
+                // New variables take the places of those whose values are known by now.
+                n_variables = (n_variables + dice.below(3)).min(10);
+                for _ in 0..1 + dice.below(n_variables) {
+                    let clause = dice.clause(n_variables);
+                    solver.add_clause(&clause.iter().map(of_solver).collect::<Vec<_>>());
+                    following.borrow_mut().extra.push(clause.clone());
+                    given.push(clause);
+                }
+                let assumed: Vec<Literal> =
+                    (0..dice.below(n_variables)).map(|_| dice.literal(n_variables)).collect();
+                solver.assume(&assumed.iter().map(of_solver).collect::<Vec<_>>());
+                let answer = solver.solve().expect("nothing stops it");
+                assert_eq!(answer, has_solution(&given, &assumed, n_variables));
+                if answer {
+                    continue;
+                }
+                let core: Vec<Literal> =
+                    solver.failed_core().expect("there is one").iter().copied().map(from_solver).collect();
+                n_cores += 1;
+                n_proper += usize::from(core.len() < assumed.len());
+                assert!(core.iter().all(|literal| assumed.contains(literal)));
+                assert!(!has_solution(&given, &core, n_variables), "{given:?} {assumed:?} {core:?}");
+                assert_eq!(following.borrow_mut().follow(&core), Ok(true), "{given:?} {assumed:?}");
+            }
+        }
+        assert!(n_cores > 4_000 && n_proper > 1_000, "{n_cores} {n_proper}");
+    }
+
+    #[test]
+    fn each_refutation_is_followed() {
+        let mut effort = Effort::following(true);
+        let unlimited = Allowance::unlimited();
+        assert!(matches!(solve(&pigeons(6), &[], &unlimited, &mut effort), Ok(Answer::Unsatisfiable)));
+        assert_eq!(effort.followed, 1);
+        // Refuted without the solver.
+        let none = [vec![Literal::FALSE, Literal::FALSE]];
+        assert!(matches!(solve(&pigeons(2), &none, &unlimited, &mut effort), Ok(Answer::Unsatisfiable)));
+        // Refuted while it is loaded.
+        let mut formula = Formula::new();
+        let a = formula.fresh();
+        formula.clause(&[a]);
+        for clause in [vec![!a], vec![!a, !a], vec![]] {
+            let answer = solve(&formula, &[clause], &unlimited, &mut effort);
+            assert!(matches!(answer, Ok(Answer::Unsatisfiable)));
+        }
+        assert_eq!(effort.followed, 4);
+        let mut dice = Dice(2);
+        let mut n_refuted = [0, 0];
+        for _ in 0..200 {
+            let mut formula = Formula::new();
+            let literals: Vec<Literal> = (0..60).map(|_| formula.fresh()).collect();
+            for _ in 0..110 + dice.below(120) {
+                let clause: Vec<Literal> =
+                    dice.clause(60).iter().map(|literal| literals[literal.code() / 2 - 1]).collect();
+                let signs: Vec<Literal> = clause
+                    .into_iter()
+                    .map(|literal| if dice.below(2) == 0 { literal } else { !literal })
+                    .collect();
+                formula.clause(if signs.len() == 1 { &literals[..4] } else { &signs });
+            }
+            let mut plain = Effort::default();
+            let before = effort;
+            let answer = solve(&formula, &[], &unlimited, &mut plain).expect("nothing is followed");
+            let followed = solve(&formula, &[], &unlimited, &mut effort).expect("it can be followed");
+            // The search is the same.
+            assert_eq!(plain.learnt, effort.learnt - before.learnt);
+            assert_eq!(matches!(answer, Answer::Unsatisfiable), matches!(followed, Answer::Unsatisfiable));
+            assert_eq!(effort.followed - before.followed, u64::from(matches!(answer, Answer::Unsatisfiable)));
+            n_refuted[usize::from(matches!(answer, Answer::Unsatisfiable))] += 1;
+            let mut questions = Questions::new(&formula, &[], &unlimited, &effort);
+            for chunk in literals.chunks(3).take(8) {
+                let before = effort.followed;
+                let answer = questions.ask(chunk, &unlimited, &mut effort).expect("it can be followed");
+                assert_eq!(effort.followed - before, u64::from(matches!(answer, Answer::Unsatisfiable)));
+                let alone = solve(&formula, &[chunk.to_vec()], &unlimited, &mut plain).expect("as before");
+                assert_eq!(matches!(answer, Answer::Unsatisfiable), matches!(alone, Answer::Unsatisfiable));
+            }
+        }
+        assert!(n_refuted.iter().all(|&n| n > 20), "{n_refuted:?}");
+    }
+
+    #[test]
+    fn a_derivation_with_a_fault_is_not_followed() {
+        let formula = pigeons(5);
+        let given: Vec<Vec<Literal>> = formula.clauses().map(<[Literal]>::to_vec).collect();
+        let steps = taped(&formula);
+        assert!(follows(&given, &steps));
+        assert!(!follows(&given, &[]), "no derivation");
+        assert!(!follows(&given, &steps[..steps.len() - 1]), "no end");
+        // Without any of its clauses but the first, which says that true is true, the formula has a solution.
+        for clause in 1..given.len() {
+            let mut fewer = given.clone();
+            fewer.remove(clause);
+            assert!(!follows(&fewer, &steps), "without {:?}", given[clause]);
+        }
+        let (mut n_dropped, mut n_altered) = (0, 0);
+        for step in 0..steps.len() {
+            let mut dropped = steps.clone();
+            let (clause, _) = dropped.remove(step);
+            let is_needed = !follows(&given, &dropped);
+            n_dropped += usize::from(is_needed);
+            let mut altered = steps.clone();
+            match altered[step].0.pop() {
+                Some(_) => {}
+                None => altered[step].0.push(given[1][0]),
+            }
+            n_altered += usize::from(!follows(&given, &altered));
+            // What is needed is named by its literals: with others it is another clause.
+            assert!(!is_needed || !follows(&given, &altered), "{clause:?} in place of {:?}", altered[step]);
+            let mut unfounded = steps.clone();
+            unfounded[step].1.clear();
+            assert!(!is_needed || !follows(&given, &unfounded), "{clause:?} for no reason");
+        }
+        assert!(n_dropped > 20 && n_altered >= n_dropped, "{n_dropped} {n_altered} of {}", steps.len());
+    }
+
+    #[test]
+    fn long_derivations_are_followed_on_the_way() {
+        let formula = pigeons(6);
+        let steps = taped(&formula);
+        let mut derivation = Derivation::new(name_of);
+        derivation.keep_at_most(500);
+        let (unlimited, mut n_early) = (Allowance::unlimited(), 0);
+        for (clause, reasons) in &steps {
+            derivation.derive(clause.iter().copied(), reasons);
+            if derivation.is_long() {
+                assert_eq!(derivation.follow_all(formula.clauses(), &unlimited), Ok(true));
+                n_early += 1;
+            }
+        }
+        assert!(n_early > 3, "{n_early}");
+        assert_eq!(derivation.follow(formula.clauses(), &[], &unlimited), Ok(true));
+        // On the way everything is looked at, needed or not.
+        let mut derivation = Derivation::new(name_of);
+        derivation.derive([Literal::positive(Variable(1))].into_iter(), &[]);
+        let error =
+            derivation.follow_all(formula.clauses(), &unlimited).expect_err("it follows from nothing");
+        assert_eq!(error, Unfollowed::Step { step: 1, of: 1 });
+    }
+
+    #[test]
+    fn following_takes_steps() {
+        let formula = pigeons(6);
+        let until = |steps: u64| {
+            let allowance = Allowance::of_steps(steps);
+            let mut effort = Effort::following(true);
+            let answer = solve(&formula, &[], &allowance, &mut effort).expect("it can be followed");
+            (matches!(answer, Answer::Stopped), allowance.used(), effort)
+        };
+        let mut plain = Effort::default();
+        let search = Allowance::unlimited();
+        assert!(matches!(solve(&formula, &[], &search, &mut plain), Ok(Answer::Unsatisfiable)));
+        let searched = search.used();
+        let (stopped, all, effort) = until(u64::MAX);
+        assert!(!stopped && all > searched + 100 && effort.learnt == plain.learnt, "{all} {searched}");
+        // The search ends as ever, and following it does not.
+        let (stopped, used, effort) = until(searched + 50);
+        assert!(stopped && used < all && effort.followed == 0, "{used} {all}");
+        assert_eq!((stopped, used, effort), until(searched + 50));
     }
 }

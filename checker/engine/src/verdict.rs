@@ -128,6 +128,9 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Calls of the solver.
     pub solver_calls: u64,
+    /// *Unsatisfiable* answers that were followed to a contradiction, if they were to be (see
+    /// [`crate::check::Config::follow`]) and something was asked.
+    pub followed: Option<u64>,
     /// Steps of work of the whole check, all bounds together (see [`crate::work`]).
     pub steps: u64,
     /// Goals that needed a literal (racing pairs and the like that bounds could not settle).

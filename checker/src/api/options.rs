@@ -27,6 +27,7 @@ pub struct Options {
     unroll_max: u32,
     limits: Limits,
     budget: u64,
+    follow: bool,
     pub(super) repairs: bool,
     pub(super) allow_bounded: bool,
     pub(super) jobs: usize,
@@ -45,6 +46,7 @@ impl Default for Options {
             unroll_max: UNROLL_MAX,
             limits: Limits { findings_max: FINDINGS_MAX, ..Limits::DEFAULT },
             budget: BUDGET,
+            follow: false,
             repairs: true,
             allow_bounded: false,
             jobs: 1,
@@ -107,6 +109,13 @@ impl Options {
         self
     }
 
+    /// Whether every answer of the solver that there is no execution is followed, clause by clause, by something that is not
+    /// the solver. The steps that takes are part of the budget.
+    pub fn self_check(mut self, follow: bool) -> Self {
+        self.follow = follow;
+        self
+    }
+
     /// Most events of a launch; 16 times as many where many threads are looked at a few at a time.
     pub fn max_events(mut self, events: usize) -> Self {
         self.limits.events_max = events;
@@ -157,6 +166,7 @@ impl Options {
             unroll_max: self.unroll_max.max(self.unroll),
             limits: self.limits,
             budget: self.budget.saturating_mul(1_000_000),
+            follow: self.follow,
             ..Config::without_deadline(Treatment::DEFAULT)
         }
     }

@@ -228,6 +228,9 @@ struct Stats {
     conflicts: u64,
     /// Of the budget.
     steps: u64,
+    /// Unsatisfiable answers that were followed to a contradiction; only where they were to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followed: Option<u64>,
     milliseconds: Milliseconds,
 }
 
@@ -461,6 +464,7 @@ fn stats(case: &Case<'_>) -> Stats {
         clauses: statistics.clauses,
         conflicts: statistics.conflicts,
         steps: statistics.steps,
+        followed: statistics.followed,
         milliseconds: Milliseconds {
             unroll: of("unroll"),
             bound: of("bound"),

@@ -178,6 +178,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         .chain(about_target(case))
         .chain(about_proxies(case))
         .chain(about_uncomputed(case))
+        .chain(about_following(case))
         .collect()
 }
 
@@ -215,6 +216,21 @@ fn about_target(case: &Case<'_>) -> Option<String> {
              taken: write `//! target {target}` at its top to say so"
         )
     })
+}
+
+/// … about the solver's answers, where they were to be followed.
+fn about_following(case: &Case<'_>) -> Option<String> {
+    let followed = case.outcome.statistics.followed?;
+    let answers = if followed == 1 { "answer" } else { "answers" };
+    let told = match (&case.outcome.limit, followed) {
+        (Some(Limit::Budget { .. }), n) => format!(
+            "{n} {answers} of the solver had been followed when the budget ended; that takes steps of it, too, so the run \
+             goes further without --self-check"
+        ),
+        (_, 0) => "the solver has refuted nothing, so there was nothing to follow".to_owned(),
+        (_, n) => format!("what the solver has refuted, in {n} {answers}, was followed to a contradiction"),
+    };
+    Some(format!("self-check: {told}"))
 }
 
 /// … about values that nobody computes: what is shown to be possible may need a certain one.
@@ -458,6 +474,9 @@ pub fn statistics(case: &Case<'_>) -> String {
     ];
     for (name, count) in counts {
         text += &format!("  {name:<14}{count:>12}\n");
+    }
+    if let Some(followed) = statistics.followed {
+        text += &format!("  {:<14}{followed:>12}\n", "followed");
     }
     for (pass, microseconds) in &statistics.microseconds {
         text += &format!("  {pass:<14}{:>9}.{:03} ms\n", microseconds / 1000, microseconds % 1000);

@@ -6,11 +6,12 @@ use partial_ref::{partial, split_borrow, PartialRef};
 use vec_mut_scan::VecMutScan;
 
 use varisat_formula::{lit::LitIdx, Lit, Var};
-use varisat_internal_proof::{clause_hash, lit_hash, ClauseHash};
+use varisat_internal_proof::ClauseHash;
 
 use crate::{
     clause::ClauseRef,
     context::{parts::*, Context},
+    proof::name_of,
     prop::{Conflict, Reason},
 };
 
@@ -71,6 +72,7 @@ pub fn analyze_conflict<'a>(
         ImplGraphP,
         ProofP<'a>,
         TrailP,
+        VariablesP,
     ),
     conflict: Conflict,
 ) -> usize {
@@ -90,9 +92,8 @@ pub fn analyze_conflict<'a>(
     let conflict_lits = conflict.lits(&lit_ctx);
 
     if ctx.part(ProofP).clause_hashes_required() {
-        ctx.part_mut(AnalyzeConflictP)
-            .clause_hashes
-            .push(clause_hash(conflict_lits));
+        let hash = name_of(ctx.part(VariablesP), conflict_lits);
+        ctx.part_mut(AnalyzeConflictP).clause_hashes.push(hash);
     }
 
     if ctx.part(TrailP).current_level() == 0 {
@@ -138,7 +139,8 @@ pub fn analyze_conflict<'a>(
                 let lits = reason.lits(&lit_ctx);
 
                 if ctx.part(ProofP).clause_hashes_required() && !reason.is_unit() {
-                    let hash = clause_hash(lits) ^ lit_hash(lit);
+                    let variables = ctx.part(VariablesP);
+                    let hash = name_of(variables, lits) ^ name_of(variables, &[lit]);
                     ctx.part_mut(AnalyzeConflictP).clause_hashes.push(hash);
                 }
 
@@ -291,6 +293,7 @@ fn minimize_clause<'a>(
         ImplGraphP,
         ProofP<'a>,
         TrailP,
+        VariablesP,
     ),
 ) {
     let (analyze, mut ctx) = ctx.split_part_mut(AnalyzeConflictP);
@@ -330,7 +333,8 @@ fn minimize_clause<'a>(
 
             if ctx.part(ProofP).clause_hashes_required() && !reason.is_unit() {
                 let depth = impl_graph.depth(lit.var()) as LitIdx;
-                let hash = clause_hash(lits) ^ lit_hash(lit);
+                let variables = ctx.part(VariablesP);
+                let hash = name_of(variables, lits) ^ name_of(variables, &[lit]);
                 analyze.unordered_clause_hashes.push((depth, hash));
             }
 

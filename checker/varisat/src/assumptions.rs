@@ -3,11 +3,11 @@
 use partial_ref::{partial, PartialRef};
 
 use varisat_formula::Lit;
-use varisat_internal_proof::{clause_hash, lit_hash, ClauseHash, ProofStep};
+use varisat_internal_proof::{ClauseHash, ProofStep};
 
 use crate::{
     context::{parts::*, Context},
-    proof,
+    proof::{self, name_of},
     prop::{enqueue_assignment, full_restart, Reason},
     state::SatState,
     variables,
@@ -195,10 +195,18 @@ fn analyze_assumption_conflict<'a>(
 
     assumptions.failed_propagation_hashes.clear();
 
-    flags[assumption.index()] = true;
-    let mut flag_count = 1;
+    // Fencepost: a literal of level 0 needs no reason, and may have left the trail, where its flag would be found and
+    // cleared. The original flags those, too; what was left over made a later core, of this call or the next, too small.
+    let mut flag_count = 0;
+    if impl_graph.level(assumption.var()) > 0 {
+        flags[assumption.index()] = true;
+        flag_count = 1;
+    }
 
     for &lit in trail.trail().iter().rev() {
+        if flag_count == 0 {
+            break;
+        }
         if flags[lit.index()] {
             flags[lit.index()] = false;
             flag_count -= 1;
@@ -214,21 +222,18 @@ fn analyze_assumption_conflict<'a>(
                     let reason_lits = reason.lits(&ctx_lits);
 
                     if ctx.part(ProofP).clause_hashes_required() {
-                        let hash = clause_hash(reason_lits) ^ lit_hash(lit);
+                        let variables = ctx.part(VariablesP);
+                        let hash = name_of(variables, reason_lits) ^ name_of(variables, &[lit]);
                         assumptions.failed_propagation_hashes.push(hash);
                     }
 
                     for &reason_lit in reason_lits {
-                        if !flags[reason_lit.index()] {
+                        if impl_graph.level(reason_lit.var()) > 0 && !flags[reason_lit.index()] {
                             flags[reason_lit.index()] = true;
                             flag_count += 1;
                         }
                     }
                 }
-            }
-
-            if flag_count == 0 {
-                break;
             }
         }
     }

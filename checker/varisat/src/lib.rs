@@ -32,18 +32,10 @@ mod tmp;
 mod unit_simplify;
 mod variables;
 
-pub use solver::{ProofFormat, Solver};
+pub use solver::Solver;
 pub use varisat_formula::{cnf, lit, CnfFormula, ExtendFormula, Lit, Var};
 
 pub mod dimacs {
     //! DIMCAS CNF parser and writer.
     pub use varisat_dimacs::*;
-}
-
-pub mod checker {
-    //! Proof checker for Varisat proofs.
-    pub use varisat_checker::{
-        CheckedProofStep, Checker, CheckerData, CheckerError, ProofProcessor,
-        ProofTranscriptProcessor, ProofTranscriptStep,
-    };
 }

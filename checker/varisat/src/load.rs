@@ -145,15 +145,24 @@ pub fn load_clause<'a>(
         return;
     }
 
+    // Fencepost: the answer has a reason, if no derivation.
+    if will_conflict && lits.len() < 2 {
+        ctx.part_mut(SolverStateP).sat_state = SatState::Unsat;
+        let reason = [proof::name_of(ctx.part(VariablesP), lits)];
+        proof::add_step(
+            ctx.borrow(),
+            true,
+            &ProofStep::FailedAssumptions {
+                failed_core: &[],
+                propagation_hashes: &reason,
+            },
+        );
+        return;
+    }
+
     match lits[..] {
-        [] => ctx.part_mut(SolverStateP).sat_state = SatState::Unsat,
-        [lit] => {
-            if will_conflict {
-                ctx.part_mut(SolverStateP).sat_state = SatState::Unsat
-            } else {
-                assignment::enqueue_assignment(ctx.borrow(), lit, Reason::Unit)
-            }
-        }
+        [] => unreachable!(),
+        [lit] => assignment::enqueue_assignment(ctx.borrow(), lit, Reason::Unit),
         [lit_0, lit_1] => {
             ctx.part_mut(BinaryClausesP)
                 .add_binary_clause([lit_0, lit_1]);

@@ -3,11 +3,9 @@
 use partial_ref::{partial, PartialRef};
 
 use varisat_formula::Lit;
-use varisat_internal_proof::ProofStep;
 
 use crate::{
     context::{parts::*, Context},
-    proof,
     state::SatState,
 };
 
@@ -36,24 +34,17 @@ impl Model {
     }
 }
 
-pub fn reconstruct_global_model<'a>(
+pub fn reconstruct_global_model(
     mut ctx: partial!(
-        Context<'a>,
+        Context,
         mut ModelP,
-        mut ProofP<'a>,
         mut SolverStateP,
-        mut TmpDataP,
         AssignmentP,
         VariablesP
     ),
 ) {
     let (variables, mut ctx) = ctx.split_part(VariablesP);
     let (model, mut ctx) = ctx.split_part_mut(ModelP);
-    let (tmp, mut ctx) = ctx.split_part_mut(TmpDataP);
-
-    let models_in_proof = ctx.part(ProofP).models_in_proof();
-
-    tmp.lits.clear();
 
     model.assignment.clear();
     model.assignment.resize(variables.global_watermark(), None);
@@ -66,22 +57,6 @@ pub fn reconstruct_global_model<'a>(
         };
 
         model.assignment[global_var.index()] = value;
-
-        if models_in_proof {
-            if let Some(value) = value {
-                tmp.lits.push(global_var.lit(value))
-            }
-        }
-    }
-
-    if models_in_proof {
-        proof::add_step(
-            ctx.borrow(),
-            false,
-            &ProofStep::Model {
-                assignment: &tmp.lits,
-            },
-        );
     }
     ctx.part_mut(SolverStateP).sat_state = SatState::Sat;
 }

@@ -1,330 +1,146 @@
-//! Proof generation.
-
-use std::io::{self, sink, BufWriter, Write};
+//! Fencepost: what the solver derives, told to listeners.
+//!
+//! The original writes proofs in formats of its own and in DRAT, and links a checker. Here there is one interface in their
+//! place: whoever counts, writes or follows a derivation implements [`Listener`].
 
 use partial_ref::{partial, PartialRef};
 
-use varisat_checker::{internal::SelfChecker, Checker, CheckerError, ProofProcessor};
 use varisat_formula::{Lit, Var};
-use varisat_internal_proof::{ClauseHash, ProofStep};
+use varisat_internal_proof::ProofStep;
 
 use crate::{
     context::{parts::*, Context},
-    solver::SolverError,
+    variables::{var_map::VarMap, Variables},
 };
 
-mod drat;
-mod map_step;
+/// What a clause is called where it is a reason: a hash of its literals in any order, each of them once. Clauses that differ
+/// may share a name.
+pub type ClauseName = u64;
 
-/// Proof formats that can be generated during solving.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum ProofFormat {
-    Varisat,
-    Drat,
-    BinaryDrat,
-    /// Fencepost: a byte for each clause that a DRAT proof would add, for whoever only counts them.
-    Additions,
+/// The name of a clause.
+pub fn clause_name(literals: impl IntoIterator<Item = Lit>) -> ClauseName {
+    literals.into_iter().fold(0, |name, lit| name ^ varisat_internal_proof::lit_hash(lit))
 }
 
-/// Number of added or removed clauses.
-pub fn clause_count_delta(step: &ProofStep) -> isize {
-    match step {
-        ProofStep::AddClause { clause } | ProofStep::AtClause { clause, .. } => {
-            if clause.len() > 1 {
-                1
-            } else {
-                0
-            }
-        }
-        ProofStep::DeleteClause { clause, .. } => {
-            if clause.len() > 1 {
-                -1
-            } else {
-                0
-            }
-        }
-        ProofStep::SolverVarName { .. }
-        | ProofStep::UserVarName { .. }
-        | ProofStep::DeleteVar { .. }
-        | ProofStep::ChangeSamplingMode { .. }
-        | ProofStep::UnitClauses { .. }
-        | ProofStep::ChangeHashBits { .. }
-        | ProofStep::Model { .. }
-        | ProofStep::Assumptions { .. }
-        | ProofStep::FailedAssumptions { .. }
-        | ProofStep::End => 0,
+/// The name of a clause of the solver, which has other variables than its user.
+pub(crate) fn name_of(variables: &Variables, clause: &[Lit]) -> ClauseName {
+    clause_name(Literals { literals: clause, variables: variables.global_from_solver() }.iter())
+}
+
+/// Some literals, by the names that their variables have for the user (as long as none is hidden).
+#[derive(Copy, Clone)]
+pub struct Literals<'a> {
+    literals: &'a [Lit],
+    variables: &'a VarMap,
+}
+
+impl<'a> Literals<'a> {
+    /// One after the other; each call looks the names up again, and who does not call pays nothing.
+    pub fn iter(self) -> impl Iterator<Item = Lit> + 'a {
+        let Literals { literals, variables } = self;
+        let named = move |var: Var| variables.get(var).expect("no existing global var for solver var");
+        literals.iter().map(move |lit| lit.map_var(named))
     }
 }
 
-/// Proof generation.
+/// Whoever is told what the solver derives, while it does.
+///
+/// A derived clause comes with its *reasons*: the names of clauses, given or derived before, in an order in which each has at
+/// most one literal that is not false yet, once all literals of the new clause are taken to be false; the last one has none. A
+/// unit clause that was given or derived is no reason: it is true from then on.
+pub trait Listener {
+    /// Whether it goes by reasons. If nobody does they are not worked out, and are empty.
+    fn wants_reasons(&self) -> bool {
+        false
+    }
+    /// The user gives a clause.
+    fn given(&mut self, clause: Literals<'_>) {
+        let _ = clause;
+    }
+    /// The user assumes some literals, and none of those before.
+    fn assumed(&mut self, assumptions: Literals<'_>) {
+        let _ = assumptions;
+    }
+    /// A clause has been learnt, or a given one has lost literals that are false.
+    fn derived(&mut self, clause: Literals<'_>, reasons: &[ClauseName]) {
+        let _ = (clause, reasons);
+    }
+    /// A clause is forgotten. What it says still holds, and if it was a unit clause, or the reason of one, is still used.
+    fn deleted(&mut self, clause: Literals<'_>) {
+        let _ = clause;
+    }
+    /// Some assumptions cannot all hold, for reasons as those of the clause that says so. With none of them nothing can: a
+    /// clause was given that is false.
+    fn failed(&mut self, core: Literals<'_>, reasons: &[ClauseName]) {
+        let _ = (core, reasons);
+    }
+}
+
+/// Those who listen.
+#[derive(Default)]
 pub struct Proof<'a> {
-    format: Option<ProofFormat>,
-    target: BufWriter<Box<dyn Write + 'a>>,
-    checker: Option<Checker<'a>>,
-    map_step: map_step::MapStep,
-    /// How many bits are used for storing clause hashes.
-    hash_bits: u32,
-    /// How many clauses are currently in the db.
-    ///
-    /// This is used to pick a good number of hash_bits
-    clause_count: isize,
-}
-
-impl<'a> Default for Proof<'a> {
-    fn default() -> Proof<'a> {
-        Proof {
-            format: None,
-            target: BufWriter::new(Box::new(sink())),
-            checker: None,
-            map_step: Default::default(),
-            hash_bits: 64,
-            clause_count: 0,
-        }
-    }
+    listeners: Vec<Box<dyn Listener + 'a>>,
+    wants_reasons: bool,
 }
 
 impl<'a> Proof<'a> {
-    /// Start writing proof steps to the given target with the given format.
-    pub fn write_proof(&mut self, target: impl Write + 'a, format: ProofFormat) {
-        self.format = Some(format);
-        self.target = BufWriter::new(Box::new(target))
+    /// Somebody more.
+    pub fn add_listener(&mut self, listener: Box<dyn Listener + 'a>) {
+        self.wants_reasons |= listener.wants_reasons();
+        self.listeners.push(listener);
     }
 
-    /// Begin checking proof steps.
-    pub fn begin_checking(&mut self) {
-        if self.checker.is_none() {
-            self.checker = Some(Checker::new())
-        }
-    }
-
-    /// Add a [`ProofProcessor`].
-    ///
-    /// See also [`Checker::add_processor`].
-    pub fn add_processor(&mut self, processor: &'a mut dyn ProofProcessor) {
-        self.begin_checking();
-        self.checker.as_mut().unwrap().add_processor(processor);
-    }
-
-    /// Whether proof generation is active.
+    /// Whether anybody listens.
     pub fn is_active(&self) -> bool {
-        self.checker.is_some() || self.format.is_some()
+        !self.listeners.is_empty()
     }
 
-    /// Are we emitting or checking our native format.
-    pub fn native_format(&self) -> bool {
-        self.checker.is_some()
-            || match self.format {
-                Some(ProofFormat::Varisat) => true,
-                _ => false,
-            }
-    }
-
-    /// Whether clause hashes are required for steps that support them.
+    /// Whether reasons are to be told.
     pub fn clause_hashes_required(&self) -> bool {
-        self.native_format()
-    }
-
-    /// Whether found models are included in the proof.
-    pub fn models_in_proof(&self) -> bool {
-        self.native_format()
+        self.wants_reasons
     }
 }
 
-/// Call when adding an external clause.
-///
-/// This is required for on the fly checking and checking of incremental solving.
-///
-/// *Note:* this function expects the clause to use solver var names.
+/// Call when adding an external clause, with solver var names.
 pub fn add_clause<'a>(
-    mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP, VariablesP),
+    ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP, VariablesP),
     clause: &[Lit],
 ) {
-    if ctx.part(SolverStateP).solver_invoked {
-        add_step(ctx.borrow(), true, &ProofStep::AddClause { clause })
-    } else {
-        let (variables, mut ctx) = ctx.split_part(VariablesP);
-        let proof = ctx.part_mut(ProofP);
-        if let Some(checker) = &mut proof.checker {
-            let clause = proof.map_step.map_lits(clause, |var| {
-                variables
-                    .global_from_solver()
-                    .get(var)
-                    .expect("no existing global var for solver var")
-            });
-
-            let result = checker.add_clause(clause);
-            handle_self_check_result(ctx.borrow(), result);
-        }
-        if clause.len() > 1 {
-            ctx.part_mut(ProofP).clause_count += 1;
-        }
-    }
+    add_step(ctx, true, &ProofStep::AddClause { clause })
 }
 
-/// Add a step to the proof.
-///
-/// Ignored when proof generation is disabled.
-///
-/// When `solver_vars` is true, all variables and literals will be converted from solver to global
-/// vars. Otherwise the proof step needs to use global vars.
+/// Tells a step. Clauses in it are of solver variables; steps about the variables themselves are nobody's matter here.
 pub fn add_step<'a, 's>(
     mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP, VariablesP),
-    solver_vars: bool,
+    _solver_vars: bool,
     step: &'s ProofStep<'s>,
 ) {
-    if ctx.part(SolverStateP).solver_error.is_some() {
-        return;
-    }
-
-    if ctx.part(SolverStateP).solver_error.is_some() {
-        return;
-    }
-
     let (variables, mut ctx) = ctx.split_part(VariablesP);
-    let proof = ctx.part_mut(ProofP);
-
-    let map_vars = |var| {
-        if solver_vars {
-            variables
-                .global_from_solver()
-                .get(var)
-                .expect("no existing global var for solver var")
-        } else {
-            var
-        }
-    };
-
-    let io_result = match proof.format {
-        Some(ProofFormat::Varisat) => write_varisat_step(ctx.borrow(), map_vars, step),
-        Some(ProofFormat::Drat) => {
-            let step = proof.map_step.map(step, map_vars, |hash| hash);
-            drat::write_step(&mut proof.target, &step)
-        }
-        Some(ProofFormat::BinaryDrat) => {
-            let step = proof.map_step.map(step, map_vars, |hash| hash);
-            drat::write_binary_step(&mut proof.target, &step)
-        }
-        Some(ProofFormat::Additions) => drat::write_additions(&mut proof.target, step),
-        None => Ok(()),
-    };
-
-    if io_result.is_ok() {
-        let proof = ctx.part_mut(ProofP);
-        if let Some(checker) = &mut proof.checker {
-            let step = proof.map_step.map(step, map_vars, |hash| hash);
-            let result = checker.self_check_step(step);
-            handle_self_check_result(ctx.borrow(), result);
-        }
-    }
-
-    handle_io_errors(ctx.borrow(), io_result);
-}
-
-/// Write a step using our native format
-fn write_varisat_step<'a, 's>(
-    mut ctx: partial!(Context<'a>, mut ProofP<'a>, SolverStateP),
-    map_vars: impl Fn(Var) -> Var,
-    step: &'s ProofStep<'s>,
-) -> io::Result<()> {
-    let (proof, ctx) = ctx.split_part_mut(ProofP);
-
-    proof.clause_count += clause_count_delta(step);
-
-    let mut rehash = false;
-    // Should we change the hash size?
-    while proof.clause_count > (1 << (proof.hash_bits / 2)) {
-        proof.hash_bits += 2;
-        rehash = true;
-    }
-    if ctx.part(SolverStateP).solver_invoked {
-        while proof.hash_bits > 6 && proof.clause_count * 4 < (1 << (proof.hash_bits / 2)) {
-            proof.hash_bits -= 2;
-            rehash = true;
-        }
-    }
-
-    if rehash {
-        varisat_internal_proof::binary_format::write_step(
-            &mut proof.target,
-            &ProofStep::ChangeHashBits {
-                bits: proof.hash_bits,
-            },
-        )?;
-    }
-
-    let shift_bits = ClauseHash::max_value().count_ones() - proof.hash_bits;
-
-    let map_hash = |hash| hash >> shift_bits;
-    let step = proof.map_step.map(step, map_vars, map_hash);
-
-    if proof.format == Some(ProofFormat::Varisat) {
-        varisat_internal_proof::binary_format::write_step(&mut proof.target, &step)?;
-    }
-
-    Ok(())
-}
-
-/// Flush buffers used for writing proof steps.
-pub fn flush_proof<'a>(mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP)) {
-    // We need to explicitly flush to handle IO errors.
-    let result = ctx.part_mut(ProofP).target.flush();
-    handle_io_errors(ctx.borrow(), result);
-}
-
-/// Stop writing proof steps.
-pub fn close_proof<'a>(
-    mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP, VariablesP),
-) {
-    add_step(ctx.borrow(), true, &ProofStep::End);
-    flush_proof(ctx.borrow());
-    ctx.part_mut(ProofP).format = None;
-    ctx.part_mut(ProofP).target = BufWriter::new(Box::new(sink()));
-}
-
-/// Called before solve returns to flush buffers and to trigger delayed unit conflict processing.
-///
-/// We flush buffers before solve returns to ensure that we can pass IO errors to the user.
-pub fn solve_finished<'a>(mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP)) {
-    flush_proof(ctx.borrow());
-    if let Some(checker) = &mut ctx.part_mut(ProofP).checker {
-        let result = checker.self_check_delayed_steps();
-        handle_self_check_result(ctx.borrow(), result);
-    }
-}
-
-/// Handle results of on the fly checking.
-///
-/// Panics when the proof is incorrect and aborts solving when a proof processor produced an error.
-fn handle_self_check_result<'a>(
-    mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP),
-    result: Result<(), CheckerError>,
-) {
-    match result {
-        Err(CheckerError::ProofProcessorError { cause }) => {
-            ctx.part_mut(SolverStateP).solver_error =
-                Some(SolverError::ProofProcessorError { cause });
-            *ctx.part_mut(ProofP) = Proof::default();
-        }
-        Err(err) => {
-            log::error!("{}", err);
-            if let CheckerError::CheckFailed { debug_step, .. } = err {
-                if !debug_step.is_empty() {
-                    log::error!("failed step was {}", debug_step)
+    let variables = variables.global_from_solver();
+    for listener in &mut ctx.part_mut(ProofP).listeners {
+        match *step {
+            ProofStep::AddClause { clause } => listener.given(Literals { literals: clause, variables }),
+            ProofStep::Assumptions { assumptions } => listener.assumed(Literals { literals: assumptions, variables }),
+            ProofStep::AtClause { clause, propagation_hashes, .. } => {
+                listener.derived(Literals { literals: clause, variables }, propagation_hashes)
+            }
+            ProofStep::UnitClauses { units } => {
+                for &(unit, reason) in units {
+                    let clause = [unit];
+                    listener.derived(Literals { literals: &clause, variables }, &[reason]);
                 }
             }
-            panic!("self check failure");
+            ProofStep::DeleteClause { clause, .. } => listener.deleted(Literals { literals: clause, variables }),
+            ProofStep::FailedAssumptions { failed_core, propagation_hashes } => {
+                listener.failed(Literals { literals: failed_core, variables }, propagation_hashes)
+            }
+            ProofStep::SolverVarName { .. }
+            | ProofStep::UserVarName { .. }
+            | ProofStep::DeleteVar { .. }
+            | ProofStep::ChangeSamplingMode { .. }
+            | ProofStep::ChangeHashBits { .. }
+            | ProofStep::Model { .. }
+            | ProofStep::End => {}
         }
-        Ok(()) => (),
-    }
-}
-
-/// Handle io errors during proof writing.
-fn handle_io_errors<'a>(
-    mut ctx: partial!(Context<'a>, mut ProofP<'a>, mut SolverStateP),
-    result: io::Result<()>,
-) {
-    if let Err(io_err) = result {
-        ctx.part_mut(SolverStateP).solver_error = Some(SolverError::ProofIoError { cause: io_err });
-        *ctx.part_mut(ProofP) = Proof::default();
     }
 }

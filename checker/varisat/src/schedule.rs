@@ -60,9 +60,7 @@ pub fn schedule_step<'a>(
     let (schedule, mut ctx) = ctx.split_part_mut(ScheduleP);
     let (config, mut ctx) = ctx.split_part(SolverConfigP);
 
-    if ctx.part(SolverStateP).sat_state != SatState::Unknown
-        || ctx.part(SolverStateP).solver_error.is_some()
-    {
+    if ctx.part(SolverStateP).sat_state != SatState::Unknown {
         false
     } else {
         if let Some(monitor) = &mut schedule.monitor {

@@ -6,7 +6,6 @@ use partial_ref::{IntoPartialRef, IntoPartialRefMut, PartialRef};
 use anyhow::Error;
 use thiserror::Error;
 
-use varisat_checker::ProofProcessor;
 use varisat_dimacs::DimacsParser;
 use varisat_formula::{CnfFormula, ExtendFormula, Lit, Var};
 
@@ -15,30 +14,18 @@ use crate::{
     config::SolverConfigUpdate,
     context::{config_changed, parts::*, Context},
     load::load_clause,
-    proof,
     schedule::schedule_step,
     state::SatState,
     variables,
 };
 
-pub use crate::proof::ProofFormat;
+pub use crate::proof::{clause_name, ClauseName, Listener, Literals};
 
 /// Possible errors while solving a formula.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum SolverError {
     #[error("The solver was interrupted")]
     Interrupted,
-    #[error("Error in proof processor: {}", cause)]
-    ProofProcessorError {
-        #[source]
-        cause: Error,
-    },
-    #[error("Error writing proof file: {}", cause)]
-    ProofIoError {
-        #[source]
-        cause: io::Error,
-    },
 }
 
 impl SolverError {
@@ -46,7 +33,6 @@ impl SolverError {
     pub fn is_recoverable(&self) -> bool {
         match self {
             SolverError::Interrupted => true,
-            _ => false,
         }
     }
 }
@@ -139,19 +125,9 @@ impl<'a> Solver<'a> {
 
     /// Check the satisfiability of the current formula.
     pub fn solve(&mut self) -> Result<bool, SolverError> {
-        self.ctx.solver_state.solver_invoked = true;
-
         let mut ctx = self.ctx.into_partial_ref_mut();
-        assert!(
-            !ctx.part_mut(SolverStateP).state_is_invalid,
-            "solve() called after encountering an unrecoverable error"
-        );
 
         while schedule_step(ctx.borrow()) {}
-
-        proof::solve_finished(ctx.borrow());
-
-        self.check_for_solver_error()?;
 
         match self.ctx.solver_state.sat_state {
             SatState::Unknown => Err(SolverError::Interrupted),
@@ -164,24 +140,6 @@ impl<'a> Solver<'a> {
     /// run of the same calls. Once it returns `true`, [`Solver::solve`] ends with [`SolverError::Interrupted`].
     pub fn set_monitor(&mut self, monitor: impl FnMut(u64) -> bool + 'a) {
         self.ctx.schedule.monitor = Some(Box::new(monitor));
-    }
-
-    /// Check for asynchronously generated errors.
-    ///
-    /// To avoid threading errors out of deep call stacks, we have a solver_error field in the
-    /// SolverState. This function takes and returns that error if present.
-    fn check_for_solver_error(&mut self) -> Result<(), SolverError> {
-        let mut ctx = self.ctx.into_partial_ref_mut();
-        let error = ctx.part_mut(SolverStateP).solver_error.take();
-
-        if let Some(error) = error {
-            if !error.is_recoverable() {
-                ctx.part_mut(SolverStateP).state_is_invalid = true;
-            }
-            Err(error)
-        } else {
-            Ok(())
-        }
     }
 
     /// Assume given literals for future calls to solve.
@@ -226,54 +184,15 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Generate a proof of unsatisfiability during solving.
+    /// Fencepost: tells somebody from now on what is given, assumed and derived.
     ///
     /// This needs to be called before any clauses are added.
-    pub fn write_proof(&mut self, target: impl io::Write + 'a, format: ProofFormat) {
+    pub fn listen(&mut self, listener: impl Listener + 'a) {
         assert!(
             self.ctx.solver_state.formula_is_empty,
             "called after clauses were added"
         );
-        self.ctx.proof.write_proof(target, format);
-    }
-
-    /// Stop generating a proof of unsatisfiability.
-    ///
-    /// This also flushes internal buffers and closes the target file.
-    pub fn close_proof(&mut self) -> Result<(), SolverError> {
-        let mut ctx = self.ctx.into_partial_ref_mut();
-        proof::close_proof(ctx.borrow());
-        self.check_for_solver_error()
-    }
-
-    /// Generate and check a proof on the fly.
-    ///
-    /// This needs to be called before any clauses are added.
-    pub fn enable_self_checking(&mut self) {
-        assert!(
-            self.ctx.solver_state.formula_is_empty,
-            "called after clauses were added"
-        );
-        self.ctx.proof.begin_checking();
-    }
-
-    /// Generate a proof and process it using a [`ProofProcessor`].
-    ///
-    /// This implicitly enables self checking.
-    ///
-    /// This needs to be called before any clauses are added.
-    pub fn add_proof_processor(&mut self, processor: &'a mut dyn ProofProcessor) {
-        assert!(
-            self.ctx.solver_state.formula_is_empty,
-            "called after clauses were added"
-        );
-        self.ctx.proof.add_processor(processor);
-    }
-}
-
-impl<'a> Drop for Solver<'a> {
-    fn drop(&mut self) {
-        let _ = self.close_proof();
+        self.ctx.proof.add_listener(Box::new(listener));
     }
 }
 

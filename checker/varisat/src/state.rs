@@ -1,6 +1,4 @@
 //! Miscellaneous solver state.
-use crate::solver::SolverError;
-
 /// Satisfiability state.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum SatState {
@@ -23,10 +21,6 @@ impl Default for SatState {
 pub struct SolverState {
     pub sat_state: SatState,
     pub formula_is_empty: bool,
-    /// Whether solve was called at least once.
-    pub solver_invoked: bool,
-    pub state_is_invalid: bool,
-    pub solver_error: Option<SolverError>,
 }
 
 impl Default for SolverState {
@@ -34,9 +28,6 @@ impl Default for SolverState {
         SolverState {
             sat_state: SatState::Unknown,
             formula_is_empty: true,
-            solver_invoked: false,
-            state_is_invalid: false,
-            solver_error: None,
         }
     }
 }

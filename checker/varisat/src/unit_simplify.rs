@@ -3,13 +3,13 @@
 use partial_ref::{partial, split_borrow, PartialRef};
 
 use varisat_formula::{Lit, Var};
-use varisat_internal_proof::{clause_hash, lit_hash, DeleteClauseProof, ProofStep};
+use varisat_internal_proof::{DeleteClauseProof, ProofStep};
 
 use crate::{
     binary::simplify_binary,
     clause::db::filter_clauses,
     context::{parts::*, Context},
-    proof,
+    proof::{self, name_of},
     prop::{enqueue_assignment, Reason},
     variables,
 };
@@ -36,13 +36,19 @@ pub fn prove_units<'a>(
 
         let (trail, mut ctx) = ctx.split_part_mut(TrailP);
 
+        split_borrow!(ctx_lits = &(ClauseAllocP) ctx);
+
         for &lit in trail.trail() {
             new_unit = true;
-            let ctx_lits = ctx.borrow();
             let reason = impl_graph.reason(lit.var());
             if !reason.is_unit() {
                 let lits = impl_graph.reason(lit.var()).lits(&ctx_lits);
-                let hash = clause_hash(lits) ^ lit_hash(lit);
+                let hash = if ctx.part(ProofP).clause_hashes_required() {
+                    let variables = ctx.part(VariablesP);
+                    name_of(variables, lits) ^ name_of(variables, &[lit])
+                } else {
+                    0
+                };
 
                 unit_proofs.push((lit, hash));
             }
@@ -133,7 +139,7 @@ pub fn unit_simplify<'a>(
             }
             if new_lits.len() < clause.lits().len() {
                 if proof_ctx.part(ProofP).is_active() {
-                    let hash = [clause_hash(clause.lits())];
+                    let hash = [name_of(proof_ctx.part(VariablesP), clause.lits())];
                     proof::add_step(
                         proof_ctx.borrow(),
                         true,

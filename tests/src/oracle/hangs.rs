@@ -136,7 +136,7 @@ fn ask_checker(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<
     let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let properties = vec![Property::Race, Property::Assert, Property::Deadlock, Property::Reachable];
-    let usual = Config::without_deadline(treatment);
+    let usual = crate::run::config(treatment);
     let config = Config { properties, unroll_max: 4, limits, budget: BUDGET, ..usual };
     check(&program, kernel, &kernel.launches[0], model, &config)
 }

@@ -292,7 +292,7 @@ fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Outcome,
     let program = program(text);
     let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
-    let config = Config { unroll_max: 2, limits, ..Config::without_deadline(treatment) };
+    let config = Config { unroll_max: 2, limits, ..crate::run::config(treatment) };
     check(&program, kernel, &kernel.launches[0], model, &config)
 }
 

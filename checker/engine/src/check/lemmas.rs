@@ -8,7 +8,7 @@
 //! Sound: what is added to the formula says of a goal that it is not reached, after the solver has found that formula to be
 //! without an execution that reaches it. So the formula has the same assignments as before.
 
-use super::{CheckError, Decider};
+use super::{CheckError, Decider, not_followed};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem};
@@ -41,13 +41,10 @@ impl Decider<'_> {
         }
         let half = self.allowance.part(self.allowance.left() / 2);
         let known = self.with_lemmas(any.clone());
-        let mut questions = Questions::new(&encoding.formula, &known, &half);
+        let mut questions = Questions::new(&encoding.formula, &known, &half, &self.effort);
         for some in assertions.chunks(assertions.len().div_ceil(QUESTIONS_MAX)) {
             let part = half.part(self.allowance.left() / LEMMA_SHARE);
-            let answer = questions
-                .ask(some, &part, &mut self.effort)
-                .map_err(|error| CheckError::SelfCheck { pass: "solve", message: error.to_string() })?;
-            match answer {
+            match questions.ask(some, &part, &mut self.effort).map_err(not_followed)? {
                 Answer::Unsatisfiable => self.refuted.extend(some),
                 Answer::Satisfiable(assignment) => return Ok(Some(assignment)),
                 // What is hard by itself does not become easier among the others.

@@ -7,7 +7,7 @@ use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
-use crate::solve::Effort;
+use crate::solve::{Effort, Unfollowed};
 use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
@@ -22,6 +22,27 @@ fn flag_terms(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
     model.flags.iter().filter(|flag| is_asked(flag, graph)).map(|flag| flag.term).collect()
 }
 
+/// Why a graph has no bounds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unprepared {
+    /// A limit stopped it.
+    Limit(Limit),
+    /// An answer on the way was to be followed and could not be.
+    Unfollowed(Unfollowed),
+}
+
+impl From<Limit> for Unprepared {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<Unfollowed> for Unprepared {
+    fn from(unfollowed: Unfollowed) -> Self {
+        Self::Unfollowed(unfollowed)
+    }
+}
+
 /// Initial writes and bounds. After this pass every pair of every relation is impossible, certain or open.
 pub(super) fn prepare(
     mut graph: EventGraph,
@@ -29,12 +50,12 @@ pub(super) fn prepare(
     roots: &[TermId],
     config: &Config,
     allowance: &Allowance,
-) -> (EventGraph, Result<(Cells, RelationTable, Effort), Limit>) {
+) -> (EventGraph, Result<(Cells, RelationTable, Effort), Unprepared>) {
     let cells = match add_initial_writes(&mut graph) {
         Ok(cells) => cells,
         Err(too_many) => {
             let limit = crate::event::cell::CELLS_MAX as u64;
-            return (graph, Err(Limit::Cells { location: too_many.location, limit }));
+            return (graph, Err(Limit::Cells { location: too_many.location, limit }.into()));
         }
     };
     let Treatment { known_values, counting, .. } = config.treatment;
@@ -67,7 +88,7 @@ pub(super) fn prepare(
     {
         table = bounds(basis_of(&graph, &cells));
     }
-    let mut effort = Effort::default();
+    let mut effort = Effort::following(config.follow);
     let learn = |table| {
         let problem = rounds::Unsettled { graph: &graph, cells: &cells, model };
         rounds::order(
@@ -80,6 +101,7 @@ pub(super) fn prepare(
             &bounds,
         )
     };
+    let table = table.map_err(Unprepared::from);
     let table = if config.treatment.counts_resets() { table.and_then(learn) } else { table };
     (graph, table.map(|table| (cells, table, effort)))
 }
@@ -96,8 +118,8 @@ pub struct Artefacts {
 /// Bounds and formula of a graph, without solving.
 ///
 /// # Errors
-/// The limit that stopped it.
-pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Limit> {
+/// What stopped it.
+pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Result<Artefacts, Unprepared> {
     let allowance = config.allowance();
     let stop = || allowance.used_up().is_some();
     let roots = roots(model, &graph);
@@ -108,9 +130,9 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
     let clauses_max = config.limits.clauses_max;
     match encode(problem, config.treatment, clauses_max, &stop) {
         Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
-        Err(EncodeError::Stopped) => Err(config.used_up(&allowance)),
-        Err(EncodeError::TooManyClauses { .. }) => Err(Limit::Clauses { limit: clauses_max as u64 }),
-        Err(EncodeError::RecursionTooLarge { term }) => Err(recursion_limit(model, term)),
+        Err(EncodeError::Stopped) => Err(config.used_up(&allowance).into()),
+        Err(EncodeError::TooManyClauses { .. }) => Err(Limit::Clauses { limit: clauses_max as u64 }.into()),
+        Err(EncodeError::RecursionTooLarge { term }) => Err(recursion_limit(model, term).into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The order of the rounds of words that count and are set back, which is asked of the solver step by step.
 
+use super::prepare::Unprepared;
 use crate::cnf::{Direction, Literal};
 use crate::encode::{Encoding, Problem, Treatment, encode};
 use crate::event::cell::Cells;
@@ -7,7 +8,7 @@ use crate::event::{EventGraph, EventId};
 use crate::relation::RelationTable;
 use crate::relation::base::Basis;
 use crate::relation::counting::resets::{Rounds, Step};
-use crate::solve::{Answer, Effort, solve};
+use crate::solve::{Answer, Effort, Unfollowed, solve};
 use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermKind};
@@ -29,7 +30,7 @@ pub(super) struct Unsettled<'a> {
 /// that states them, or of a part of its clauses.
 ///
 /// # Errors
-/// If bounds could not be computed again.
+/// If bounds could not be computed again, or an answer could not be followed.
 pub(super) fn order(
     unsettled: Unsettled<'_>,
     table: RelationTable,
@@ -38,7 +39,7 @@ pub(super) fn order(
     allowance: &Allowance,
     effort: &mut Effort,
     bounds: &dyn Fn(Basis) -> Result<RelationTable, Limit>,
-) -> Result<RelationTable, Limit> {
+) -> Result<RelationTable, Unprepared> {
     let mut table = table;
     let words = table.basis.resettable.clone();
     for word in words.iter() {
@@ -46,7 +47,7 @@ pub(super) fn order(
         while let Some(mut step) = rounds.next(&table.basis) {
             let Unsettled { graph, cells, model } = unsettled;
             let problem = Problem { graph, cells, model, table: &table };
-            if !is_certain(problem, &mut step, treatment, clauses_max, allowance, effort) {
+            if !is_certain(problem, &mut step, treatment, clauses_max, allowance, effort)? {
                 break;
             }
             let mut basis = table.basis.clone();
@@ -66,9 +67,9 @@ fn is_certain(
     clauses_max: usize,
     allowance: &Allowance,
     effort: &mut Effort,
-) -> bool {
+) -> Result<bool, Unfollowed> {
     if !step.is_exact() || step.asked(&problem.table.basis).is_empty() {
-        return step.is_exact();
+        return Ok(step.is_exact());
     }
     let part = allowance.part(allowance.left() / ONE_IN);
     let stop = || part.used_up().is_some();
@@ -76,24 +77,24 @@ fn is_certain(
     let weaker = without_cycles(problem.model);
     for (model, is_weaker) in [(&weaker, true), (problem.model, false)] {
         let problem = Problem { model, ..problem };
-        let Ok(mut encoding) = encode(problem, treatment, clauses_max, &stop) else { return false };
+        let Ok(mut encoding) = encode(problem, treatment, clauses_max, &stop) else { return Ok(false) };
         while step.is_exact() {
             let asked = step.asked(&problem.table.basis);
             let without: Vec<Literal> =
                 asked.iter().map(|&update| without_reset(problem, &mut encoding, step, update)).collect();
-            match solve(&encoding.formula, std::slice::from_ref(&without), &part, effort) {
-                Ok(Answer::Unsatisfiable) => return true,
-                Ok(Answer::Satisfiable(_)) if is_weaker => break,
-                Ok(Answer::Satisfiable(assignment)) => {
+            match solve(&encoding.formula, std::slice::from_ref(&without), &part, effort)? {
+                Answer::Unsatisfiable => return Ok(true),
+                Answer::Satisfiable(_) if is_weaker => break,
+                Answer::Satisfiable(assignment) => {
                     let found =
                         asked.iter().zip(&without).filter(|&(_, &literal)| assignment.is_true(literal));
                     found.for_each(|(&update, _)| step.is_not_late(update));
                 }
-                Ok(Answer::Stopped) | Err(_) => return false,
+                Answer::Stopped => return Ok(false),
             }
         }
     }
-    false
+    Ok(false)
 }
 
 /// A model without the axioms that take the most clauses and say the least of who comes before whom, and without flags.

@@ -1,7 +1,7 @@
 //! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong.
 
-use super::prepare::{prepare, roots};
-use super::{Config, is_unasked, property_of};
+use super::prepare::{Unprepared, prepare, roots};
+use super::{CheckError, Config, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
@@ -46,33 +46,40 @@ pub(super) fn too_many_events(config: &Config) -> Limit {
 }
 
 /// Whether nothing goes wrong, as far as slices tell. Then the graph has its initial writes.
+///
+/// # Errors
+/// If an answer is to be followed and cannot be.
 pub(super) fn look_at(
     graph: &mut EventGraph,
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
-) -> Sliced {
+) -> Result<Sliced, CheckError> {
     if graph.events.len() < config.treatment.slices_from {
-        return Sliced::Whole;
+        return Ok(Sliced::Whole);
     }
     let plan = Plan::new(graph, model);
-    let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Sliced::Whole };
+    let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Ok(Sliced::Whole) };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
-    let mut run =
-        Run { graph, model, config, allowance, statistics: Statistics::default(), effort: Effort::default() };
-    if !pieces.iter().all(|piece| run.is_fine(piece)) {
-        return Sliced::Open;
+    let (statistics, effort) = (Statistics::default(), Effort::following(config.follow));
+    let mut run = Run { graph, model, config, allowance, statistics, effort };
+    for piece in &pieces {
+        if !run.is_fine(piece)? {
+            return Ok(Sliced::Open);
+        }
     }
     let Run { statistics, effort, .. } = run;
-    let Ok(cells) = add_initial_writes(graph) else { return Sliced::Open };
+    let Ok(cells) = add_initial_writes(graph) else { return Ok(Sliced::Open) };
     let is_asked = config.properties.contains(&Property::Reachable);
     if is_asked && !(treatment.interleave && completes(graph, &cells, model)) {
-        return Sliced::Open;
+        return Ok(Sliced::Open);
     }
-    let (conflicts, solver_calls, events) = (effort.learnt, effort.calls, graph.events.len());
-    Sliced::Fine(Statistics { conflicts, solver_calls, events, ..statistics })
+    let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
+    let followed = config.follow.then_some(effort.followed);
+    let events = graph.events.len();
+    Ok(Sliced::Fine(Statistics { conflicts, solver_calls, followed, events, ..statistics }))
 }
 
 struct Run<'a> {
@@ -86,17 +93,22 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Whether nothing that a slice asks about happens in it.
-    fn is_fine(&mut self, piece: &Piece) -> bool {
+    fn is_fine(&mut self, piece: &Piece) -> Result<bool, CheckError> {
         let stop = || self.allowance.used_up().is_some();
         let graph = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, self.allowance);
-        let Ok((cells, table, effort)) = prepared else { return false };
-        self.effort.calls += effort.calls;
-        self.effort.learnt += effort.learnt;
+        let (cells, table, effort) = match prepared {
+            Ok(prepared) => prepared,
+            Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
+            Err(Unprepared::Limit(_)) => return Ok(false),
+        };
+        self.effort.add(effort);
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         let clauses_max = self.config.limits.clauses_max;
-        let Ok(encoding) = encode(problem, self.config.treatment, clauses_max, &stop) else { return false };
+        let Ok(encoding) = encode(problem, self.config.treatment, clauses_max, &stop) else {
+            return Ok(false);
+        };
         let asked = encoding.goals.iter().filter(|goal| self.asks(piece, problem, goal));
         let mut any: Vec<Literal> = asked.map(|goal| goal.literal).collect();
         self.statistics.open_goals += any.len();
@@ -105,10 +117,11 @@ impl Run<'_> {
         any.push(encoding.cut);
         any.retain(|&literal| literal != Literal::FALSE);
         if any.is_empty() {
-            return true;
+            return Ok(true);
         }
-        let answer = solve(&encoding.formula, &[any], self.allowance, &mut self.effort);
-        matches!(answer, Ok(Answer::Unsatisfiable))
+        let answer =
+            solve(&encoding.formula, &[any], self.allowance, &mut self.effort).map_err(not_followed)?;
+        Ok(matches!(answer, Answer::Unsatisfiable))
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {
