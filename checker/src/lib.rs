@@ -66,6 +66,8 @@ pub(crate) mod cnf;
 
 pub mod encode;
 
+pub mod facts;
+
 pub(crate) mod slice;
 
 pub(crate) mod solve;

@@ -7,6 +7,8 @@ use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
 use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
+use crate::facts::needs::{self, Need};
+use crate::facts::{self, Facts};
 use crate::slice::{Piece, Plan};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::n_threads;
@@ -51,17 +53,32 @@ pub(super) fn look_at(
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
+    facts: &mut Facts,
 ) -> Sliced {
     if graph.events.len() < config.treatment.slices_from {
         return Sliced::Whole;
     }
     let plan = Plan::new(graph, model);
+    if plan.is_none() && facts.is_monotone() && !crate::slice::are_monotone(graph, model) {
+        facts.withdraw(
+            &facts::SLICES,
+            Need::MonotoneFlags,
+            "a flag may get lost with events that are left out",
+        );
+    }
     let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Sliced::Whole };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
-    let mut run =
-        Run { graph, model, config, allowance, statistics: Statistics::default(), effort: Effort::default() };
+    let mut run = Run {
+        graph,
+        model,
+        config,
+        allowance,
+        leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
+        statistics: Statistics::default(),
+        effort: Effort::default(),
+    };
     if !pieces.iter().all(|piece| run.is_fine(piece)) {
         return Sliced::Open;
     }
@@ -80,6 +97,8 @@ struct Run<'a> {
     model: &'a MemoryModel,
     config: &'a Config,
     allowance: &'a Allowance,
+    /// Whether rounds are left out that write back what they have read.
+    leaves_out_writes: bool,
     statistics: Statistics,
     effort: Effort,
 }
@@ -92,6 +111,10 @@ impl Run<'_> {
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, self.allowance);
         let Ok((cells, table, effort)) = prepared else { return false };
+        // Whether a round may be left out is a matter of the whole.
+        if self.leaves_out_writes && needs::raced_word(&graph, self.model, &table).is_some() {
+            return false;
+        }
         self.effort.calls += effort.calls;
         self.effort.learnt += effort.learnt;
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };

@@ -21,6 +21,9 @@
 //! Sound: a thread that stays in a loop for ever either changes memory again and again, which runs past every bound and is
 //! never proved; or from some round on changes nothing, and since only finitely many writes are by others that do not
 //! stand, some round reads only last writes. Rounds whose registers go in circles count as runs past the bound.
+//!
+//! Needs: monotone axioms (`facts::needs`: `Need::Monotone`), since the rounds of one who stands are left out. Where they are
+//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
