@@ -88,7 +88,7 @@ fn piece_step(numbers: &mut Numbers, at: u64) -> String {
     match numbers.below(9) {
         0..=2 => format!("st.{strength} [x], {whole};"),
         3 => format!("st.{strength} [{half}], {};", numbers.of(PIECE)),
-        4 => format!("let h{at} = ld.{strength} [{half}]; st.relaxed.gpu [out], h{at} % 2;"),
+        4 => format!("let h{at} = ld.{strength} [{half}]; st.relaxed.gpu [out], (h{at} as u32) % 2;"),
         5 => format!("let r{at} = ld.{strength} [x]; st.relaxed.gpu [out], r{at} % 65537;"),
         6 => format!(
             "let r{at} = ld.{strength} [x]; assert r{at} == {whole} || r{at} == {other} || r{at} == 0;"
