@@ -121,7 +121,7 @@ fn piece_kernel(numbers: &mut Numbers) -> String {
 #[test]
 fn words_in_pieces_are_known_as_well_as_without_known_values() {
     const PLAN: Plan = Plan { n_programs: 200, first_seed: 0, salt: 51, n_memory_max: 9, progress: false };
-    let features = [("half", "[lo];"), ("compared", "!= "), ("remainder", "% 65537;")];
+    let features = [("half", "[lo];"), ("told apart", "!= "), ("remainder", "% 65537;")];
     let suite = Suite::new("torn", PLAN, &features, &["violated", "less to do"]);
     let switched = Switched {
         kernel: piece_kernel,

@@ -47,9 +47,13 @@ fn what_is_off_for_a_need_is_said_in_every_form() {
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    let output = check(&kernel, &["--property", "assert", "--allow-bounded", "--format", "json", "--model", model]);
+    let output =
+        check(&kernel, &["--property", "assert", "--allow-bounded", "--format", "json", "--model", model]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\"off\":[{\"deduction\":\"waits\",\"need\":\"monotone axioms\""), "{text}");
     let output = check(&kernel, &["--property", "assert", "--format", "json"]);
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("\"off\""), "nothing is off with the default model");
+    assert!(
+        !String::from_utf8_lossy(&output.stdout).contains("\"off\""),
+        "nothing is off with the default model"
+    );
 }
