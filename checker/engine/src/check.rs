@@ -22,6 +22,8 @@ use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
+use crate::facts::needs::{self, Need};
+use crate::facts::{self, Facts};
 use crate::findings;
 use crate::listener::{Listener, Silent};
 use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
@@ -190,8 +192,10 @@ pub fn check(
     config: &Config,
 ) -> Result<Outcome, CheckError> {
     let allowance = config.allowance();
-    let mut outcome = check_within(program, kernel, launch, model, config, &allowance)?;
+    let mut facts = Facts::of(model, launch, config.treatment);
+    let mut outcome = check_within(program, kernel, launch, model, config, &allowance, &mut facts)?;
     outcome.statistics.steps = allowance.used();
+    outcome.statistics.off = facts.into_off();
     Ok(outcome)
 }
 
@@ -202,6 +206,7 @@ fn check_within(
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
+    facts: &mut Facts,
 ) -> Result<Outcome, CheckError> {
     let mut n_iterations = config.unroll.max(1);
     // What a smaller bound gave, for the case that a larger one hits a limit.
@@ -211,6 +216,9 @@ fn check_within(
     let mut lowered: Option<(Decision, u32)> = None;
     loop {
         let mut statistics = Statistics::default();
+        // What is off since something that it needs was seen not to hold; then it is unrolled again.
+        let config = &facts.allowed(config);
+        let Treatment { waits, prune_spins, .. } = config.treatment;
         // After unrolling: no loops, no control flow, only guards.
         let options = UnrollOptions {
             bound: n_iterations,
@@ -218,7 +226,9 @@ fn check_within(
             allowance: allowance.clone(),
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
-            waits: config.treatment.waits,
+            waits,
+            writing_waits: !facts.is_off(&facts::WRITING_WAITS),
+            hangs_in_loops: facts.is_monotone(),
             paths: config.treatment.paths,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
             ..UnrollOptions::default()
@@ -237,12 +247,27 @@ fn check_within(
                 if let Some(diagnostic) = unknown_to_model(&graph, model) {
                     return Err(CheckError::Unsupported(Box::new(diagnostic)));
                 }
+                if waits && let Some(flag) = needs::several_rounds(&graph, model, &config.properties) {
+                    let because = format!("flag `{flag}` may hold of several rounds of a loop");
+                    facts.withdraw(&facts::WAITS, Need::OneRound, &because);
+                    continue;
+                }
+                if prune_spins && let Some(flag) = needs::try_between(&graph, model, &config.properties) {
+                    let because = format!("flag `{flag}` may hold for the sake of a try");
+                    facts.withdraw(&facts::PRUNE_SPINS, Need::NoTryBetween, &because);
+                    continue;
+                }
                 match lowered {
                     // The bound makes no difference.
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
-                    _ => Decider::new(graph, model, config, allowance.clone(), statistics).decide()?,
+                    _ => match Decider::new(graph, model, config, allowance.clone(), statistics, facts)
+                        .decide()?
+                    {
+                        Decided::Yes(decision) => *decision,
+                        Decided::Again => continue,
+                    },
                 }
             }
             Err(UnrollError::Unsupported(diagnostic)) => {
@@ -311,11 +336,20 @@ pub fn stopped(
     Decision::stopped(kernel, launch, limit).into_outcome(launch, model, config, n_iterations)
 }
 
+/// What came of a graph.
+enum Decided {
+    /// An answer.
+    Yes(Box<Decision>),
+    /// None, since something has been withdrawn that the graph rests on.
+    Again,
+}
+
 /// Decides one graph.
 struct Decider<'a> {
     model: &'a MemoryModel,
     config: &'a Config,
     allowance: Allowance,
+    facts: &'a mut Facts,
     decision: Decision,
     effort: Effort,
     /// Goals of which the solver has said that no execution reaches them.
@@ -339,26 +373,28 @@ impl<'a> Decider<'a> {
         config: &'a Config,
         allowance: Allowance,
         statistics: Statistics,
+        facts: &'a mut Facts,
     ) -> Self {
         let decision = Decision::new(graph, statistics);
         Self {
             model,
             config,
             allowance,
+            facts,
             decision,
             effort: Effort::following(config.follow),
             refuted: Vec::new(),
         }
     }
 
-    fn decide(mut self) -> Result<Decision, CheckError> {
+    fn decide(mut self) -> Result<Decided, CheckError> {
         let listener = Arc::clone(&self.config.listener);
         let allowance = self.allowance.clone();
         let stop = || allowance.used_up().is_some();
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let mut graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance)?;
+        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance, self.facts)?;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
@@ -367,11 +403,11 @@ impl<'a> Decider<'a> {
             let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
             self.decision.statistics = Statistics { microseconds, ..statistics };
             self.decision.graph = graph;
-            return Ok(self.decision);
+            return Ok(Decided::Yes(Box::new(self.decision)));
         }
         if graph.events.len() > self.config.limits.events_max {
             self.decision.limit = Some(slices::too_many_events(self.config));
-            return Ok(self.decision);
+            return Ok(Decided::Yes(Box::new(self.decision)));
         }
         listener.begins("bound");
         let roots = roots(self.model, &graph);
@@ -383,9 +419,21 @@ impl<'a> Decider<'a> {
             Err(Unprepared::Limit(limit)) => {
                 self.decision.graph = graph;
                 self.decision.limit = Some(limit);
-                return Ok(self.decision);
+                return Ok(Decided::Yes(Box::new(self.decision)));
             }
         };
+        if !self.facts.is_off(&facts::WRITING_WAITS)
+            && let Some(write) = needs::raced_word(&graph, self.model, &table)
+        {
+            let site = graph.events[write].site.map(|site| &graph.sites[site]);
+            let text = site.map(|site| format!("{} {}", site.text, site.operand)).unwrap_or_default();
+            let because = format!("others may race for the word of `{text}`");
+            self.facts.withdraw(&facts::WRITING_WAITS, Need::NoRace, &because);
+            return Ok(Decided::Again);
+        }
+        if let Some(because) = table.basis.uncounted() {
+            self.facts.withdraw(&facts::COUNTING, Need::TotalCoherence, &because);
+        }
         self.effort = effort;
         self.decision.statistics.microseconds.push(("bound", bound_us));
         // After encoding: no events, only literals and the maps that lead back.
@@ -414,7 +462,7 @@ impl<'a> Decider<'a> {
             }
         }
         self.decision.graph = graph;
-        Ok(self.decision)
+        Ok(Decided::Yes(Box::new(self.decision)))
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
@@ -546,6 +594,16 @@ impl<'a> Decider<'a> {
     /// Which loops can run past the bound.
     fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
         let mut found: SortedMap<Span, Because> = SortedMap::new();
+        if !self.facts.is_monotone() {
+            // An execution of more rounds may satisfy the axioms although its beginning does not.
+            let cuts = problem.graph.cuts.iter().zip(&encoding.cuts);
+            for (cut, _) in cuts.filter(|&(_, &literal)| literal != Literal::FALSE) {
+                found.entry(cut.span).or_insert_with(|| cut.because.clone());
+            }
+            self.decision.open_loops =
+                found.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
+            return Ok(());
+        }
         let mut extra = vec![vec![encoding.cut]];
         while let Some(assignment) = self.solve(encoding, &extra)? {
             let execution = decode(problem, encoding, &assignment);

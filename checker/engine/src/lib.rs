@@ -40,6 +40,8 @@ mod cnf;
 
 pub mod encode;
 
+pub mod facts;
+
 mod slice;
 
 mod solve;

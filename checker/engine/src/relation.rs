@@ -55,6 +55,10 @@ impl MayMust {
     pub fn exact(pairs: BitMatrix) -> Self {
         Self { may: pairs.clone(), must: pairs }
     }
+    /// Whether what is certain is possible. Deductions may find otherwise: then the two events exclude each other.
+    pub fn is_consistent(&self) -> bool {
+        self.is_exact() || self.must.difference(&self.may).is_empty()
+    }
     /// Whether both are one relation in memory; then so are those of what is made of it.
     fn is_exact(&self) -> bool {
         self.may.is_same(&self.must)

@@ -25,5 +25,6 @@ mod piece;
 mod plan;
 mod spots;
 
+pub use monotone::{are_monotone, gaining_axiom};
 pub use piece::Piece;
 pub use plan::Plan;

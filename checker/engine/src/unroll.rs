@@ -79,6 +79,10 @@ pub struct UnrollOptions {
     pub mbarrier_encoding: MbarrierEncoding,
     /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
     pub waits: bool,
+    /// Whether that goes for rounds, too, that write back what they have read.
+    pub writing_waits: bool,
+    /// Whether `hangs` includes loops in which a thread goes round for ever.
+    pub hangs_in_loops: bool,
     /// Whether registers are read as what they are on the path that reads them.
     pub paths: bool,
 }
@@ -95,6 +99,8 @@ impl Default for UnrollOptions {
             starts: false,
             mbarrier_encoding: MbarrierEncoding::Auto,
             waits: true,
+            writing_waits: true,
+            hangs_in_loops: true,
             paths: true,
         }
     }

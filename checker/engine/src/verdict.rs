@@ -2,6 +2,7 @@
 
 use crate::encode::goal::GoalKind;
 use crate::event::{Because, EventGraph, EventKind, ObligationKind};
+use crate::facts::Off;
 use crate::findings::{FindingKind, remark};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{
@@ -137,6 +138,8 @@ pub struct Statistics {
     pub open_goals: usize,
     /// Microseconds per pass, by pass name in pipeline order.
     pub microseconds: Vec<(&'static str, u64)>,
+    /// Deductions that were off since something they need does not hold, in any of the bounds.
+    pub off: Vec<Off>,
 }
 
 /// Everything found out about one kernel and launch.

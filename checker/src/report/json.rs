@@ -11,6 +11,7 @@ use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
 use crate::explain::elsewhere::{Judgement, Whole};
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair};
+use crate::facts::Off;
 use crate::verdict::{Finding, Limit, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::sorted::SortedMap;
@@ -232,6 +233,16 @@ struct Stats {
     #[serde(skip_serializing_if = "Option::is_none")]
     followed: Option<u64>,
     milliseconds: Milliseconds,
+    /// Deductions that were off for a need.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    off: Vec<OffReport>,
+}
+
+#[derive(Serialize)]
+struct OffReport {
+    deduction: &'static str,
+    need: &'static str,
+    because: String,
 }
 
 #[derive(Serialize, Default)]
@@ -471,7 +482,12 @@ fn stats(case: &Case<'_>) -> Stats {
             encode: of("encode"),
             solve: of("solve"),
         },
+        off: statistics.off.iter().map(off).collect(),
     }
+}
+
+fn off(off: &Off) -> OffReport {
+    OffReport { deduction: off.deduction, need: off.need.name(), because: off.because.clone() }
 }
 
 #[derive(Serialize)]

@@ -74,7 +74,16 @@ pub(super) fn loops(case: &Case<'_>) -> Vec<(Span, String)> {
 fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
     match because {
         Because::TripCount => "how often it does is not known before the kernel runs".into(),
-        Because::Unwound => "loops are not taken for waits here (`--without waits`)".into(),
+        Because::Unwound => {
+            "loops are unwound here, not taken for waits: `--without waits` was given, or the model does not allow it \
+             (`--stats` says why)"
+                .into()
+        }
+        Because::WritesBack(span) => format!(
+            "a round can write back at {} what it has read, and others may race for that word, so each round counts: wait \
+             with a load, or make every access of the word strong and in scope",
+            place(sources, *span)
+        ),
         Because::Meets(span) => format!("each round executes what is at {}", place(sources, *span)),
         Because::Writes(span) => {
             format!("a round that does not leave can write at {}", place(sources, *span))
@@ -480,6 +489,9 @@ pub fn statistics(case: &Case<'_>) -> String {
     }
     for (pass, microseconds) in &statistics.microseconds {
         text += &format!("  {pass:<14}{:>9}.{:03} ms\n", microseconds / 1000, microseconds % 1000);
+    }
+    for off in &statistics.off {
+        text += &format!("  off: {} (needs {}: {})\n", off.deduction, off.need, off.because);
     }
     text
 }

@@ -142,6 +142,9 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 /// execution; it can only matter as an end of a flagged pair, or by an obligation of its own. So does one that writes what is
 /// there, and from which nobody reads but tries that are deleted as well. Where somebody else may, it stays: reading from where
 /// the try did need not be possible, if that write was let through by the reader.
+///
+/// Needs: monotone axioms, and no flag of which a try is on the way between two events (`facts::needs`: `Need::Monotone`,
+/// `Need::NoTryBetween`). It makes formulas of locks several times smaller, and of those taken by exchange much easier.
 fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
     let mut needed: SortedSet<UnknownId> = SortedSet::new();
     let spin_of = |event: EventId| match graph.events[event].role {

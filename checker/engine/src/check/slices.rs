@@ -7,6 +7,8 @@ use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
 use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
+use crate::facts::needs::{self, Need};
+use crate::facts::{self, Facts};
 use crate::slice::{Piece, Plan};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::n_threads;
@@ -54,17 +56,32 @@ pub(super) fn look_at(
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
+    facts: &mut Facts,
 ) -> Result<Sliced, CheckError> {
     if graph.events.len() < config.treatment.slices_from {
         return Ok(Sliced::Whole);
     }
     let plan = Plan::new(graph, model);
+    if plan.is_none() && facts.is_monotone() && !crate::slice::are_monotone(graph, model) {
+        facts.withdraw(
+            &facts::SLICES,
+            Need::MonotoneFlags,
+            "a flag may get lost with events that are left out",
+        );
+    }
     let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Ok(Sliced::Whole) };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
-    let (statistics, effort) = (Statistics::default(), Effort::following(config.follow));
-    let mut run = Run { graph, model, config, allowance, statistics, effort };
+    let mut run = Run {
+        graph,
+        model,
+        config,
+        allowance,
+        leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
+        statistics: Statistics::default(),
+        effort: Effort::following(config.follow),
+    };
     for piece in &pieces {
         if !run.is_fine(piece)? {
             return Ok(Sliced::Open);
@@ -87,6 +104,8 @@ struct Run<'a> {
     model: &'a MemoryModel,
     config: &'a Config,
     allowance: &'a Allowance,
+    /// Whether rounds are left out that write back what they have read.
+    leaves_out_writes: bool,
     statistics: Statistics,
     effort: Effort,
 }
@@ -103,6 +122,10 @@ impl Run<'_> {
             Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
             Err(Unprepared::Limit(_)) => return Ok(false),
         };
+        // Whether a round may be left out is a matter of the whole.
+        if self.leaves_out_writes && needs::raced_word(&graph, self.model, &table).is_some() {
+            return Ok(false);
+        }
         self.effort.add(effort);
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         let clauses_max = self.config.limits.clauses_max;

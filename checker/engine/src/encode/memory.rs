@@ -4,29 +4,32 @@ use super::value::{Known, KnownValues};
 use super::{EncodeError, Encoder, Problem, Source, Treatment};
 use crate::cnf::{Direction, Literal};
 use crate::event::term::mask;
-use crate::event::{Access, EventId, EventKind, LocationId, TermRef, UnknownKind};
+use crate::event::{Access, EventId, EventKind, LocationId, TermPool, TermRef, UnknownId, UnknownKind};
+use crate::facts::needs::no_thin_air;
 use fencepost_dsl::IndexVec;
-use fencepost_dsl::cat::memory_model::{
-    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind as ModelKind,
-};
+use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
 
 /// Rounds of joining candidate values before what still changes is given up as unknown.
 const ROUNDS_MAX: usize = 64;
 
-/// What each read can return, from the values of its candidate writes.
+/// What each read can return, from the values of its candidate writes, cell by cell: each cell of a read is of a write of its
+/// own.
 ///
 /// Sound: the iteration joins values along reads-from and data dependencies, one step a round. If the model forbids
-/// cycles in `rf | data` (no thin air), every value of an execution derives through a chain in which no read occurs
-/// twice, so as many rounds as there are reads cover all of them; past the round limit, a read that still changes is
-/// taken to return anything. Without such an axiom any read may, since values that justify themselves come from nowhere.
+/// cycles in `rf | data`, every value of an execution derives from others without any read in between twice, so as many
+/// rounds as there are reads cover all of them; past the round limit, a read that still changes is taken to return anything.
+/// Without such an axiom any read may, since values that justify themselves come from nowhere.
+///
+/// Needs: no thin air (`facts::needs`: `Need::NoThinAir`).
 pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     let graph = problem.graph;
     let everything = |width: u8| Known::Interval(0, mask(width));
     let mut unknowns: IndexVec<_, Known> = IndexVec::new();
     let mut reads = Vec::new();
-    let follows = treatment.known_values && forbids_thin_air(problem.model);
+    let follows = treatment.known_values && no_thin_air(problem.model);
+    let sources = problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
         unknowns.push(match unknown.kind {
             UnknownKind::Read(event) if problem.table.basis.counted.sums.contains_key(&event) => {
@@ -34,7 +37,7 @@ pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
                 Known::between(least, most)
             }
             UnknownKind::Read(event) if follows => {
-                reads.push((id, event));
+                reads.extend(CellByCell::new(problem, id, event, sources.successors(event)));
                 Known::Nothing
             }
             UnknownKind::Parameter if treatment.known_values => Known::Interval(unknown.min, unknown.max),
@@ -44,26 +47,17 @@ pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     let mut known = KnownValues { unknowns };
     let rounds = (reads.len() + 1).min(ROUNDS_MAX);
     let complete = rounds == reads.len() + 1;
-    let sources = problem.table.basis.bounds(BaseRelation::ReadsFrom).may.inverse();
     for round in 0.. {
         let mut memo = FxHashMap::default();
         let mut changed = false;
         let mut next = known.clone();
-        for &(unknown, read) in &reads {
-            let width = graph.terms.unknown(unknown).width;
-            let mut joined = known.unknowns[unknown].clone();
-            for write in sources.successors(read) {
-                let Some(access) = graph.events[write].kind.access() else { continue };
-                let value = if graph.terms.width(access.value) == width {
-                    known.of_term(&graph.terms, access.value, &mut memo)
-                } else {
-                    everything(width)
-                };
-                joined = joined.join(&value);
-            }
-            if joined != known.unknowns[unknown] {
+        for read in &reads {
+            let before = &known.unknowns[read.unknown];
+            let joined = before.join(&read.known(&known, &graph.terms, &mut memo));
+            if joined != *before {
                 changed = true;
-                next.unknowns[unknown] = if round >= rounds { everything(width) } else { joined };
+                let width = graph.terms.unknown(read.unknown).width;
+                next.unknowns[read.unknown] = if round >= rounds { everything(width) } else { joined };
             }
         }
         if !changed || (round >= rounds && complete) {
@@ -74,20 +68,64 @@ pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     known
 }
 
-/// Whether some axiom is the acyclicity of a union with `rf` and `data` in it.
-fn forbids_thin_air(model: &MemoryModel) -> bool {
-    fn has(model: &MemoryModel, term: TermId, base: BaseRelation) -> bool {
-        match &model.terms[term].kind {
-            ModelKind::Relation(RelationKind::Base(own)) => *own == base,
-            ModelKind::Relation(RelationKind::Union(a, b)) => has(model, *a, base) || has(model, *b, base),
-            _ => false,
+/// What a read takes its cells from.
+struct CellByCell {
+    unknown: UnknownId,
+    n_bits: u8,
+    /// Of each cell, the values that it may be a part of, and where the part begins.
+    cells: Vec<Vec<(TermRef, u32)>>,
+}
+
+impl CellByCell {
+    fn new(
+        problem: Problem<'_>,
+        unknown: UnknownId,
+        read: EventId,
+        writes: impl Iterator<Item = EventId>,
+    ) -> Option<Self> {
+        let (graph, grains) = (problem.graph, &problem.cells.grain_bytes);
+        let access = graph.events[read].kind.access()?;
+        let grain = grains[access.location];
+        let n_bits = u8::try_from(grain * 8).ok()?;
+        let mut cells = vec![Vec::new(); problem.cells.n_pieces(access) as usize];
+        assert_eq!(
+            cells.len() * usize::from(n_bits),
+            usize::from(graph.terms.unknown(unknown).width),
+            "the cells of a read make up its value"
+        );
+        for written in writes.filter_map(|write| graph.events[write].kind.access()) {
+            if written.location != access.location {
+                continue;
+            }
+            let first = |access: &Access| graph.terms.constant_value(access.offset);
+            let is_alike = written.width_bytes == access.width_bytes;
+            for (piece, candidates) in (0u32..).zip(&mut cells) {
+                for from in 0..problem.cells.n_pieces(written) {
+                    let at = |first: u128, piece: u32| first + u128::from(piece * grain);
+                    let may_meet = match (first(access), first(written)) {
+                        (Some(own), Some(other)) => at(own, piece) == at(other, from),
+                        // Accesses of one size have all cells in common or none.
+                        _ => !is_alike || piece == from,
+                    };
+                    if may_meet {
+                        candidates.push((written.value, from * u32::from(n_bits)));
+                    }
+                }
+            }
         }
+        Some(Self { unknown, n_bits, cells })
     }
-    model.axioms.iter().any(|axiom| {
-        axiom.kind == AxiomKind::Acyclic
-            && has(model, axiom.term, BaseRelation::ReadsFrom)
-            && has(model, axiom.term, BaseRelation::DataDependency)
-    })
+
+    /// What it may return, if what it takes from is what is known.
+    fn known(&self, known: &KnownValues, terms: &TermPool, memo: &mut FxHashMap<TermRef, Known>) -> Known {
+        let mut cell = |candidates: &Vec<(TermRef, u32)>| {
+            candidates.iter().fold(Known::Nothing, |joined, &(value, low)| {
+                joined.join(&known.of_term(terms, value, memo).slice(low, self.n_bits))
+            })
+        };
+        let cells: Vec<Known> = self.cells.iter().map(&mut cell).collect();
+        Known::together(&cells, self.n_bits)
+    }
 }
 
 impl Encoder<'_> {

@@ -15,6 +15,8 @@ pub enum Known {
     Set(Vec<u128>),
     /// All values from the first to the second.
     Interval(u128, u128),
+    /// All values that have the first's ones, and others among the second's only.
+    Bits(u128, u128),
 }
 
 /// Sets larger than this become intervals.
@@ -39,11 +41,69 @@ impl Known {
         match (self, other) {
             (Self::Nothing, known) | (known, Self::Nothing) => known.clone(),
             (Self::Set(a), Self::Set(b)) => Self::from_values(a.iter().chain(b).copied().collect()),
+            (Self::Bits(..), Self::Set(_) | Self::Bits(..)) | (Self::Set(_), Self::Bits(..)) => {
+                let (a, b) = (self.ones_and_open(), other.ones_and_open());
+                let ones = a.0 & b.0;
+                Self::bits(ones, (a.0 | a.1 | b.0 | b.1) & !ones)
+            }
             (a, b) => {
                 let (a, b) = (a.bounds(), b.bounds());
                 Self::Interval(a.0.min(b.0), a.1.max(b.1))
             }
         }
+    }
+    /// All values that have these ones, and others among `open` only, which has none of them.
+    fn bits(ones: u128, open: u128) -> Self {
+        if open == 0 { Self::only(ones) } else { Self::Bits(ones, open) }
+    }
+    /// The ones that all values have, and the bits that are not the same in all.
+    fn ones_and_open(&self) -> (u128, u128) {
+        let (value, known) = self.common_bits(128);
+        (value, !known)
+    }
+    /// What is known of some bits of a value, from the lowest of them up.
+    #[must_use]
+    pub fn slice(&self, low: u32, n_bits: u8) -> Self {
+        let cut = |value: u128| value.checked_shr(low).unwrap_or(0) & mask(n_bits);
+        match self {
+            Self::Nothing => Self::Nothing,
+            Self::Set(values) => Self::from_values(values.iter().copied().map(cut).collect()),
+            Self::Interval(min, max) if low == 0 && *max <= mask(n_bits) => Self::Interval(*min, *max),
+            Self::Interval(..) | Self::Bits(..) => {
+                let (ones, open) = self.ones_and_open();
+                Self::bits(cut(ones), cut(open))
+            }
+        }
+    }
+    /// A value that is put together from pieces of so many bits, the lowest first, each by itself: all ways to do so while
+    /// there are few, else what is known of each bit.
+    #[must_use]
+    pub fn together(pieces: &[Self], n_bits: u8) -> Self {
+        if let [whole] = pieces {
+            return whole.clone();
+        }
+        let at = |piece: usize| u32::try_from(piece).unwrap_or(0) * u32::from(n_bits);
+        let mut sets = Vec::new();
+        for piece in pieces {
+            match piece {
+                Self::Nothing => return Self::Nothing,
+                Self::Set(values) => sets.push(values),
+                Self::Interval(..) | Self::Bits(..) => {}
+            }
+        }
+        if sets.len() == pieces.len() && sets.iter().map(|set| set.len()).product::<usize>() <= SET_MAX {
+            let whole = sets.iter().enumerate().fold(vec![0], |lower, (piece, set)| {
+                let higher = set.iter().map(|value| value << at(piece));
+                higher.flat_map(|high| lower.iter().map(move |low| high | low)).collect()
+            });
+            return Self::from_values(whole);
+        }
+        let bits = pieces.iter().enumerate().map(|(piece, known)| {
+            let (ones, open) = known.ones_and_open();
+            (ones << at(piece), (open & mask(n_bits)) << at(piece))
+        });
+        let (ones, open) = bits.fold((0, 0), |all, piece| (all.0 | piece.0, all.1 | piece.1));
+        Self::bits(ones, open)
     }
     fn from_values(mut values: Vec<u128>) -> Self {
         values.sort_unstable();
@@ -60,6 +120,7 @@ impl Known {
             Self::Nothing => (0, 0),
             Self::Set(values) => (values[0], values[values.len() - 1]),
             Self::Interval(min, max) => (*min, *max),
+            Self::Bits(ones, open) => (*ones, ones | open),
         }
     }
     /// Bits that are the same in all values: (value, mask of the bits known).
@@ -79,6 +140,7 @@ impl Known {
                     all & !mask(u8::try_from(n_low).unwrap_or(128)) | if n_low == 0 { all } else { 0 };
                 (min & known, known)
             }
+            Self::Bits(ones, open) => (*ones, all & !open),
         }
     }
 }
@@ -130,6 +192,9 @@ impl KnownValues {
         }
         if operands.contains(&&Known::Nothing) {
             return Known::Nothing;
+        }
+        if let (TermKind::Extract(_, low), [whole]) = (terms.kind(term), operands) {
+            return whole.slice(u32::from(*low), terms.width(term));
         }
         let sizes: Option<Vec<&Vec<u128>>> =
             operands.iter().map(|k| if let Known::Set(values) = k { Some(values) } else { None }).collect();

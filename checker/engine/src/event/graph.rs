@@ -302,8 +302,8 @@ pub enum Role {
     Plain,
     /// It belongs to a try that failed; the unknown says whether that try is in the execution.
     ///
-    /// Tries that fail have no effect on others, so one of them stands for all (deleting the rest from an execution
-    /// keeps it consistent and its races); it is kept only because it may itself race.
+    /// Tries that fail have no effect on others, so one of them stands for all (`unroll::wait` has the argument and what it
+    /// needs); it is kept only because it may itself race.
     Spin(UnknownId),
     /// It belongs to the try that succeeded.
     Await,
@@ -448,12 +448,14 @@ pub struct LoopCut {
 pub enum Because {
     /// It goes round as often as a value says that is not known before.
     TripCount,
-    /// Loops were not to be taken for waits.
+    /// Loops were not to be taken for waits: nobody wanted it, or the model does not allow it.
     Unwound,
     /// A statement of its body has an effect each time: a barrier, a signal, an asynchronous operation.
     Meets(Span),
     /// A round writes what was not there, and may go round again.
     Writes(Span),
+    /// A round writes back what it has read, there, where others race for the word.
+    WritesBack(Span),
     /// A round reads weakly, there, what it or the one before it may have written.
     ReadsOwnWrites(Span),
     /// A round reads a register that an earlier one has set.

@@ -87,6 +87,14 @@ impl Basis {
         self.counters.iter().filter(|counter| self.counted.has(counter))
     }
 
+    /// What keeps words that only additions write from being counted under the model, if there are such words.
+    pub fn uncounted(&self) -> Option<String> {
+        let (n_words, n_counted) = (self.counters.len(), self.counted_words().count());
+        (n_counted < n_words).then(|| {
+            format!("the axioms do not order the additions to {} of {n_words} words", n_words - n_counted)
+        })
+    }
+
     /// From now on, `b` is known to happen whenever `a` does.
     pub fn imply(&mut self, a: EventId, b: EventId) {
         let n = self.coexist.universe();
@@ -153,6 +161,9 @@ impl Basis {
         let coexist = basis.coexist.clone();
         for relation in basis.relations.values_mut() {
             *relation = relation.within(&coexist);
+        }
+        for (base, relation) in &basis.relations {
+            assert!(relation.is_consistent(), "what is certain of {base:?} is possible");
         }
         basis
     }

@@ -15,6 +15,7 @@ use crate::relation::algebra::{Algebra, Value, evaluate};
 use crate::relation::base::in_set;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::Launch;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::cell::RefCell;
 
@@ -99,6 +100,27 @@ pub fn claims(graph: &EventGraph, spots: &Spots, model: &MemoryModel) -> Option<
     }
     let anchors = fates.anchors.into_inner();
     Some(Claims { candidates, anchors })
+}
+
+/// An axiom that is not monotone, whatever the launch: what it forbids may gain a pair.
+///
+/// What happens to a term does not depend on which events a graph has, so one without any will do.
+pub fn gaining_axiom(model: &MemoryModel, launch: &Launch) -> Option<String> {
+    let graph = EventGraph::empty(launch);
+    let spots = Spots::new(&graph);
+    let axioms: Vec<TermId> = model.axioms.iter().map(|axiom| axiom.term).collect();
+    let values = evaluate(model, &Fates::new(&graph, &spots), &axioms);
+    let gains = |term: TermId| match values.get(term) {
+        Some(Value::Set(set)) => set.fate.gains,
+        Some(Value::Relation(relation)) => relation.fate.gains,
+        None => true,
+    };
+    model.axioms.iter().find(|axiom| gains(axiom.term)).map(|axiom| axiom.name.clone())
+}
+
+/// Whether each axiom and each flag of a graph is monotone.
+pub fn are_monotone(graph: &EventGraph, model: &MemoryModel) -> bool {
+    claims(graph, &Spots::new(graph), model).is_some()
 }
 
 /// What may happen to a term's value among the events that stay.

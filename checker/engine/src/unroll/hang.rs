@@ -24,6 +24,9 @@
 //! by it ([`live`](super::live)): how often it has gone round, say, may be read when it is over. Where registers run in a circle,
 //! the rounds on final memory go on until they are back; circles longer than that, and those of rounds with weak reads, count as
 //! runs past the bound.
+//!
+//! Needs: monotone axioms (`facts::needs`: `Need::Monotone`), since the rounds of one who stands are left out. Where they are
+//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};

@@ -9,12 +9,22 @@
 //! the end of a round, and then with a try whose registers the next round starts with; if that fails, too, everything is
 //! taken back and the loop is unwound.
 //!
-//! Sound: take an execution with any number of rounds without effect, and leave out all but one, or all. No one else read
-//! from them, but where an atomic of theirs wrote back what it had read; who read it from there now reads from where the
-//! atomic did. So no value changes, less is observed and synchronized, and the model, whose axioms forbid pairs of
-//! relations that only shrink, allows what is left. A race, assertion or hang elsewhere is still there, and one of a round
-//! left out is there in the execution that keeps that round. As no round reads what another left, the one that is kept and
-//! the one after it are what they were.
+//! Sound: take an execution with any number of rounds without effect, and leave out all but one, or all. Where they wrote
+//! nothing, no one else read from them. So no value changes, relations only shrink, and axioms that are monotone allow what
+//! is left. An assertion or hang elsewhere is still there, and one of a round left out is there in the execution that keeps
+//! that round; so is what a flag marks, if that takes one such round at most. As no round reads what another left, the one
+//! that is kept and the one after it are what they were.
+//!
+//! Where an atomic of a round wrote back what it had read, who read it from there now reads from where the atomic did, and
+//! `rf` gains that pair. One kept round would hide this from one such reader, but not from two that have read from two. If
+//! nobody races for the word, though, its writes are in one order in which the atomic comes right behind its source; then
+//! what comes after the one comes after the other, whoever reads from the source has read of it before through the
+//! read-modify-write, and nothing is observed that was not.
+//!
+//! Needs: monotone axioms, and one round (`facts::needs`: `Need::Monotone`, `Need::OneRound`); of rounds that write back
+//! `Need::NoRace`, for which bounds are needed, so it is evaluated after unrolling ([`crate::check`]), and if it does not
+//! hold, such rounds are taken for rounds with an effect (`UnrollOptions::writing_waits`). Not evaluated: that a model of
+//! one's own follows `rf` through read-modify-writes wherever it follows it at all, as those that come along do.
 
 use super::expression::Frame;
 use super::loops::{Keeps, Round, Shape};
@@ -94,7 +104,7 @@ impl Unroller<'_> {
         }
         // What a round does whatever it reads says more than what it keeps.
         Ok(Waited::No(match effect {
-            Some(span) if !matches!(why, Because::Writes(_)) => Because::Meets(span),
+            Some(span) if !matches!(why, Because::Writes(_) | Because::WritesBack(_)) => Because::Meets(span),
             _ => why,
         }))
     }
@@ -353,11 +363,14 @@ impl Unroller<'_> {
             let before = read.and_then(|read| self.graph.events[read].kind.access()).map(|read| read.value);
             let terms = &mut self.graph.terms;
             let same = before.map_or(TermPool::FALSE, |before| terms.equal(before, written));
+            let writes_back = same != TermPool::FALSE && !self.options.writing_waits;
+            let same = if writes_back { TermPool::FALSE } else { same };
             let same = terms.implies(both, same);
             // It is asked of the path only.
             let same = terms.known_where(path, same);
             if same != TermPool::TRUE && culprit.is_none() {
-                culprit = site.map(|site| Because::Writes(self.graph.sites[site].span));
+                let because = if writes_back { Because::WritesBack } else { Because::Writes };
+                culprit = site.map(|site| because(self.graph.sites[site].span));
             }
             silent = self.graph.terms.and(silent, same);
         }
@@ -377,7 +390,7 @@ impl Unroller<'_> {
 
     /// Whether a place at which the current thread may stand for ever is worth a note.
     pub(super) fn looks_for_hangs(&self) -> bool {
-        self.options.hangs && !self.completes
+        self.options.hangs && self.options.hangs_in_loops && !self.completes
     }
 }
 

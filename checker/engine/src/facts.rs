@@ -1,0 +1,163 @@
+//! What is concluded without asking the solver, and what each conclusion needs.
+//!
+//! An argument (a `Sound:` paragraph) names its needs, and they are evaluated: [`needs`] says of a model, or of a model and
+//! the graph of a launch, whether each holds. Where one does not, what rests on it is off, and `--stats` says so.
+//!
+//! A deduction is a row of [`DEDUCTIONS`]: its name, which is that of its switch, and its needs. To add one, add its row,
+//! and ask [`Facts`] before it is used.
+
+pub mod needs;
+mod rounds;
+
+use crate::check::Config;
+use crate::encode::Treatment;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::Launch;
+use needs::Need;
+
+/// A conclusion that has needs.
+pub struct Deduction {
+    /// As in `--without NAME`, if it has a switch.
+    pub name: &'static str,
+    /// All of which must hold.
+    pub needs: &'static [Need],
+    /// Everything on but it, if it has a switch.
+    pub off: Option<Treatment>,
+}
+
+impl Deduction {
+    /// The row of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        DEDUCTIONS.iter().find(|row| row.name == name)
+    }
+
+    /// Whether it is on where it may be.
+    pub fn is_on(&self, treatment: Treatment) -> bool {
+        self.off.is_none_or(|off| treatment.and(off) != treatment)
+    }
+}
+
+/// Loops whose rounds may be without effect need no bound (`unroll::wait`).
+pub const WAITS: Deduction =
+    Deduction { name: "waits", needs: &[Need::Monotone, Need::OneRound], off: Some(Treatment::UNWOUND) };
+/// Neither do those whose rounds write back what they have read (`unroll::wait`).
+pub const WRITING_WAITS: Deduction = Deduction {
+    name: "waits-that-write",
+    needs: &[Need::Monotone, Need::NoRace],
+    off: Some(Treatment::UNWOUND),
+};
+/// Tries that can be no end of a flagged pair are left out, too (`check::prepare`).
+pub const PRUNE_SPINS: Deduction = Deduction {
+    name: "prune-spins",
+    needs: &[Need::Monotone, Need::NoTryBetween],
+    off: Some(Treatment { prune_spins: false, ..Treatment::DEFAULT }),
+};
+/// A thread that goes round a loop for ever is found by one round on final memory (`unroll::hang`).
+pub const HANGS: Deduction = Deduction { name: "hangs-in-loops", needs: &[Need::Monotone], off: None };
+/// A loop that cannot be cut at the bound needs no larger one: executions are prefixes of longer ones.
+pub const BOUNDS: Deduction = Deduction { name: "loop-bounds", needs: &[Need::Monotone], off: None };
+/// What reads can return, from what can be written (`encode::memory::known_values`, `check::impossible`).
+pub const KNOWN_VALUES: Deduction = Deduction {
+    name: "known-values",
+    needs: &[Need::NoThinAir],
+    off: Some(Treatment { known_values: false, ..Treatment::DEFAULT }),
+};
+/// A launch is looked at a few threads at a time (`slice`).
+pub const SLICES: Deduction =
+    Deduction { name: "slices", needs: &[Need::Monotone, Need::MonotoneFlags], off: Some(Treatment::WHOLE) };
+/// What follows for words that only additions write (`relation::counting`).
+pub const COUNTING: Deduction = Deduction {
+    name: "counting",
+    needs: &[Need::TotalCoherence],
+    off: Some(Treatment { counting: false, ..Treatment::DEFAULT }),
+};
+
+/// The deductions whose needs are evaluated.
+pub const DEDUCTIONS: &[Deduction] =
+    &[WAITS, WRITING_WAITS, PRUNE_SPINS, HANGS, BOUNDS, KNOWN_VALUES, SLICES, COUNTING];
+
+/// A deduction that was off for a need.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Off {
+    /// Its name.
+    pub deduction: &'static str,
+    /// What does not hold.
+    pub need: Need,
+    /// Where or why it does not.
+    pub because: String,
+}
+
+/// What is known of the needs of a run, and what was off for one of them.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The axiom that is not monotone, if one is not.
+    not_monotone: Option<String>,
+    treatment: Treatment,
+    off: Vec<Off>,
+}
+
+impl Facts {
+    /// What the model alone says.
+    pub fn of(model: &MemoryModel, launch: &Launch, treatment: Treatment) -> Self {
+        let mut this = Self { not_monotone: needs::not_monotone(model, launch), treatment, off: Vec::new() };
+        if let Some(axiom) = this.not_monotone.clone() {
+            let because = format!("axiom `{axiom}` may forbid more where less happens");
+            for row in DEDUCTIONS.iter().filter(|row| row.needs.contains(&Need::Monotone)) {
+                this.withdraw(row, Need::Monotone, &because);
+            }
+        }
+        if !needs::no_thin_air(model) {
+            this.withdraw(&KNOWN_VALUES, Need::NoThinAir, "no axiom makes `rf | data` acyclic");
+        }
+        this
+    }
+
+    /// Whether the axioms are monotone.
+    pub fn is_monotone(&self) -> bool {
+        self.not_monotone.is_none()
+    }
+
+    /// Notes that a deduction is off, unless nobody wanted it.
+    pub fn withdraw(&mut self, row: &Deduction, need: Need, because: &str) {
+        if row.is_on(self.treatment) && self.off.iter().all(|off| off.deduction != row.name) {
+            self.off.push(Off { deduction: row.name, need, because: because.to_owned() });
+        }
+    }
+
+    /// Whether a deduction is off for a need.
+    pub fn is_off(&self, row: &Deduction) -> bool {
+        self.off.iter().any(|off| off.deduction == row.name)
+    }
+
+    /// What was off.
+    pub fn into_off(self) -> Vec<Off> {
+        self.off
+    }
+
+    /// A run's options without what is off as a whole.
+    pub fn allowed(&self, config: &Config) -> Config {
+        let mut treatment = config.treatment;
+        treatment.waits &= !self.is_off(&WAITS);
+        treatment.prune_spins &= !self.is_off(&PRUNE_SPINS);
+        if self.is_off(&SLICES) {
+            treatment.slices_from = usize::MAX;
+        }
+        Config { treatment, ..config.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEDUCTIONS, Deduction};
+    use crate::encode::Treatment;
+
+    #[test]
+    fn each_row_is_found_by_its_name_and_switched_off_by_its_switch() {
+        for row in DEDUCTIONS {
+            let found = Deduction::named(row.name).expect("it has a row");
+            assert_eq!((found.needs, found.off), (row.needs, row.off));
+            assert!(row.is_on(Treatment::DEFAULT), "{}", row.name);
+            assert!(row.off.is_none_or(|off| !row.is_on(off)), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What arguments need of the model and of a launch, each as a function that says where it does not hold.
+
+use super::rounds::{self, Rounds};
+use crate::encode::goal::is_asked;
+use crate::event::support::SpinSupport;
+use crate::event::{EventGraph, EventId, EventKind};
+use crate::findings;
+use crate::relation::RelationTable;
+use crate::relation::algebra::Value;
+use crate::verdict::Property;
+use fencepost_dsl::cat::memory_model::{
+    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind,
+};
+use fencepost_dsl::kernel::program::Launch;
+use std::fmt;
+
+/// What an argument may need.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Need {
+    /// What is left of an execution without some of its events satisfies the axioms, too, if each read keeps its sources:
+    /// no axiom forbids a pair that was not there before. By [`not_monotone`].
+    Monotone,
+    /// What a flag marks does not get lost when threads are left out. By `slice::monotone`.
+    MonotoneFlags,
+    /// What a flag marks is there with one round of each loop that leaves, and one more. By [`several_rounds`].
+    OneRound,
+    /// What a flag marks is there without any try, but for one at an end of it. By [`try_between`].
+    NoTryBetween,
+    /// Values do not justify each other in a circle: an axiom makes a union with `rf` and `data` acyclic. By
+    /// [`no_thin_air`].
+    NoThinAir,
+    /// A word that a round writes back is not raced for, and has one name in each thread's rounds. By [`raced_word`].
+    NoRace,
+    /// The writes of a word are in one order, in which read-modify-writes leave no gap. By `relation::counting`.
+    TotalCoherence,
+}
+
+impl Need {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Monotone => "monotone axioms",
+            Self::MonotoneFlags => "monotone flags",
+            Self::OneRound => "one round",
+            Self::NoTryBetween => "no try between",
+            Self::NoThinAir => "no thin air",
+            Self::NoRace => "no race for the word",
+            Self::TotalCoherence => "one order of writes",
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An axiom that may forbid more of an execution from which events were left out.
+pub fn not_monotone(model: &MemoryModel, launch: &Launch) -> Option<String> {
+    crate::slice::gaining_axiom(model, launch)
+}
+
+/// Whether some axiom is the acyclicity of a union with `rf` and `data` in it.
+pub fn no_thin_air(model: &MemoryModel) -> bool {
+    fn has(model: &MemoryModel, term: TermId, base: BaseRelation) -> bool {
+        match &model.terms[term].kind {
+            TermKind::Relation(RelationKind::Base(own)) => *own == base,
+            TermKind::Relation(RelationKind::Union(a, b)) => has(model, *a, base) || has(model, *b, base),
+            _ => false,
+        }
+    }
+    model.axioms.iter().any(|axiom| {
+        axiom.kind == AxiomKind::Acyclic
+            && has(model, axiom.term, BaseRelation::ReadsFrom)
+            && has(model, axiom.term, BaseRelation::DataDependency)
+    })
+}
+
+/// A flag of one of some properties that may take more rounds of a loop than waits keep.
+pub fn several_rounds(graph: &EventGraph, model: &MemoryModel, properties: &[Property]) -> Option<String> {
+    flag_of_tries(graph, model, properties, Rounds::takes_several)
+}
+
+/// A flag of one of some properties that may hold of a pair for the sake of a try between its ends.
+pub fn try_between(graph: &EventGraph, model: &MemoryModel, properties: &[Property]) -> Option<String> {
+    flag_of_tries(graph, model, properties, Rounds::has_try_between)
+}
+
+fn flag_of_tries(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    properties: &[Property],
+    fails: fn(&Rounds) -> bool,
+) -> Option<String> {
+    let tries = tries(graph);
+    if tries.is_empty() {
+        return None;
+    }
+    let is_wanted = |name: &str| properties.contains(&findings::flag(name).property());
+    let flags = model.flags.iter().filter(|flag| is_asked(flag, graph) && is_wanted(&flag.name));
+    let flags: Vec<_> = flags.collect();
+    let terms: Vec<TermId> = flags.iter().map(|flag| flag.term).collect();
+    let of_flags = rounds::of_flags(graph, &tries, model, &terms);
+    flags.iter().zip(of_flags).find(|(_, rounds)| fails(rounds)).map(|(flag, _)| flag.name.clone())
+}
+
+/// A write of a round that writes back what it has read, of whose word the bounds do not show that nobody races for it.
+///
+/// Through a second mapping a thread's own rounds could race with each other, of which bounds say nothing: there is one try.
+pub fn raced_word(graph: &EventGraph, model: &MemoryModel, table: &RelationTable) -> Option<EventId> {
+    if graph.writing_tries.is_empty() {
+        return None;
+    }
+    let mut supports = SpinSupport::default();
+    let is_try: Vec<bool> = graph.events.ids().map(|event| supports.is_of_try(graph, event)).collect();
+    let of_races = |name: &str| findings::flag(name).property() == Property::Race;
+    let races: Vec<_> = model
+        .flags
+        .iter()
+        .filter(|flag| is_asked(flag, graph) && of_races(&flag.name))
+        .filter_map(|flag| match table.values.get(flag.term) {
+            Some(Value::Relation(relation)) => Some(&relation.may),
+            _ => None,
+        })
+        .collect();
+    let location = table.basis.bounds(BaseRelation::SameLocation);
+    let mapping = table.basis.bounds(BaseRelation::SameVirtualLocation);
+    let is_fine = |write: EventId, other: EventId| {
+        if matches!(graph.events[other].kind, EventKind::Init(_)) {
+            return true;
+        }
+        let is_raced = races.iter().any(|may| may.contains(write, other) || may.contains(other, write));
+        let is_own = graph.events[other].agent == graph.events[write].agent;
+        let is_of_try = is_try[fencepost_dsl::index::Id::index(other)];
+        !races.is_empty() && !is_raced && (!is_own || !is_of_try || mapping.must.contains(write, other))
+    };
+    let writes = graph.events.iter_enumerated().filter(|(id, event)| {
+        matches!(event.kind, EventKind::Write(_)) && is_try[fencepost_dsl::index::Id::index(*id)]
+    });
+    let mut writes = writes.map(|(id, _)| id);
+    writes.find(|&write| location.may.successors(write).any(|other| !is_fine(write, other)))
+}
+
+/// The events of tries of waits, but for what they write back.
+fn tries(graph: &EventGraph) -> Vec<EventId> {
+    let mut supports = SpinSupport::default();
+    let is_write = |event: EventId| matches!(graph.events[event].kind, EventKind::Write(_));
+    graph.events.ids().filter(|&event| !is_write(event) && supports.is_of_try(graph, event)).collect()
+}
