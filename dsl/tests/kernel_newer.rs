@@ -78,7 +78,7 @@ fn what_ptx_does_not_have_is_an_error() {
     for (body, code) in [
         ("mbarrier.init.laid_out.b64 [bar], 1;", "validate::unknown-modifier"),
         ("fence.acq_rel.exclusive.gpu;", "validate::unknown-modifier"),
-        ("cp.async.bulk.wait_group.layout 0;", "validate::copy-form"),
+        ("cp.async.bulk.wait_group.layout 0;", "validate::unknown-modifier"),
         ("shuffle.b32 v;", "resolve::unknown-instruction"),
     ] {
         let found = load("sm_107a ptx 9.5", body);

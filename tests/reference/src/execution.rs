@@ -96,6 +96,7 @@ impl Combination {
                 event.decided = event.decided.iter().map(|&read| base + read).collect();
                 event.follows = event.follows.iter().map(|&done| base + done).collect();
                 event.operation = event.operation.map(|issue| base + issue);
+                event.since = event.since.map(|fence| base + fence);
                 events.push(event);
             }
         }

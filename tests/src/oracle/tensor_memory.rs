@@ -44,7 +44,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("three threads", "warps: 3"),
     ("arrays", "tmem acc[2]"),
     ("an element as an operand", "[acc[1]]"),
-    ("an element in shared memory as an operand", "[a[1]], [b]"),
+    ("an element in shared memory", "[a[1]]"),
     ("a load of several elements", "b32 r, [acc]"),
     ("a store of several values", "], {"),
 ];
