@@ -8,7 +8,7 @@ use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode. The last number is of accesses of shared memory here.
-const PLAN: Plan = Plan { n_programs: 1_000, first_seed: 0, salt: 14, n_memory_max: 14, progress: false };
+const PLAN: Plan = Plan { n_programs: 500, first_seed: 0, salt: 14, n_memory_max: 14, progress: false };
 
 /// What programs are looked through for, and the text that shows it.
 const FEATURES: &[(&str, &str)] = &[
