@@ -1,14 +1,22 @@
-//! The checker against its dull twin on small random programs of asynchronous operations, and on fixed shapes.
+//! The checker against its dull twin on small random programs of asynchronous operations, those of `wgmma` among them, and
+//! on fixed shapes.
 
 use fencepost::encode::Treatment;
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::oracle::asynchronous::{compare_random, suite};
+use fencepost_tests::oracle::matrix;
 use fencepost_tests::oracle::synchronization::{Comparison, compare};
 
 #[test]
 fn random_programs_agree() {
     let model = shipped_model("ptx").expect("the model comes with Fencepost");
     suite().run("", |plan| compare_random(&model, plan));
+}
+
+#[test]
+fn random_products_agree() {
+    let model = shipped_model("ptx").expect("the model comes with Fencepost");
+    matrix::suite().run("", |plan| matrix::compare_random(&model, plan));
 }
 
 /// What is too rare among random programs: asynchronous releases (§1.8, 4 and 5), and scopes of halves of proxy fences.

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use support::{program, try_load};
 
 const OBJECTS: &str = "shared a[2][2]: b128; shared b: b128; shared slot: u32; shared wide: u64; shared bar: mbarrier; \
-    global g: u32; tmem t[2][4]: u32; tmem c[2][2]: b128; tmem one: u32; view half[4]: u32 of t; register r: u32; \
+    global g: u32; tmem t[2][4]: u32; tmem c[2][2]: b128; tmem one: u32; view half[4]: u32 of t; register r: u32; register rs[4]: u32; shared slots[2]: u32; \
     let v = ld [g];";
 
 const FORMS: &[&str] = &[
@@ -40,6 +40,9 @@ const FORMS: &[&str] = &[
     "tcgen05.alloc.cta_group::1.sync.aligned.b32 [slot], 512;",
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 [t], 64;",
     "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
+    "tcgen05.ld.sync.aligned.32x32b.x4.b32 rs, [t[v & 1]];",
+    "tcgen05.st.sync.aligned.32x32b.x4.b32 [half], {1, 2, 3, v};",
+    "tcgen05.ld.sync.aligned.32x32b.x4.b32 rs[1], [half[3]];",
 ];
 
 const ILLEGAL: &[(&str, &str)] = &[
@@ -83,8 +86,13 @@ const ILLEGAL: &[(&str, &str)] = &[
     ("tcgen05.shift.cta_group::1.down [t];", "unsupported::modifier"),
     ("tcgen05.cp.cta_group::1.128x256b [t], [a];", "validate::copy-elements"),
     ("tcgen05.cp.cta_group::1.128x256b [c], [g];", "validate::space-mismatch"),
-    ("tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [t];", "resolve::dimension-count"),
+    ("tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [t];", "validate::copy-elements"),
     ("tcgen05.ld.sync.aligned.32x32b.x3.b32 r, [one];", "validate::unknown-modifier"),
+    ("tcgen05.ld.sync.aligned.32x32b.x4.b32 rs, [one];", "validate::copy-elements"),
+    ("tcgen05.st.sync.aligned.32x32b.x4.b32 [half], 1;", "validate::vector-count"),
+    ("tcgen05.st.sync.aligned.32x32b.x2.b32 [one], {1, 2};", "validate::vector-count"),
+    ("tcgen05.alloc.cta_group::1.sync.aligned.b32 [slots], 32;", "validate::operand-kind"),
+    ("let w = mov.b32 rs;", "resolve::dimension-count"),
     ("tcgen05.ld.aligned.32x32b.x1.b32 r, [one];", "validate::tensor-form"),
     ("tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [slot];", "validate::space-mismatch"),
     ("tcgen05.ld.sync.aligned.32x32b.x1.b32 r, [c[0][0]];", "validate::type-mismatch"),

@@ -5,6 +5,7 @@
 
 pub mod asynchronous;
 pub mod loops;
+pub mod matrix;
 pub mod multimem;
 pub mod synchronization;
 pub mod tensor_memory;

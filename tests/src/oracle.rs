@@ -5,6 +5,7 @@
 
 pub mod asynchronous;
 pub mod hangs;
+pub mod matrix;
 pub mod multimem;
 pub mod programs;
 pub mod shapes;

@@ -13,8 +13,8 @@ use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
 
 pub use asynchronous::{
-    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Elements,
-    MatrixOp, Tensor, TensorBox, TensorOp, TensorProduct,
+    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, MatrixOp,
+    Tensor, TensorBox, TensorOp, TensorProduct,
 };
 pub use host::{HostCall, Task};
 pub use instruction::{
@@ -262,6 +262,12 @@ impl Object {
     /// Number of elements.
     pub fn n_elements(&self) -> u64 {
         self.dimensions.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// The extent of an operand for which the instruction states no size: how many elements are left where so many leading
+    /// indices are given. All elements without any, one with all of them.
+    pub fn n_elements_below(&self, n_indices: usize) -> u32 {
+        self.dimensions.iter().skip(n_indices).product()
     }
 }
 
@@ -557,7 +563,9 @@ pub struct Address {
     pub span: Span,
     /// What is indexed.
     pub base: AddressBase,
-    /// Indices (32 bits each), outermost first; as many as the object has dimensions (or, for a reference, none or one).
+    /// Indices (32 bits each), outermost first: for a reference none or one. Where an instruction does not access just one
+    /// element, trailing ones may be missing. Then the operand starts at the first element of the array that is left, and if
+    /// the instruction states no size it is all of that array ([`Object::n_elements_below`]).
     pub indices: Vec<Expression>,
     /// `mapa(x, rank)`: the same place in the CTA of this rank (32 bits) of the cluster, whichever CTA a reference
     /// stands for (AS-43). Shared memory only.

@@ -12,11 +12,11 @@ pub const SPA: &str = "spa_50";
 
 /// Numbers of the architectures that there are.
 const ARCHITECTURES: &[u16] = &[
-    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110,
-    120, 121,
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107,
+    110, 120, 121,
 ];
 /// The last minor version of each major version of the PTX ISA, from 1 on.
-const LAST_VERSIONS: &[u16] = &[5, 3, 2, 3, 1, 5, 8, 8, 4];
+const LAST_VERSIONS: &[u16] = &[5, 3, 2, 3, 1, 5, 8, 8, 5];
 
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -122,7 +122,7 @@ pub enum Class {
         /// First element of the accumulator.
         accumulator: Location,
         /// Elements of it.
-        n_elements: u32,
+        n_elements: usize,
     },
     /// `cp`
     Copy,
@@ -155,6 +155,8 @@ pub enum Kind {
     MapHalf(Option<usize>),
     /// A thread starts an asynchronous operation.
     Issue,
+    /// `wgmma.fence`
+    MatrixFence,
     /// A thread has waited for groups of asynchronous operations: `follows` says for what of them.
     AsyncWait,
     /// The thread's n-th arrival at a barrier.
@@ -202,6 +204,8 @@ pub struct Event {
     pub statement: Option<Span>,
     /// For what an asynchronous operation does: the position of its [`Kind::Issue`]. It is not in program order (MM-27).
     pub operation: Option<usize>,
+    /// For what a matrix operation does: its thread's last `wgmma.fence` before it, up to which program order counts.
+    pub since: Option<usize>,
     /// Positions of what asynchronous operations have done before: within an operation, or known by a wait.
     pub follows: BTreeSet<usize>,
     /// Virtual mapping of an access.
@@ -259,6 +263,7 @@ impl Event {
             source: None,
             statement: None,
             operation: None,
+            since: None,
             follows: BTreeSet::new(),
             mapping: 0,
             is_multimem: false,

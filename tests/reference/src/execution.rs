@@ -97,6 +97,7 @@ impl Combination {
                 event.past = event.past.iter().map(|&read| base + read).collect();
                 event.follows = event.follows.iter().map(|&done| base + done).collect();
                 event.operation = event.operation.map(|issue| base + issue);
+                event.since = event.since.map(|fence| base + fence);
                 events.push(event);
             }
         }

@@ -15,6 +15,18 @@ pub struct TensorSketch {
     pub threads: Vec<Vec<TensorStep>>,
     /// An arrival more than the program has is expected of `m`.
     pub is_short: bool,
+    /// Which part of its object each operand names, in turn, where objects are arrays of two elements: all of it, or one. Empty
+    /// where they are scalars.
+    pub parts: Vec<Part>,
+}
+
+/// A part of an array of two elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The name without an index.
+    All,
+    /// With one.
+    Element(usize),
 }
 
 /// A step of a thread. Tensor memory `t` is `acc` or `other`, mbarrier `b` is `m` or `n`, flag `f` is `x` or `y`.
@@ -76,23 +88,32 @@ impl TensorSketch {
             print_thread(steps, &mut body, &mut results);
             body.push_str("    }\n");
         }
+        let is_wide = !self.parts.is_empty();
+        if is_wide {
+            body = widened(&body, &self.parts);
+        }
         let n = self.threads.len();
         let mut text = "//! target sm_100a ptx 9.4\n".to_owned();
         let _ = write!(text, "kernel k {{\n    launch {{ warps: {n} }}\n    global x: u32 = 0;\n");
         for (mark, declaration) in [
             ("[y]", "    global y: u32 = 0;\n"),
-            ("[a]", "    shared a: u32 = 3;\n"),
+            ("[a", "    shared a: u32 = 3;\n"),
             ("[b]", "    shared b: u32 = 1;\n"),
-            ("[acc]", "    tmem acc: u32;\n"),
-            ("[other]", "    tmem other: u32;\n"),
+            ("[acc", "    tmem acc: u32;\n"),
+            ("[other", "    tmem other: u32;\n"),
             ("[slot]", "    shared slot: u32 = 0;\n"),
             (" r,", "    register r: u32;\n"),
             (" r;", "    register r: u32;\n"),
+            (" r[", "    register r: u32;\n"),
             ("[m]", "    shared m: mbarrier;\n"),
             ("[n]", "    shared n: mbarrier;\n"),
         ] {
-            if body.contains(mark) && !text.contains(declaration) {
-                text.push_str(declaration);
+            let mut declaration = declaration.to_owned();
+            for name in ["a", "acc", "other", "r"].iter().filter(|_| is_wide) {
+                declaration = declaration.replace(&format!(" {name}: u32"), &format!(" {name}[2]: u32"));
+            }
+            if body.contains(mark) && !text.contains(&declaration) {
+                text.push_str(&declaration);
             }
         }
         for result in &results {
@@ -113,6 +134,45 @@ impl TensorSketch {
         }
         text + &body
     }
+}
+
+/// The same of objects that are arrays. Both ends of a copy or a load are the same part, and a store has a value for each
+/// element; what accesses one element takes the first where all are meant.
+fn widened(body: &str, parts: &[Part]) -> String {
+    let mut next = parts.iter().copied().cycle();
+    let mut wide = String::new();
+    for line in body.lines() {
+        let is_alike = line.contains("tcgen05.cp") || line.contains("tcgen05.ld");
+        let is_access = ["= mov.", "= ld.", "st.weak"].iter().any(|access| line.contains(access));
+        let mut line = line.to_owned();
+        let mut common = None;
+        for name in ["[acc]", "[other]", "[a]", " r,", " r;"] {
+            if !line.contains(name) {
+                continue;
+            }
+            let part = common.unwrap_or_else(|| next.next().unwrap_or(Part::All));
+            if is_alike {
+                common = Some(part);
+            }
+            let index = match part {
+                Part::All if is_access => 0,
+                Part::All => {
+                    if let Some((store, value)) =
+                        line.strip_suffix(';').and_then(|line| line.split_once("], "))
+                        && line.contains("tcgen05.st")
+                    {
+                        line = format!("{store}], {{{value}, {value}}};");
+                    }
+                    continue;
+                }
+                Part::Element(index) => index,
+            };
+            let object = name.trim_matches(['[', ']', ' ', ',', ';']);
+            line = line.replacen(name, &name.replace(object, &format!("{object}[{index}]")), 1);
+        }
+        let _ = writeln!(wide, "{line}");
+    }
+    wide
 }
 
 /// Steps that need something before them that is not there are left out.
@@ -440,18 +500,22 @@ pub fn tensor_sketches(n_events_max: usize) -> impl Strategy<Value = TensorSketc
     });
     let shaped = prop_oneof![3 => threads(2, 2), 2 => threads(3, 1), 1 => threads(2, 3), 3 => chains];
     let is_short = prop_oneof![20 => Just(false), 1 => Just(true)];
-    (shaped, is_short).prop_filter_map(
+    let part = prop_oneof![3 => Just(Part::All), 2 => Just(Part::Element(1)), 1 => Just(Part::Element(0))];
+    let parts = prop_oneof![3 => Just(Vec::new()), 2 => vec(part, 1..8)];
+    (shaped, is_short, parts).prop_filter_map(
         "small programs with operations on tensor memory only",
-        move |(threads, is_short)| {
+        move |(threads, is_short, parts)| {
             let steps = || threads.iter().flatten();
             let is_operation = |step: &TensorStep| {
                 use TensorStep::{Copy, Load, Multiply, Store};
                 matches!(step, Multiply { .. } | Copy { .. } | Load { .. } | Store { .. })
             };
             let n_operations = steps().filter(|step| is_operation(step)).count();
+            // Arrays have more events, but not twice as many where there are parts.
             let n_events: usize = steps().map(|step| step.size()).sum();
+            let n_events = if parts.is_empty() { n_events } else { n_events * 3 / 2 };
             let is_small = n_events <= n_events_max && (2..=4).contains(&n_operations);
-            is_small.then_some(TensorSketch { threads, is_short })
+            is_small.then_some(TensorSketch { threads, is_short, parts })
         },
     )
 }

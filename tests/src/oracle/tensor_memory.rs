@@ -42,6 +42,11 @@ const FEATURES: &[(&str, &str)] = &[
     ("deallocation", "tcgen05.dealloc"),
     ("permit given up", "relinquish"),
     ("three threads", "warps: 3"),
+    ("arrays", "tmem acc[2]"),
+    ("an element as an operand", "[acc[1]]"),
+    ("an element in shared memory", "[a[1]]"),
+    ("a load of several elements", "b32 r, [acc]"),
+    ("a store of several values", "], {"),
 ];
 
 /// What comparisons were of, besides features.
@@ -84,4 +89,7 @@ const PROVED_WITH: &[(&str, &[&str])] = &[
     ("proved with a store and a load", &["tcgen05.st", "tcgen05.ld", "before_thread_sync"]),
     ("proved with a generic write", &["st.weak.u32 [a]"]),
     ("proved with a deallocation", &["tcgen05.alloc", "tcgen05.dealloc"]),
+    ("proved with a product of an array", &["shared a[2]", "tcgen05.mma"]),
+    ("proved with a load of several elements", &["register r[2]", "b32 r, [acc]"]),
+    ("proved with a store of several values", &["], {"]),
 ];

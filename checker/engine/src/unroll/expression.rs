@@ -14,7 +14,7 @@ use fencepost_dsl::{Diagnostic, IndexVec, Span};
 pub struct Frame<'a> {
     pub(super) registers: &'a IndexVec<RegisterId, Register>,
     references: Option<&'a IndexVec<ReferenceId, Reference>>,
-    bindings: Vec<Place>,
+    bindings: Vec<Extent>,
 }
 
 /// An element of an object.
@@ -30,6 +30,15 @@ pub struct Place {
     pub device: Option<u32>,
 }
 
+/// Consecutive elements of an object: what a memory operand names.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The first.
+    pub first: Place,
+    /// How many.
+    pub count: u32,
+}
+
 impl<'a> Frame<'a> {
     /// The frame of the kernel's own body.
     pub fn of_kernel(kernel: &'a Kernel) -> Self {
@@ -39,7 +48,7 @@ impl<'a> Frame<'a> {
     pub fn of_call(
         registers: &'a IndexVec<RegisterId, Register>,
         references: &'a IndexVec<ReferenceId, Reference>,
-        bindings: Vec<Place>,
+        bindings: Vec<Extent>,
     ) -> Self {
         Self { registers, references: Some(references), bindings }
     }
@@ -139,7 +148,35 @@ impl Unroller<'_> {
         Ok((step.state.live != TermPool::FALSE).then_some(place))
     }
 
-    /// The element a memory operand names, without any check: what a reference is bound to.
+    /// All elements that a memory operand names; the path goes on only where they are inside the object.
+    ///
+    /// This is what an instruction accesses that states no size: one element if all indices are given, the array that is left
+    /// if trailing ones are missing, and what the argument names if it is a reference.
+    pub(super) fn named(
+        &mut self,
+        step: &mut Step<'_>,
+        address: &Address,
+    ) -> Result<Option<Extent>, UnrollError> {
+        let count = self.n_named(step.frame, address);
+        // Of an object, what is left below the given indices is inside if they are; a reference may stand for less.
+        let n_elements = match address.base {
+            AddressBase::Object(_) => 1,
+            AddressBase::Reference(_) => count as usize,
+        };
+        let first = self.resolve(step, address, n_elements)?;
+        Ok(first.map(|first| Extent { first, count }))
+    }
+
+    /// How many they are.
+    pub(super) fn n_named(&self, frame: &Frame<'_>, address: &Address) -> u32 {
+        match address.base {
+            AddressBase::Object(id) => self.kernel.objects[id].n_elements_below(address.indices.len()),
+            AddressBase::Reference(id) if address.indices.is_empty() => frame.bindings[id.0 as usize].count,
+            AddressBase::Reference(_) => 1,
+        }
+    }
+
+    /// The first element a memory operand names, without any check: what a reference is bound to.
     pub(super) fn place(
         &mut self,
         state: &State,
@@ -155,7 +192,7 @@ impl Unroller<'_> {
                 Place { object: id, index, rank, device }
             }
             AddressBase::Reference(id) => {
-                let base = frame.bindings[id.0 as usize];
+                let base = frame.bindings[id.0 as usize].first;
                 let index = match indices.first() {
                     Some(&index) => self.graph.terms.binary(BinaryOp::Add, base.index, index),
                     None => base.index,
@@ -207,7 +244,7 @@ impl Unroller<'_> {
         Ok(indices)
     }
 
-    /// Row-major; indices that are left out are 0.
+    /// Row-major, the first element of what is named: indices that are left out are 0.
     fn flatten(&mut self, object: &Object, indices: &[TermRef]) -> TermRef {
         let terms = &mut self.graph.terms;
         let mut flat = terms.constant(0, 32);

@@ -2,7 +2,7 @@
 
 use super::barrier::ElectionResult;
 use super::env::Env;
-use super::expression::Frame;
+use super::expression::{Extent, Frame};
 use super::loops::Shape;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
@@ -298,7 +298,8 @@ impl Unroller<'_> {
         }
         let mut bindings = Vec::with_capacity(references.len());
         for address in references {
-            bindings.push(self.place(state, frame, address)?);
+            let first = self.place(state, frame, address)?;
+            bindings.push(Extent { first, count: self.n_named(frame, address) });
         }
         let callee = Frame::of_call(&function.registers, &function.references, bindings);
         let mut inner = State { live: state.live, env };

@@ -3,7 +3,6 @@
 use super::words::Words;
 use super::{
     Build, Built, Family, Floor, Form, Key, Need, Refusal, Slot, Traits, default, form, may, refused, since,
-    unsupported,
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
@@ -87,8 +86,6 @@ const fn no_sem(message: &'static str, help: &'static str) -> Refusal {
     Refusal { code: SEM, message, label: "not a sem of it", help, rule: "MB-10" }
 }
 
-const UNCHECKED: Slot = unsupported(&["multicast", "phase_type", "report_mechanism", "layout"]);
-
 /// An operation on the object itself.
 const fn plain(name: &'static str, build: Build) -> Form {
     form(name, &[SPACE, TYPE, NOT_SHARED, OTHER_TYPE, NO_SEM], since(7, 0, 80), build)
@@ -99,17 +96,8 @@ const fn plain(name: &'static str, build: Build) -> Form {
 
 /// An operation on the tx-count.
 const fn tx(name: &'static str, build: Build) -> Form {
-    const SLOTS: &[Slot] = &[
-        default(Key::Sem, &["relaxed"]),
-        SCOPE,
-        SPACE,
-        TYPE,
-        NOT_OF_TX,
-        FAR_SCOPE,
-        NOT_SHARED,
-        OTHER_TYPE,
-        UNCHECKED,
-    ];
+    const SLOTS: &[Slot] =
+        &[default(Key::Sem, &["relaxed"]), SCOPE, SPACE, TYPE, NOT_OF_TX, FAR_SCOPE, NOT_SHARED, OTHER_TYPE];
     form(name, SLOTS, since(8, 0, 90), build)
         .check(check_words)
         .operands("[bar], bytes")
@@ -137,7 +125,6 @@ const fn arrive(name: &'static str, build: Build) -> Form {
         FAR_SCOPE,
         NOT_SHARED,
         OTHER_TYPE,
-        UNCHECKED,
     ];
     form(name, SLOTS, since(7, 0, 80), build)
         .floors(YOUNG)
@@ -159,7 +146,6 @@ const fn wait(name: &'static str, floor: Floor, build: Build) -> Form {
         FAR_SCOPE,
         NOT_SHARED,
         OTHER_TYPE,
-        UNCHECKED,
     ];
     form(name, SLOTS, floor, build)
         .floors(YOUNG)

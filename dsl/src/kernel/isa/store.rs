@@ -9,7 +9,6 @@ use super::{
     Built, Family, Key, Lack, Refusal, Slot, Traits, form, may, must_or, refused, since, unsupported,
 };
 use crate::diagnostic::Diagnostic;
-use crate::kernel::ast::Operand;
 use crate::kernel::isa::access::{Access, Rmw};
 use crate::kernel::opcode::{PtxType, Window};
 use crate::kernel::program::{Address, AddressBase, AsyncOp, AsyncStore, Width};
@@ -303,12 +302,7 @@ fn complete(words: &mut Words<'_>) {
 
 fn address_operand(body: &mut Body<'_>, site: &Site<'_>, words: &Words<'_>) -> Resolved<(Address, Width)> {
     let space = if is_global(words) { Space::Global } else { Space::Shared };
-    let (address, width) = body.data_operand(site, &site.operands[0], space, "AS-23")?;
-    if let Operand::Memory(memory) = &site.operands[0]
-        && memory.indices.len() < address.indices.len()
-    {
-        return Err(body.wrong_operand(site, address.span, "one element, `[x[i]]`,"));
-    }
+    let (address, width) = body.element_operand(site, &site.operands[0], space, "AS-23")?;
     if words.has("shared::cta") {
         body.expect_own_cta(site, &address, "UB-A4", "written as `.shared::cta`")?;
     }

@@ -2,7 +2,8 @@
 //!
 //! Shapes, kinds and data layouts have to be those that there are; of them only the kind of a product counts, since products
 //! of different kinds do not follow each other. Pairs of CTAs (`.cta_group::2`) are refused.
-//! An operand that leaves out trailing indices names all elements of those dimensions.
+//! An operand that leaves out trailing indices names all elements of those dimensions: `tcgen05.ld` and `st` move as many
+//! registers, however many the number behind `.x` says, since tiles here may be smaller than the hardware's.
 
 use super::words::Words;
 use super::{
@@ -10,10 +11,10 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
-use crate::kernel::program::{Address, AddressBase, AsyncOp, Elements, TensorOp, TensorProduct, Width};
+use crate::kernel::program::{Address, AddressBase, AsyncOp, TensorOp, TensorProduct, Width};
 use crate::kernel::resolve::expression::constant_value;
 use crate::kernel::resolve::instruction::{Site, operand_span};
-use crate::kernel::resolve::{Body, Resolved};
+use crate::kernel::resolve::{Body, Reported, Resolved};
 use crate::span::Span;
 use crate::vocabulary::Space;
 
@@ -261,17 +262,17 @@ fn build_product(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) ->
     let form = "an accumulator, A, B, and maybe whether the accumulator is added to";
     body.expect_operands(site, 3, 4, form)?;
     let accumulator = tensor_memory_operand(body, site, &site.operands[0])?;
-    let a = operand_elements(body, site, &site.operands[1], None)?;
-    if body.space_of(&a.address) != Some(Space::Tensor) {
-        body.expect_space(site, &a.address, Space::Shared, "AS-33")?;
-        body.expect_own_cta(site, &a.address, "AS-33", "read by `tcgen05.mma`")?;
+    let a = matrix_operand(body, site, &site.operands[1], None)?;
+    if body.space_of(&a) != Some(Space::Tensor) {
+        body.expect_space(site, &a, Space::Shared, "AS-33")?;
+        body.expect_own_cta(site, &a, "AS-33", "read by `tcgen05.mma`")?;
         if words.has("ashift") {
             let message = "`.ashift` shifts an A that is in tensor memory".to_owned();
-            return Err(body.report(illegal(a.address.span, message, "leave it out")));
+            return Err(body.report(illegal(a.span, message, "leave it out")));
         }
     }
-    let b = operand_elements(body, site, &site.operands[2], Some(Space::Shared))?;
-    body.expect_own_cta(site, &b.address, "AS-33", "read by `tcgen05.mma`")?;
+    let b = matrix_operand(body, site, &site.operands[2], Some(Space::Shared))?;
+    body.expect_own_cta(site, &b, "AS-33", "read by `tcgen05.mma`")?;
     let accumulates = match site.operands.get(3) {
         Some(Operand::Expr(expr)) => Some(body.resolve_expression(expr, None)?),
         Some(operand) => {
@@ -292,48 +293,74 @@ fn build_copy(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolv
     body.expect_no_result(site)?;
     body.expect_operands(site, 2, 2, "tensor memory and shared memory")?;
     let destination = tensor_memory_operand(body, site, &site.operands[0])?;
-    let source = operand_elements(body, site, &site.operands[1], Some(Space::Shared))?;
-    body.expect_own_cta(site, &source.address, "AS-33", "read by `tcgen05.cp`")?;
-    let (to, from) = (width_of(body, &destination.address), width_of(body, &source.address));
-    if (to, destination.count) == (from, source.count) {
-        return done(TensorOp::Copy { destination, source });
-    }
-    let described = |count: u32, width: Width| format!("{count} × {width} bits");
-    let message = "both ends of `tcgen05.cp` have as many elements of one size here";
-    let error = Diagnostic::new(
-        "validate::copy-elements",
-        message,
-        source.address.span,
-        described(source.count, from),
-    )
-    .with_label(destination.address.span, described(destination.count, to))
-    .with_help("declare both alike, and index them alike");
-    Err(body.report(error.with_rule("AS-33")))
+    let source = matrix_operand(body, site, &site.operands[1], Some(Space::Shared))?;
+    body.expect_own_cta(site, &source, "AS-33", "read by `tcgen05.cp`")?;
+    expect_alike(body, &destination, &source, "AS-33", |_| {
+        ("both ends of `tcgen05.cp` have as many elements of one size here", INDEX_ALIKE.to_owned())
+    })?;
+    done(TensorOp::Copy { destination, source })
 }
 
 /// `r, [t]`, with a constant behind it for the shape that is in two halves.
 fn build_load(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     body.expect_no_result(site)?;
     expect_accessed(body, site, words, "registers and tensor memory")?;
-    let (destination, to) = body.register_operand(site, &site.operands[0])?;
-    let (source, from) = tensor_element(body, site, &site.operands[1])?;
-    expect_width(body, &source, (to, from))?;
+    let (destination, to) = body.registers_operand(site, &site.operands[0])?;
+    let source = tensor_memory_operand(body, site, &site.operands[1])?;
+    expect_width(body, &source, (to, width_of(body, &source)))?;
+    expect_alike(body, &destination, &source, "AS-29", |n| {
+        let help = match n {
+            1 => "name one element of it, with all indices, or declare as many registers".to_owned(),
+            n => format!("declare `register r[{n}]: u{to};`, or name another part"),
+        };
+        ("`tcgen05.ld` moves as many elements as there are registers", help)
+    })?;
     check_half(body, site, site.operands.get(2))?;
     done(TensorOp::Load { destination, source })
 }
 
-/// `[t], value`, with a constant between them for the shape that is in two halves.
+/// `[t], value` or `[t], {values}`, with a constant between them for the shape that is in two halves.
 fn build_store(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     body.expect_no_result(site)?;
-    expect_accessed(body, site, words, "tensor memory and a value")?;
-    let (destination, width) = tensor_element(body, site, &site.operands[0])?;
+    expect_accessed(body, site, words, "tensor memory and a value for each element")?;
+    let destination = tensor_memory_operand(body, site, &site.operands[0])?;
+    let width = width_of(body, &destination);
     let (half, value) = match &site.operands[1..] {
         [half, value] => (Some(half), value),
         _ => (None, &site.operands[1]),
     };
     check_half(body, site, half)?;
-    let value = body.value_operand(site, value, width)?;
-    done(TensorOp::Store { destination, value })
+    let values = match value {
+        Operand::Vector(values) => {
+            values.iter().map(|value| body.resolve_exact(value, width)).collect::<Resolved<Vec<_>>>()?
+        }
+        value => vec![body.value_operand(site, value, width)?],
+    };
+    let n = body.n_named(&destination);
+    if n.is_some_and(|n| n as usize != values.len()) {
+        return Err(wrong_count(body, site, &destination, value, values.len()));
+    }
+    done(TensorOp::Store { destination, values })
+}
+
+/// The error for a store of another number of values than there are elements.
+fn wrong_count(
+    body: &mut Body<'_>,
+    site: &Site<'_>,
+    destination: &Address,
+    value: &Operand,
+    n_values: usize,
+) -> Reported {
+    let n = body.n_named(destination).unwrap_or(1);
+    let message = "`tcgen05.st` stores a value in each element that is named".to_owned();
+    let span = operand_span(value, site.span);
+    let label = format!("{n_values} value{}", if n_values == 1 { "" } else { "s" });
+    let error = Diagnostic::new("validate::vector-count", message, span, label)
+        .with_label(destination.span, format!("{n} element{}", if n == 1 { "" } else { "s" }));
+    body.report(error.with_help(match n {
+        1 => "write one value".to_owned(),
+        n => format!("write {n} values in braces, `{{a, b, …}}`, or name one element, with all indices"),
+    }))
 }
 
 fn expect_accessed(body: &mut Body<'_>, site: &Site<'_>, words: &Words<'_>, form: &str) -> Resolved<()> {
@@ -375,7 +402,7 @@ fn build_commit(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> 
 fn build_allocate(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {
     body.expect_no_result(site)?;
     body.expect_operands(site, 2, 2, "where the address is stored, and how many columns")?;
-    let (slot, width) = body.data_operand(site, &site.operands[0], Space::Shared, "AS-34")?;
+    let (slot, width) = body.element_operand(site, &site.operands[0], Space::Shared, "AS-34")?;
     body.expect_own_cta(site, &slot, "AS-34", "written by `tcgen05.alloc`")?;
     expect_width(body, &slot, (32, width))?;
     let columns = columns_operand(body, site, &site.operands[1])?;
@@ -392,33 +419,17 @@ fn build_free(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolv
 }
 
 /// Tensor memory, all elements that the operand names.
-fn tensor_memory_operand(body: &mut Body<'_>, site: &Site<'_>, operand: &Operand) -> Resolved<Elements> {
-    operand_elements(body, site, operand, Some(Space::Tensor))
+fn tensor_memory_operand(body: &mut Body<'_>, site: &Site<'_>, operand: &Operand) -> Resolved<Address> {
+    matrix_operand(body, site, operand, Some(Space::Tensor))
 }
 
-/// One element of tensor memory.
-fn tensor_element(body: &mut Body<'_>, site: &Site<'_>, operand: &Operand) -> Resolved<(Address, Width)> {
-    let elements = tensor_memory_operand(body, site, operand)?;
-    if elements.count != 1 {
-        let message = format!("`{}` accesses one element here", site.opcode.text);
-        let label = format!("{} elements", elements.count);
-        let error = Diagnostic::new("resolve::dimension-count", message, elements.address.span, label);
-        return Err(body.report(error.with_help("write all indices")));
-    }
-    let width = width_of(body, &elements.address);
-    Ok((elements.address, width))
-}
-
-fn operand_elements(
+/// All elements that the operand names.
+fn matrix_operand(
     body: &mut Body<'_>,
     site: &Site<'_>,
     operand: &Operand,
     space: Option<Space>,
-) -> Resolved<Elements> {
-    let n_given = match operand {
-        Operand::Memory(memory) => memory.indices.len(),
-        _ => 0,
-    };
+) -> Resolved<Address> {
     let (address, _) = match space {
         Some(space) => body.data_operand(site, operand, space, "AS-29")?,
         None => body.any_data_operand(site, operand)?,
@@ -426,11 +437,33 @@ fn operand_elements(
     if body.space_of(&address) == Some(Space::Tensor) {
         body.expect_own_cta(site, &address, "AS-29", "accessed by `tcgen05`")?;
     }
-    let count = match address.base {
-        AddressBase::Object(object) => body.objects[object].dimensions[n_given..].iter().product(),
-        AddressBase::Reference(_) => 1,
+    Ok(address)
+}
+
+/// How two ends are made to fit.
+const INDEX_ALIKE: &str = "declare both alike, and index them alike";
+
+/// Both ends have as many elements of one size; else the message and the help, of the number of those at the source.
+fn expect_alike(
+    body: &mut Body<'_>,
+    destination: &Address,
+    source: &Address,
+    rule: &'static str,
+    words: impl FnOnce(u32) -> (&'static str, String),
+) -> Resolved<()> {
+    let (to, from) = (width_of(body, destination), width_of(body, source));
+    let (Some(n_to), Some(n_from)) = (body.n_named(destination), body.n_named(source)) else {
+        return Ok(());
     };
-    Ok(Elements { address, count })
+    if (to, n_to) == (from, n_from) {
+        return Ok(());
+    }
+    let described = |count: u32, width: Width| format!("{count} × {width} bits");
+    let (message, help) = words(n_from);
+    let error = Diagnostic::new("validate::copy-elements", message, source.span, described(n_from, from))
+        .with_label(destination.span, described(n_to, to))
+        .with_help(help);
+    Err(body.report(error.with_rule(rule)))
 }
 
 fn width_of(body: &Body<'_>, address: &Address) -> Width {

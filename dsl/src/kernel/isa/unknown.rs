@@ -10,22 +10,145 @@ fn checked() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().map(|family| family.name.split('.').next().unwrap_or(family.name))
 }
 
-/// Instructions of PTX that touch memory or synchronize and are not checked yet.
-const UNCHECKED: &[&str] = &[
+/// First words of the instructions of PTX ISA 9.5. Those that no row has and that are not written as expressions are not
+/// checked.
+const MNEMONICS: &[&str] = &[
+    "abs",
+    "activemask",
+    "add",
+    "addc",
+    "alloca",
+    "and",
+    "applypriority",
+    "atom",
+    "bar",
+    "barrier",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bmsk",
+    "bra",
+    "brev",
+    "brkpt",
+    "brx",
+    "call",
+    "clmad",
+    "clusterlaunchcontrol",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "cp",
+    "createpolicy",
+    "cvt",
+    "cvta",
     "discard",
+    "div",
+    "dp2a",
+    "dp4a",
+    "elect",
+    "ex2",
+    "exit",
+    "fabric",
+    "fence",
+    "fma",
+    "fns",
+    "getctarank",
+    "griddepcontrol",
     "isspacep",
+    "istypep",
+    "ld",
     "ldmatrix",
     "ldu",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "mapa",
     "match",
+    "max",
+    "mbarrier",
+    "membar",
+    "min",
     "mma",
+    "mov",
     "movmatrix",
+    "mul",
+    "mul24",
+    "multimem",
+    "nanosleep",
+    "neg",
+    "not",
+    "or",
+    "pmevent",
+    "popc",
+    "prefetch",
+    "prefetchu",
+    "prmt",
+    "rcp",
+    "red",
     "redux",
+    "rem",
+    "ret",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setmaxnreg",
+    "setp",
+    "shf",
     "shfl",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "st",
+    "stackrestore",
+    "stacksave",
     "stmatrix",
+    "sub",
+    "subc",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
+    "szext",
+    "tanh",
+    "tcgen05",
+    "tensormap",
+    "testp",
+    "tex",
     "tld4",
+    "trap",
+    "txq",
     "vote",
+    "wgmma",
     "wmma",
+    "xor",
 ];
+
+/// How modifiers begin that PTX ISA 9.5 has on instructions with these first words. Where a row has one, the row says what
+/// comes of it; the others are not checked.
+const MODIFIERS: &[(&str, &[&str])] = &[
+    ("cp", &["multicast::cluster::32b", "sync_restrict::proxy::async"]),
+    ("fence", &["alias", "sync_restrict::read"]),
+    ("mbarrier", &["layout", "multicast", "phase_type", "report_mechanism"]),
+    ("tcgen05", &["exclusive", "multicast::cluster::32b", "sync_restrict"]),
+    ("tensormap", &["alloc_class", "query"]),
+];
+
+/// Whether PTX has this modifier on some instruction that begins like that.
+pub fn has_modifier(mnemonic: &str, modifier: &str) -> bool {
+    let of = MODIFIERS.iter().find(|(first, _)| *first == mnemonic);
+    of.is_some_and(|(_, known)| known.iter().any(|word| modifier.starts_with(word)))
+}
+
+/// Whether an instruction is one of PTX that no row has and no expression stands for.
+fn is_unchecked(word: &str) -> bool {
+    MNEMONICS.contains(&word) && !EXPRESSED.contains(&word) && !checked().any(|row| row == word)
+}
 
 /// Instructions of PTX that the language writes as expressions or statements.
 const EXPRESSED: &[&str] = &[
@@ -36,7 +159,7 @@ const EXPRESSED: &[&str] = &[
 
 /// Whether a word begins an instruction of PTX that no row has.
 pub fn is_mnemonic(word: &str) -> bool {
-    UNCHECKED.contains(&word) || EXPRESSED.contains(&word) || word == "mov"
+    is_unchecked(word) || EXPRESSED.contains(&word)
 }
 
 /// The error for an opcode whose first word is not one of the checked instructions.
@@ -47,7 +170,7 @@ pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
             .with_help("write it where the address is used: `[mapa(x, rank)]`, or `f(mapa(x, rank))`")
             .with_rule("AS-43");
     }
-    if UNCHECKED.contains(&opcode.mnemonic) {
+    if is_unchecked(opcode.mnemonic) {
         return unsupported(opcode);
     }
     let message = format!("`{}` is not a PTX instruction known here", opcode.text);
@@ -56,7 +179,10 @@ pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
         return error
             .with_help("write arithmetic and control flow as expressions and statements: `let z = x + y;`");
     }
-    match suggest(opcode.mnemonic, checked().chain(UNCHECKED.iter().copied())) {
+    match suggest(
+        opcode.mnemonic,
+        checked().chain(MNEMONICS.iter().copied().filter(|word| is_unchecked(word))),
+    ) {
         Some(word) => error.with_help(format!("did you mean `{word}`?")),
         None => {
             let mut checked: Vec<&str> = checked().collect();

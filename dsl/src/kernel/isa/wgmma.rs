@@ -1,6 +1,7 @@
 //! `wgmma` (AS-24 … AS-26), and the `mov` by which a thread accesses registers that matrix operations use (§5.7).
 //!
-//! Shapes and types of elements have to be those that there are; types mean nothing else here.
+//! Shapes and types of elements have to be those that there are; types mean nothing else here. The operands of a product are
+//! all elements that they name: an object without indices is read or written whole.
 
 use super::words::Words;
 use super::{
@@ -177,10 +178,10 @@ fn build_product(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) ->
     body.expect_no_result(site)?;
     let form = "an accumulator, A, B, and maybe whether the accumulator is added to and scales";
     body.expect_operands(site, 3, 8, form)?;
-    let (accumulator, _) = body.register_operand(site, &site.operands[0])?;
+    let (accumulator, _) = body.registers_operand(site, &site.operands[0])?;
     let a = match &site.operands[1] {
         Operand::Memory(_) => body.data_operand(site, &site.operands[1], Space::Shared, "AS-24")?.0,
-        operand => body.register_operand(site, operand)?.0,
+        operand => body.registers_operand(site, operand)?.0,
     };
     let (b, _) = body.data_operand(site, &site.operands[2], Space::Shared, "AS-24")?;
     for address in [&a, &b] {

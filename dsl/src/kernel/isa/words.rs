@@ -1,5 +1,6 @@
 //! Reads the words of an opcode by the row of its form, and spells them out.
 
+use super::unknown::has_modifier;
 use super::{Family, Floor, Form, Key, Lack, Need, Refusal, Slot, since};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::opcode::{Modifier, Opcode, PtxType, Window, parse_space};
@@ -204,6 +205,9 @@ impl<'a> Words<'a> {
 
     /// The error for a word that no slot has.
     pub fn unknown(&self, modifier: Modifier<'_>) -> Diagnostic {
+        if has_modifier(self.opcode.mnemonic, modifier.text) {
+            return unsupported_word(&self.opcode, modifier, None);
+        }
         let known = self.form.slots.iter().filter(|slot| slot.is_legal()).flat_map(|slot| slot.words);
         unknown(&self.opcode, modifier, known.copied())
     }
@@ -258,6 +262,10 @@ impl Slot {
 }
 
 fn no_form(family: &Family, opcode: &Opcode<'_>) -> Diagnostic {
+    let known = opcode.modifiers.iter().find(|modifier| has_modifier(opcode.mnemonic, modifier.text));
+    if let Some(&modifier) = known {
+        return unsupported_word(opcode, modifier, None);
+    }
     let message = if opcode.text == family.name {
         format!("`{}` needs more words to be an instruction", opcode.text)
     } else {

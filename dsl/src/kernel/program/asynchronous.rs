@@ -3,7 +3,7 @@
 //! Sizes are in bytes. A copy reaches over as many elements from the first one as it has bytes; both ends hold whole
 //! elements of it.
 
-pub use tensor_memory::{Elements, TensorOp, TensorProduct};
+pub use tensor_memory::{TensorOp, TensorProduct};
 
 use super::{Address, AtomicOp, Expression, ObjectId, RegisterId};
 use crate::vocabulary::{Scope, Sem};
@@ -84,7 +84,7 @@ pub enum AsyncGroup {
     Matrix,
 }
 
-/// The operands of `wgmma.mma_async`: each one run of elements, which is read or written as a whole.
+/// The operands of `wgmma.mma_async`: each is all elements that it names.
 #[derive(Clone, Debug)]
 pub struct MatrixOp {
     /// `m64n8k16` and so on: operations of one shape on one accumulator are in order.

@@ -57,7 +57,8 @@ impl Body<'_> {
         }
     }
 
-    /// A run of plain data in one state space, and the width of its elements; `[tile]` is `[tile[0]]`.
+    /// Plain data in one state space, and the width of its elements. How much of it the instruction accesses, a number of
+    /// bytes or all elements that are named, is for the caller to say.
     pub(in crate::kernel) fn data_operand(
         &mut self,
         site: &Site<'_>,
@@ -70,7 +71,33 @@ impl Body<'_> {
         Ok((address, width))
     }
 
-    /// The same in any state space.
+    /// One element of it.
+    pub(in crate::kernel) fn element_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        space: Space,
+        rule: &'static str,
+    ) -> Resolved<(Address, Width)> {
+        let (address, width) = self.data_operand(site, operand, space, rule)?;
+        match address.base {
+            AddressBase::Object(object) if self.objects[object].dimensions.len() > address.indices.len() => {
+                Err(self.wrong_operand(site, address.span, "one element, `[x[i]]`,"))
+            }
+            _ => Ok((address, width)),
+        }
+    }
+
+    /// How many elements an operand names for which the instruction states no size. `None` for all that a reference stands
+    /// for, which only its callers know.
+    pub(in crate::kernel) fn n_named(&self, address: &Address) -> Option<u32> {
+        match address.base {
+            AddressBase::Object(object) => Some(self.objects[object].n_elements_below(address.indices.len())),
+            AddressBase::Reference(_) => (!address.indices.is_empty()).then_some(1),
+        }
+    }
+
+    /// Plain data in any state space.
     pub(in crate::kernel) fn any_data_operand(
         &mut self,
         site: &Site<'_>,
@@ -242,11 +269,11 @@ impl Body<'_> {
     pub(in crate::kernel) fn constant_offset(&self, address: &Address, width: Width) -> Option<u128> {
         let AddressBase::Object(object) = address.base else { return None };
         let object = &self.objects[object];
-        let flat = address
-            .indices
-            .iter()
-            .zip(&object.dimensions)
-            .try_fold(0_u128, |flat, (index, &n)| Some(flat * u128::from(n) + constant_value(index)?))?;
+        let mut flat = 0_u128;
+        for (dimension, &n) in object.dimensions.iter().enumerate() {
+            let index = address.indices.get(dimension).map_or(Some(0), constant_value)?;
+            flat = flat * u128::from(n) + index;
+        }
         Some(flat * u128::from(width / 8) + u128::from(object.offset_bytes))
     }
 

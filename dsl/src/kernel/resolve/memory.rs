@@ -33,12 +33,12 @@ impl Body<'_> {
         self.resolve_place(memory, false, purpose)
     }
 
-    /// The start of a run of elements: trailing indices may be left out, and are then 0.
+    /// Several elements, or none in particular: trailing indices may be left out.
     pub(in crate::kernel) fn resolve_run(&mut self, memory: &Memory) -> Resolved<(Address, Width)> {
         self.resolve_place(memory, true, Purpose::Access)
     }
 
-    /// As [`resolve_address`](Self::resolve_address); a run may leave out trailing indices, which are then 0.
+    /// As [`resolve_address`](Self::resolve_address); a run may leave out trailing indices.
     fn resolve_place(
         &mut self,
         memory: &Memory,
@@ -90,7 +90,6 @@ impl Body<'_> {
         for index in &memory.indices {
             indices.push(self.resolve_exact(index, 32)?);
         }
-        indices.resize_with(dimensions, || Self::constant(memory.place.0, 32, 0));
         let rank = memory.rank.as_deref().map(|rank| self.resolve_rank(memory, base, rank)).transpose()?;
         let device =
             memory.device.as_deref().map(|device| self.resolve_device(memory, base, device)).transpose()?;

@@ -34,7 +34,11 @@ impl Interpreter<'_> {
         };
         let object = &self.kernel.objects[id];
         let mut element = 0;
-        for (index, n) in address.indices.iter().zip(&object.dimensions) {
+        for (dimension, n) in object.dimensions.iter().enumerate() {
+            let Some(index) = address.indices.get(dimension) else {
+                element *= n;
+                continue;
+            };
             let index = evaluate(index, &self.registers, self.thread);
             assert!(index.value < u64::from(*n), "indices out of bounds are unsupported by the twin");
             assert!(index.reads.is_empty(), "indices that were read are unsupported by the twin");
@@ -55,6 +59,37 @@ impl Interpreter<'_> {
             }
         };
         Target { object: id, element, instance }
+    }
+
+    /// How far behind the first one all elements are that an address names, in bytes: those of the object whose indices
+    /// begin with the ones that are written.
+    pub(super) fn offsets_named(&self, address: &Address) -> Vec<u32> {
+        let AddressBase::Object(id) = address.base else {
+            panic!("references as operands of matrix operations are unsupported by the twin")
+        };
+        let object = &self.kernel.objects[id];
+        let given: Vec<u64> =
+            address.indices.iter().map(|index| evaluate(index, &self.registers, self.thread).value).collect();
+        let mut named = vec![Vec::new()];
+        for (dimension, &n) in object.dimensions.iter().enumerate() {
+            let indices = match given.get(dimension) {
+                Some(&index) => vec![index],
+                None => (0..u64::from(n)).collect(),
+            };
+            named = named
+                .iter()
+                .flat_map(|outer| indices.iter().map(move |&index| [outer.as_slice(), &[index]].concat()))
+                .collect();
+        }
+        let flat = |indices: &Vec<u64>| {
+            indices.iter().zip(&object.dimensions).fold(0, |flat, (&index, &n)| flat * u64::from(n) + index)
+        };
+        let first = flat(&named[0]);
+        let size = u64::from(object.width) / 8;
+        named
+            .iter()
+            .map(|indices| u32::try_from((flat(indices) - first) * size).expect("a small object"))
+            .collect()
     }
 
     /// An access without its values.

@@ -3,6 +3,7 @@
 //! What an operation does stands in its thread's run right after its start, but is not in program order (MM-27). It
 //! always gets done: a run that stops early has stopped its thread, not what that had started.
 
+mod matrix;
 mod tensor_memory;
 
 use super::{Interpreter, Stop, updated};
@@ -23,6 +24,7 @@ pub(super) struct Groups {
     commits: Vec<AsyncGroup>,
     /// `tcgen05` operations, and what they do.
     tensor: Vec<(Class, BTreeSet<usize>)>,
+    matrices: matrix::Matrices,
 }
 
 struct Started {
@@ -75,6 +77,11 @@ impl Interpreter<'_> {
                 Ok(())
             }
             AsyncOp::Tensor(operation) => self.tensor_memory(operation),
+            AsyncOp::Matrix(matrix) => self.matrix(matrix),
+            AsyncOp::MatrixFence => {
+                self.matrix_fence();
+                Ok(())
+            }
             other => panic!("unsupported by the twin: {other:?}"),
         };
         self.operation = None;

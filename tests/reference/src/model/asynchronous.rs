@@ -14,8 +14,10 @@ impl Model<'_> {
         let (mut issued, mut inside) = (Relation::new(n), Relation::new(n));
         for event in self.all() {
             let Some(issue) = self.event(event).operation else { continue };
-            issued.insert(issue, event);
-            for before in self.all().filter(|&before| bc.contains(before, issue)) {
+            // a matrix operation comes after what its thread's last fence for them comes after.
+            let start = self.event(event).since.unwrap_or(issue);
+            issued.insert(start, event);
+            for before in self.all().filter(|&before| bc.contains(before, start)) {
                 issued.insert(before, event);
             }
             for &earlier in &self.event(event).follows {

@@ -6,7 +6,7 @@
 //! Requests and failures that a thread has seen are events of their own: after a failure that its CTA has seen, a request
 //! is undefined (UB-A10), which is for the model file to say. Seen is what `query_cancel.is_canceled` says no of.
 
-use super::super::expression::Place;
+use super::super::expression::{Extent, Place};
 use super::super::{Step, UnrollError, Unroller};
 use super::WRITES;
 use crate::event::{CancelEvent, EventKind, Misuse, OperationSort, TermPool, TermRef, UnknownKind};
@@ -59,7 +59,8 @@ impl Unroller<'_> {
         for rank in ranks {
             let operation = self.operation_of(issue, step.state.live, OperationSort::Cancel);
             let how = (Proxy::Async, super::weak());
-            for piece in self.pieces(Place { rank: Some(rank), ..to }, n_elements) {
+            let first = Place { rank: Some(rank), ..to };
+            for piece in self.pieces(Extent { first, count: n_elements }) {
                 let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
                 self.write_in(operation, operation.guard, WRITES, piece, value, how)?;
             }

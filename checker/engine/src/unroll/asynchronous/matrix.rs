@@ -1,24 +1,28 @@
 //! `wgmma`: asynchronous matrix operations on shared memory and registers (§5.7).
 //!
-//! Only what is read and written counts: the accumulator gets a value that may be any. A matrix operation does not come
+//! Only what is read and written counts, of each operand all elements that it names: the accumulator gets a value that may
+//! be any. A matrix operation does not come
 //! after what is before it in its thread, but after what is before the thread's last `wgmma.fence`; operations that
 //! follow each other on one accumulator are ordered on it if they are of one shape, or with a fence between them (AS-25).
 //!
 //! Cannot: tell that all warps of a warpgroup execute the same (UB-A7; the lanes of each warp must).
 
+use super::super::expression::Extent;
 use super::super::{State, Step, UnrollError, Unroller};
-use super::transfer::{Run, width_of};
+use super::transfer::width_of;
 use super::{AsyncGroup, Operation};
 use crate::event::{
-    EventId, EventKind, LocationId, Misuse, ObligationKind, OperationSort, TermPool, TermRef, UnknownKind,
+    BaseRelation, Edge, EventId, EventKind, LocationId, Misuse, ObligationKind, OperationSort, TermPool,
+    TermRef, UnknownKind,
 };
 use crate::findings;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Address, MatrixOp};
+use fencepost_dsl::kernel::program::{Address, BinaryOp, MatrixOp};
 
 /// A matrix operation that was started.
 pub(super) struct Started {
-    accumulator: LocationId,
+    location: LocationId,
+    accumulator: Extent,
     shape: &'static str,
     guard: TermRef,
     /// Fences of the thread before it.
@@ -35,12 +39,12 @@ impl Unroller<'_> {
     }
 
     pub(super) fn matrix(&mut self, step: &mut Step<'_>, matrix: &MatrixOp) -> Result<(), UnrollError> {
-        let Some(accumulator) = self.resolve(step, &matrix.accumulator, 1)? else { return Ok(()) };
-        let Some(a) = self.resolve(step, &matrix.a, 1)? else { return Ok(()) };
-        let Some(b) = self.resolve(step, &matrix.b, 1)? else { return Ok(()) };
-        let location = self.location(accumulator);
+        let Some(accumulator) = self.named(step, &matrix.accumulator)? else { return Ok(()) };
+        let Some(a) = self.named(step, &matrix.a)? else { return Ok(()) };
+        let Some(b) = self.named(step, &matrix.b)? else { return Ok(()) };
+        let location = self.location(accumulator.first);
         self.require_fence(step.state, &matrix.accumulator);
-        self.require_fence_between_shapes(step.state, location, matrix);
+        self.require_fence_between_shapes(step.state, (location, accumulator), matrix);
         let started = self.start(step, OperationSort::Matrix)?;
         self.log_aligned(step.state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
@@ -52,11 +56,11 @@ impl Unroller<'_> {
         if matrix.accumulates {
             on_accumulator.extend(self.read_operand(operation, accumulator)?);
         }
-        for piece in self.pieces(accumulator, 1) {
+        for piece in self.pieces(accumulator) {
             let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
             on_accumulator.push((self.write_piece(operation, piece, value)?, false));
         }
-        self.order_on_accumulator(location, matrix.shape, step.state.live, &on_accumulator);
+        self.order_on_accumulator((location, accumulator), matrix.shape, step.state.live, &on_accumulator);
         events.extend(on_accumulator);
         self.note_started(AsyncGroup::Matrix, events);
         Ok(())
@@ -68,19 +72,45 @@ impl Unroller<'_> {
         self.require_fence_since(state, 0, TermPool::TRUE, misuse, accumulator.span);
     }
 
-    /// UB-A5: a `wgmma.fence` stands between operations of several shapes on one accumulator.
-    fn require_fence_between_shapes(&mut self, state: &mut State, location: LocationId, matrix: &MatrixOp) {
+    /// UB-A5: a `wgmma.fence` stands between operations of several shapes on registers that they share.
+    fn require_fence_between_shapes(
+        &mut self,
+        state: &mut State,
+        (location, accumulator): (LocationId, Extent),
+        matrix: &MatrixOp,
+    ) {
         let others = self.asynchronous.matrices.iter();
-        let others = others.filter(|other| other.accumulator == location && other.shape != matrix.shape);
+        let others = others.filter(|other| other.location == location && other.shape != matrix.shape);
+        let others: Vec<_> =
+            others.map(|other| (other.fences, other.shape, other.guard, other.accumulator)).collect();
+        let mut needs = Vec::new();
+        for (fences, shape, guard, other) in others {
+            let shared = self.have_common(other, accumulator);
+            let needed = self.graph.terms.and(guard, shared);
+            if needed != TermPool::FALSE {
+                needs.push((fences, shape, needed));
+            }
+        }
         // Of those with the same fences behind them one goal says all.
-        let mut others: Vec<_> = others.map(|other| (other.fences, other.shape, other.guard)).collect();
-        others.dedup();
-        for (fences, shape, guard) in others {
+        needs.dedup();
+        for (fences, shape, needed) in needs {
             let misuse = Misuse::new(&findings::asynchronous::SHAPES_WITHOUT_FENCE)
                 .with("earlier", shape.to_owned())
                 .with("shape", matrix.shape.to_owned());
-            self.require_fence_since(state, fences, guard, misuse, matrix.accumulator.span);
+            self.require_fence_since(state, fences, needed, misuse, matrix.accumulator.span);
         }
+    }
+
+    /// Whether two extents of one location have an element in common.
+    fn have_common(&mut self, a: Extent, b: Extent) -> TermRef {
+        let mut below = |one: Extent, other: Extent| {
+            let terms = &mut self.graph.terms;
+            let count = terms.constant(u128::from(other.count), 32);
+            let end = terms.binary(BinaryOp::Add, other.first.index, count);
+            terms.less(one.first.index, end)
+        };
+        let (a_below, b_below) = (below(a, b), below(b, a));
+        self.graph.terms.and(a_below, b_below)
     }
 
     /// Demands that where `needed`, a `wgmma.fence` of the thread comes after its first `earlier` ones.
@@ -104,28 +134,51 @@ impl Unroller<'_> {
         state.live = self.graph.terms.and(state.live, passes);
     }
 
-    /// The reads of an operand: of the one element it names.
-    fn read_operand(&mut self, operation: Operation, run: Run) -> Result<Vec<(EventId, bool)>, UnrollError> {
+    /// The reads of an operand: of all elements it names.
+    fn read_operand(
+        &mut self,
+        operation: Operation,
+        operand: Extent,
+    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
         let mut events = Vec::new();
-        for piece in self.pieces(run, 1) {
+        for piece in self.pieces(operand) {
             events.push((self.read_piece(operation, operation.guard, piece)?.0, true));
         }
         Ok(events)
     }
 
-    /// Operations on one accumulator follow each other.
+    /// Operations follow each other on the same registers; on others that overlap with them only across a `wgmma.fence`.
     fn order_on_accumulator(
         &mut self,
-        accumulator: LocationId,
+        (location, accumulator): (LocationId, Extent),
         shape: &'static str,
         guard: TermRef,
         events: &[(EventId, bool)],
     ) {
-        let others = self.asynchronous.matrices.iter().filter(|other| other.accumulator == accumulator);
-        let earlier: Vec<EventId> = others.flat_map(|other| &other.events).copied().collect();
         let events: Vec<EventId> = events.iter().map(|&(event, _)| event).collect();
-        self.complete_at(&earlier, &events);
+        let matrices = std::mem::take(&mut self.asynchronous.matrices);
+        for other in matrices.iter().filter(|other| other.location == location) {
+            let fences: Vec<_> =
+                self.asynchronous.fences[other.fences..].iter().map(|&(_, guard)| guard).collect();
+            let terms = &mut self.graph.terms;
+            let same = if other.accumulator.count == accumulator.count {
+                terms.equal(other.accumulator.first.index, accumulator.first.index)
+            } else {
+                TermPool::FALSE
+            };
+            let fenced = terms.or_all(fences);
+            let condition = terms.or(same, fenced);
+            if condition == TermPool::FALSE {
+                continue;
+            }
+            let edges = other
+                .events
+                .iter()
+                .flat_map(|&from| events.iter().map(move |&to| Edge { from, to, condition }));
+            self.graph.edges.add_all(BaseRelation::Completion, edges);
+        }
+        self.asynchronous.matrices = matrices;
         let fences = self.asynchronous.fences.len();
-        self.asynchronous.matrices.push(Started { accumulator, shape, guard, fences, events });
+        self.asynchronous.matrices.push(Started { location, accumulator, shape, guard, fences, events });
     }
 }

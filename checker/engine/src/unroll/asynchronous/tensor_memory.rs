@@ -11,15 +11,16 @@
 //! Cannot: pairs of CTAs; which lanes of tensor memory a warp can reach.
 
 use super::super::access::Part;
-use super::super::expression::Place;
+use super::super::expression::{Extent, Place};
 use super::super::{State, Step, UnrollError, Unroller};
+use super::Operation;
 use super::transfer::width_of;
 use crate::event::{
     BaseRelation, CtaId, Edge, EventId, EventKind, OperationSort, TensorEvent, TermPool, TermRef, UnknownKind,
 };
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Address, Elements, Expression, TensorOp, TensorProduct};
+use fencepost_dsl::kernel::program::{Address, Expression, TensorOp, TensorProduct};
 use fencepost_dsl::vocabulary::{Scope, Sem, Space};
 
 /// What has been started in the whole launch, and by the current thread.
@@ -58,8 +59,7 @@ enum Class {
 struct Started {
     class: Class,
     cta: CtaId,
-    /// The object and the first element, of an accumulator.
-    accumulator: Option<(Place, u32)>,
+    accumulator: Option<Extent>,
     events: Vec<EventId>,
 }
 
@@ -73,7 +73,7 @@ impl Unroller<'_> {
             TensorOp::Multiply(product) => self.product(step, product),
             TensorOp::Copy { destination, source } => self.tensor_copy(step, destination, source),
             TensorOp::Load { destination, source } => self.tensor_load(step, destination, source),
-            TensorOp::Store { destination, value } => self.tensor_store(step, destination, value),
+            TensorOp::Store { destination, values } => self.tensor_store(step, destination, values),
             TensorOp::Commit { mbarrier, multicast } => {
                 self.tensor_commit(step, mbarrier, multicast.as_ref())
             }
@@ -97,9 +97,9 @@ impl Unroller<'_> {
     }
 
     fn product(&mut self, step: &mut Step<'_>, product: &TensorProduct) -> Result<(), UnrollError> {
-        let Some(accumulator) = self.elements(step, &product.accumulator)? else { return Ok(()) };
-        let Some(a) = self.elements(step, &product.a)? else { return Ok(()) };
-        let Some(b) = self.elements(step, &product.b)? else { return Ok(()) };
+        let Some(accumulator) = self.named(step, &product.accumulator)? else { return Ok(()) };
+        let Some(a) = self.named(step, &product.a)? else { return Ok(()) };
+        let Some(b) = self.named(step, &product.b)? else { return Ok(()) };
         let accumulates = match &product.accumulates {
             Some(value) => {
                 let value = self.evaluate(step.state, step.frame, value)?;
@@ -112,18 +112,18 @@ impl Unroller<'_> {
         };
         let operation = self.start(step, OperationSort::TensorProduct)?;
         let mut events = Vec::new();
-        for (run, count) in [a, b] {
-            for piece in self.pieces(run, count) {
+        for operand in [a, b] {
+            for piece in self.pieces(operand) {
                 events.push(self.read_piece(operation, operation.guard, piece)?.0);
             }
         }
         let reads = self.graph.terms.and(operation.guard, accumulates);
-        for piece in self.pieces(accumulator.0, accumulator.1) {
+        for piece in self.pieces(accumulator) {
             if reads != TermPool::FALSE {
                 events.push(self.read_piece(operation, reads, piece)?.0);
             }
         }
-        for piece in self.pieces(accumulator.0, accumulator.1) {
+        for piece in self.pieces(accumulator) {
             let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
             events.push(self.write_piece(operation, piece, value)?);
         }
@@ -135,21 +135,13 @@ impl Unroller<'_> {
     fn tensor_copy(
         &mut self,
         step: &mut Step<'_>,
-        destination: &Elements,
-        source: &Elements,
+        destination: &Address,
+        source: &Address,
     ) -> Result<(), UnrollError> {
-        let Some((to, n_to)) = self.elements(step, destination)? else { return Ok(()) };
-        let Some((from, n_from)) = self.elements(step, source)? else { return Ok(()) };
+        let Some(to) = self.named(step, destination)? else { return Ok(()) };
+        let Some(from) = self.named(step, source)? else { return Ok(()) };
         let operation = self.start(step, OperationSort::TensorMemoryCopy)?;
-        let (mut events, mut values) = (Vec::new(), Vec::new());
-        for piece in self.pieces(from, n_from) {
-            let (event, value) = self.read_piece(operation, operation.guard, piece)?;
-            events.push(event);
-            values.push(value);
-        }
-        for (piece, value) in self.pieces(to, n_to).into_iter().zip(values) {
-            events.push(self.write_piece(operation, piece, value)?);
-        }
+        let events = self.move_elements(operation, from, to)?;
         self.note_tensor(Class::Copy, None, events);
         Ok(())
     }
@@ -160,33 +152,52 @@ impl Unroller<'_> {
         destination: &Address,
         source: &Address,
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
-        let Some(from) = self.resolve(step, source, 1)? else { return Ok(()) };
+        let Some(to) = self.named(step, destination)? else { return Ok(()) };
+        let Some(from) = self.named(step, source)? else { return Ok(()) };
         let operation = self.start(step, OperationSort::TensorMemoryLoad)?;
         self.log_aligned(step.state.live, operation.issue);
-        let mut events = Vec::new();
-        for (from, to) in self.pieces(from, 1).into_iter().zip(self.pieces(to, 1)) {
-            let (read, value) = self.read_piece(operation, operation.guard, from)?;
-            events.push(read);
-            events.push(self.write_piece(operation, to, value)?);
-        }
+        let events = self.move_elements(operation, from, to)?;
         self.note_tensor(Class::Load, None, events);
         Ok(())
+    }
+
+    /// Element by element, between extents of as many elements of one size.
+    fn move_elements(
+        &mut self,
+        operation: Operation,
+        from: Extent,
+        to: Extent,
+    ) -> Result<Vec<EventId>, UnrollError> {
+        let (mut events, mut values) = (Vec::new(), Vec::new());
+        for piece in self.pieces(from) {
+            let (event, value) = self.read_piece(operation, operation.guard, piece)?;
+            events.push(event);
+            values.push(value);
+        }
+        for (piece, value) in self.pieces(to).into_iter().zip(values) {
+            events.push(self.write_piece(operation, piece, value)?);
+        }
+        Ok(events)
     }
 
     fn tensor_store(
         &mut self,
         step: &mut Step<'_>,
         destination: &Address,
-        value: &Expression,
+        values: &[Expression],
     ) -> Result<(), UnrollError> {
-        let Some(to) = self.resolve(step, destination, 1)? else { return Ok(()) };
-        let value = self.evaluate(step.state, step.frame, value)?;
+        let Some(to) = self.named(step, destination)? else { return Ok(()) };
+        let mut stored = Vec::with_capacity(values.len());
+        for value in values {
+            stored.push(self.evaluate(step.state, step.frame, value)?);
+        }
         let operation = self.start(step, OperationSort::TensorMemoryStore)?;
         self.log_aligned(step.state.live, operation.issue);
+        let element_bytes = self.element_bytes(to.first.object);
         let mut events = Vec::new();
-        for piece in self.pieces(to, 1) {
-            let value = self.extract_bytes(value, piece.offset_bytes, piece.width_bytes);
+        for piece in self.pieces(to) {
+            let value = stored[(piece.offset_bytes / element_bytes) as usize];
+            let value = self.extract_bytes(value, piece.offset_bytes % element_bytes, piece.width_bytes);
             events.push(self.write_piece(operation, piece, value)?);
         }
         self.note_tensor(Class::Store, None, events);
@@ -224,7 +235,7 @@ impl Unroller<'_> {
     }
 
     /// Remembers an operation, and which operations of the CTA the hardware would keep in order with it.
-    fn note_tensor(&mut self, class: Class, accumulator: Option<(Place, u32)>, events: Vec<EventId>) {
+    fn note_tensor(&mut self, class: Class, accumulator: Option<Extent>, events: Vec<EventId>) {
         let cta = self.graph.hierarchy.cta_of(self.agent);
         self.asynchronous.tensor.own.push((class.clone(), events.clone()));
         let new = Started { class, cta, accumulator, events };
@@ -251,24 +262,14 @@ impl Unroller<'_> {
             (Class::Copy, Class::Multiply(_)) => TermPool::TRUE,
             (Class::Multiply(kind), Class::Multiply(other)) if kind == other => {
                 match (first.accumulator, second.accumulator) {
-                    (Some((a, n)), Some((b, m))) if a.object == b.object && n == m => {
-                        self.graph.terms.equal(a.index, b.index)
+                    (Some(a), Some(b)) if a.first.object == b.first.object && a.count == b.count => {
+                        self.graph.terms.equal(a.first.index, b.first.index)
                     }
                     _ => TermPool::FALSE,
                 }
             }
             _ => TermPool::FALSE,
         }
-    }
-
-    /// The elements of an operand; the path goes on where they are inside the object.
-    fn elements(
-        &mut self,
-        step: &mut Step<'_>,
-        elements: &Elements,
-    ) -> Result<Option<(Place, u32)>, UnrollError> {
-        let place = self.resolve(step, &elements.address, 1)?;
-        Ok(place.map(|place| (place, elements.count)))
     }
 
     /// Whether the current lane stands for its warp.
@@ -293,20 +294,20 @@ impl Unroller<'_> {
     }
 
     /// Nothing uses the object from here on: a write of it all, by the thread itself.
-    fn free(&mut self, step: &mut Step<'_>, object: &Elements, columns: u32) -> Result<(), UnrollError> {
-        let Some((run, count)) = self.elements(step, object)? else { return Ok(()) };
+    fn free(&mut self, step: &mut Step<'_>, object: &Address, columns: u32) -> Result<(), UnrollError> {
+        let Some(freed) = self.named(step, object)? else { return Ok(()) };
         let event = self.tensor_event(step, TensorEvent::Free)?;
         self.log_aligned(step.state.live, event);
         if !self.is_first_lane() {
             return Ok(());
         }
         let position = self.next_position();
-        for piece in self.pieces(run, count) {
+        for piece in self.pieces(freed) {
             let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);
             let access = self.piece_access(piece, value, super::weak());
             self.emit(step.state.live, position, EventKind::Write(access), step.site)?;
         }
-        self.note_allocation(step.state, columns, Some(run), object.address.span);
+        self.note_allocation(step.state, columns, Some(freed.first), object.span);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What copies have in common: bytes from one place to another, element by element.
 
 use super::super::access::{Part, Strength};
-use super::super::expression::Place;
+use super::super::expression::{Extent, Place};
 use super::super::{Step, UnrollError, Unroller};
 use super::{Operation, READS, WRITES};
 use crate::event::{Access, AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
@@ -214,10 +214,11 @@ impl Unroller<'_> {
     }
 
     /// What an operation accesses of some elements, in order: each at once, or in halves.
-    pub(super) fn pieces(&self, run: Run, n_elements: u32) -> Vec<Piece> {
+    pub(super) fn pieces(&self, elements: Extent) -> Vec<Piece> {
+        let run = elements.first;
         let element_bytes = self.element_bytes(run.object);
         let width_bytes = element_bytes.min(8);
-        let offsets = (0..n_elements * element_bytes).step_by(width_bytes as usize);
+        let offsets = (0..elements.count * element_bytes).step_by(width_bytes as usize);
         offsets.map(|offset_bytes| Piece { run, offset_bytes, width_bytes }).collect()
     }
 

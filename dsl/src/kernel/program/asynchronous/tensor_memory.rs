@@ -2,7 +2,8 @@
 
 use super::super::{Address, Expression};
 
-/// A `tcgen05` instruction. Of what it computes only what is read and written counts.
+/// A `tcgen05` instruction. Of what it computes only what is read and written counts; operands in tensor memory, those in
+/// shared memory next to them, and registers are all elements that they name.
 #[derive(Clone, Debug)]
 pub enum TensorOp {
     /// `mma`: `accumulator += a * b`.
@@ -10,23 +11,23 @@ pub enum TensorOp {
     /// `cp`: from shared memory of the own CTA, through the async proxy.
     Copy {
         /// Tensor memory.
-        destination: Elements,
+        destination: Address,
         /// As many elements of the same size.
-        source: Elements,
+        source: Address,
     },
     /// `ld`
     Load {
         /// Registers: of [`Space::Register`](crate::vocabulary::Space).
         destination: Address,
-        /// Tensor memory, one element of the same size.
+        /// Tensor memory, as many elements of the same size.
         source: Address,
     },
     /// `st`
     Store {
-        /// Tensor memory, one element.
+        /// Tensor memory.
         destination: Address,
-        /// As wide as the element.
-        value: Expression,
+        /// One for each element, as wide as it.
+        values: Vec<Expression>,
     },
     /// `commit`: arrives once all earlier products and copies of the thread are done (AS-30).
     Commit {
@@ -55,7 +56,7 @@ pub enum TensorOp {
     /// `dealloc`
     Free {
         /// Tensor memory: the whole object.
-        object: Elements,
+        object: Address,
         /// A power of two from 32 to 512.
         columns: u32,
     },
@@ -67,22 +68,13 @@ pub enum TensorOp {
 #[derive(Clone, Debug)]
 pub struct TensorProduct {
     /// Tensor memory.
-    pub accumulator: Elements,
+    pub accumulator: Address,
     /// If 0, the old accumulator is not read.
     pub accumulates: Option<Expression>,
     /// Tensor memory, or shared memory of the own CTA.
-    pub a: Elements,
+    pub a: Address,
     /// Shared memory of the own CTA.
-    pub b: Elements,
+    pub b: Address,
     /// `f16` and so on: only products of one kind follow each other on an accumulator.
     pub kind: String,
-}
-
-/// Consecutive elements.
-#[derive(Clone, Debug)]
-pub struct Elements {
-    /// The first.
-    pub address: Address,
-    /// How many.
-    pub count: u32,
 }

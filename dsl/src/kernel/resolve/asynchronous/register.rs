@@ -1,6 +1,6 @@
 //! Registers as operands: those that matrix operations use are objects, one instance per thread.
 
-use super::super::super::ast::Operand;
+use super::super::super::ast::{Memory, Operand};
 use super::super::super::program::{Address, ResolvedOperand, Width};
 use super::super::Resolved;
 use super::super::body::Body;
@@ -9,11 +9,29 @@ use crate::diagnostic::Diagnostic;
 use crate::vocabulary::Space;
 
 impl Body<'_> {
-    /// A register object, by its name: `acc`, `acc[1]`.
+    /// One register of an object, by its name: `acc`, `acc[1]`.
     pub(in crate::kernel) fn register_operand(
         &mut self,
         site: &Site<'_>,
         operand: &Operand,
+    ) -> Resolved<(Address, Width)> {
+        self.registers(site, operand, Self::resolve_address)
+    }
+
+    /// All registers that a name stands for: of an array without index those of all its elements.
+    pub(in crate::kernel) fn registers_operand(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+    ) -> Resolved<(Address, Width)> {
+        self.registers(site, operand, Self::resolve_run)
+    }
+
+    fn registers(
+        &mut self,
+        site: &Site<'_>,
+        operand: &Operand,
+        resolve: fn(&mut Self, &Memory) -> Resolved<(Address, Width)>,
     ) -> Resolved<(Address, Width)> {
         let memory = match operand {
             Operand::Expr(expr) => Self::as_memory(expr),
@@ -26,7 +44,7 @@ impl Body<'_> {
                 "registers, declared as `register acc: u32;`,",
             ));
         };
-        let (address, width) = self.resolve_address(&memory)?;
+        let (address, width) = resolve(self, &memory)?;
         if self.space_of(&address) == Some(Space::Register) {
             if let Some(taken) = self.taken.as_mut().and_then(|taken| taken.last_mut()) {
                 *taken = ResolvedOperand::Registers(address.clone());

@@ -4,13 +4,12 @@
 //! always room for an allocation.
 
 use super::super::{Interpreter, Stop};
-use super::Pieces;
 use crate::event::{Class, Event, Kind, Tensor};
 use crate::expression::{Datum, evaluate};
 use crate::mbarrier::Action;
 use crate::memory::ANYTHING;
-use fencepost_dsl::kernel::program::{Address, Elements, TensorOp, TensorProduct};
-use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
+use fencepost_dsl::kernel::program::{Address, TensorOp, TensorProduct};
+use fencepost_dsl::vocabulary::{Scope, Sem};
 use std::collections::BTreeSet;
 
 impl Interpreter<'_> {
@@ -22,17 +21,21 @@ impl Interpreter<'_> {
                 self.groups.tensor.push((Class::Copy, events));
             }
             TensorOp::Load { destination, source } => {
-                let one = |address: &Address| Elements { address: address.clone(), count: 1 };
-                let events = self.moved(Class::Load, &one(source), &one(destination))?;
+                let events = self.moved(Class::Load, source, destination)?;
                 self.groups.tensor.push((Class::Load, events));
             }
-            TensorOp::Store { destination, value } => {
-                let datum = evaluate(value, &self.registers, self.thread);
+            TensorOp::Store { destination, values } => {
+                let data: Vec<Datum> =
+                    values.iter().map(|value| evaluate(value, &self.registers, self.thread)).collect();
                 self.start_tensor(Class::Store);
-                let (to, size) = self.elements_at(destination);
-                assert!(to.size == size, "one element");
-                let write = self.write_piece(to, 0, datum, false);
-                self.groups.tensor.push((Class::Store, BTreeSet::from([write])));
+                let to = self.elements_at(destination);
+                let offsets = self.offsets_named(destination);
+                assert_eq!(offsets.len(), data.len(), "a value for each element");
+                let mut events = BTreeSet::new();
+                for (offset, datum) in offsets.into_iter().zip(data) {
+                    events.insert(self.write_piece(to, offset, datum, false));
+                }
+                self.groups.tensor.push((Class::Store, events));
             }
             TensorOp::Commit { mbarrier, multicast } => {
                 let ranks = multicast.as_ref().map(|mask| {
@@ -59,7 +62,7 @@ impl Interpreter<'_> {
                 self.write(slot, (Sem::Weak, Scope::Cta), datum, false, BTreeSet::new());
             }
             TensorOp::Free { object, columns } => {
-                let (_, (storage, instance, ..)) = self.place(&object.address);
+                let (_, (storage, instance, ..)) = self.place(object);
                 self.tensor_event(Tensor::Free { columns: *columns, storage, instance });
             }
             TensorOp::Relinquish => self.tensor_event(Tensor::Relinquish),
@@ -84,36 +87,16 @@ impl Interpreter<'_> {
         own.flat_map(|(_, events)| events).copied().collect()
     }
 
-    /// AS-33: shared memory through the async proxy; tensor memory and registers have none.
-    fn elements_at<'a>(&self, first: &'a Address) -> (Pieces<'a>, u32) {
-        let (object, (.., size)) = self.place(first);
-        let is_shared = object.space == Space::Shared;
-        assert!(
-            object.dimensions.len() <= 1,
-            "tensor memory of several dimensions is unsupported by the twin"
-        );
-        let proxy = if is_shared { Proxy::Async } else { Proxy::Generic };
-        (Pieces { first, instance: None, size, proxy, strength: (Sem::Weak, Scope::Cta) }, size)
-    }
-
-    fn read_elements(&mut self, elements: &Elements) -> Result<Vec<Datum>, Stop> {
-        let (from, size) = self.elements_at(&elements.address);
-        (0..elements.count)
-            .map(|number| {
-                let event = self.piece(Kind::Read, from, number * size);
-                self.read_event(event)
-            })
-            .collect()
-    }
-
     /// Element by element: `cp` and `ld`.
-    fn moved(&mut self, class: Class, from: &Elements, to: &Elements) -> Result<BTreeSet<usize>, Stop> {
+    fn moved(&mut self, class: Class, from: &Address, to: &Address) -> Result<BTreeSet<usize>, Stop> {
         self.start_tensor(class);
         let data = self.read_elements(from)?;
         let mut events: BTreeSet<usize> = data.iter().flat_map(|datum| datum.reads.clone()).collect();
-        let (to, size) = self.elements_at(&to.address);
-        for (number, datum) in (0u32..).zip(data) {
-            events.insert(self.write_piece(to, number * size, datum, false));
+        let offsets = self.offsets_named(to);
+        assert_eq!(offsets.len(), data.len(), "as many elements at both ends");
+        let to = self.elements_at(to);
+        for (offset, datum) in offsets.into_iter().zip(data) {
+            events.insert(self.write_piece(to, offset, datum, false));
         }
         Ok(events)
     }
@@ -125,11 +108,11 @@ impl Interpreter<'_> {
             assert!(datum.reads.is_empty(), "such an operand is unsupported by the twin if it was read");
             datum.value != 0
         });
-        let (_, location) = self.place(&product.accumulator.address);
+        let (_, location) = self.place(&product.accumulator);
         let class = Class::Multiply {
             kind: product.kind.clone(),
             accumulator: location,
-            n_elements: product.accumulator.count,
+            n_elements: self.offsets_named(&product.accumulator).len(),
         };
         self.start_tensor(class.clone());
         let mut data = self.read_elements(&product.a)?;
@@ -139,13 +122,7 @@ impl Interpreter<'_> {
         }
         let reads: BTreeSet<usize> = data.into_iter().flat_map(|datum| datum.reads).collect();
         let mut events = reads.clone();
-        let (to, size) = self.elements_at(&product.accumulator.address);
-        for number in 0..product.accumulator.count {
-            let mut event = self.piece(Kind::Write, to, number * size);
-            event.values = vec![ANYTHING; event.granules.len()];
-            event.follows = reads.clone();
-            events.insert(self.push(event));
-        }
+        events.extend(self.write_anything(&product.accumulator, &reads));
         self.groups.tensor.push((class, events));
         Ok(())
     }
