@@ -1,7 +1,7 @@
 //! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong.
 
 use super::prepare::{prepare, roots};
-use super::{Config, is_unasked, property_of};
+use super::{Config, assumes_unasked, claims_of_the_end, is_unasked, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
@@ -67,7 +67,9 @@ pub(super) fn look_at(
     }
     let Run { statistics, effort, .. } = run;
     let Ok(cells) = add_initial_writes(graph) else { return Sliced::Open };
-    let is_asked = config.properties.contains(&Property::Reachable);
+    let is_asked = config.properties.contains(&Property::Reachable)
+        || claims_of_the_end(config, graph)
+        || assumes_unasked(config, graph);
     if is_asked && !(treatment.interleave && completes(graph, &cells, model)) {
         return Sliced::Open;
     }
