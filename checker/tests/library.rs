@@ -465,7 +465,7 @@ fn all_forms_say_the_same_of_what_says_nothing() {
     let five: &[&str] = &["--unroll", "5", "--unroll-max", "5"];
     let only = |property: &'static str| vec!["--property", property];
     let with = |more: &[&'static str]| [four, more].concat();
-    let rows: [(&str, &str, Vec<&str>, (&str, i32, i32)); 17] = [
+    let rows = [
         ("never", never, vec![], ("vacuous", 3, 3)),
         ("never-assert", never, only("assert"), ("vacuous", 3, 3)),
         ("never-race", never, only("race"), ("vacuous", 3, 3)),

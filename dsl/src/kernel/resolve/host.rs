@@ -348,8 +348,12 @@ impl<'a> Host<'_, 'a> {
             let taken = if prelude.is_empty() { self.value(&resolved, values) } else { None };
             let Some(taken) = taken else {
                 let message = "whether the host makes these calls is not known before it runs";
-                let error =
-                    Diagnostic::new("unsupported::host-branch", message, place, "depends on what is read");
+                let error = Diagnostic::new(
+                    "unsupported::host-branch",
+                    message,
+                    place,
+                    "not of constants, loop variables and parameters only",
+                );
                 let error = error.with_help(
                     "launches, events and waits may depend on constants, loop variables and parameters: let a \
                      parameter of the program decide, `program p(TAKEN in 0..=1) { if TAKEN == 1 { … } }`",
