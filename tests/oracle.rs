@@ -3,10 +3,11 @@
 #![expect(clippy::print_stdout, reason = "the suite says how much it compared")]
 
 use fencepost::encode::Treatment;
+use fencepost_reference::edition::Edition;
 use fencepost_tests::agreement;
 use fencepost_tests::generate::sketches;
 use fencepost_tests::oracle::{Pair, shapes};
-use fencepost_tests::random::Plan;
+use fencepost_tests::random::{Plan, agreed};
 use fencepost_tests::run::model;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
@@ -32,6 +33,23 @@ fn random_programs_agree_under_7_5() {
 #[test]
 fn random_programs_agree_under_6_0() {
     random_programs_agree("ptx-6.0");
+}
+
+/// What the variants say of, the twin says in its own way.
+#[test]
+fn random_programs_agree_under_other_readings() {
+    let name = "ptx, read otherwise";
+    let readings = [
+        ("sink-never-acquires", Edition { sinks_acquire: false, name, ..Edition::PTX }),
+        ("exits-order", Edition { exits_order: true, name, ..Edition::PTX }),
+    ];
+    for (variant, edition) in readings {
+        let pair = Pair { model: model(&[variant]), edition };
+        let plan = Plan { n_programs: 2_000, first_seed: 5_000, ..Pair::new("ptx").plan() };
+        let counts = agreed(pair.compare_random(plan));
+        println!("oracle: with {variant}, {} random programs agree", counts.of("compared"));
+        assert!(counts.of("compared") > 1_000 && counts.of("racy") > 0, "{variant}");
+    }
 }
 
 /// A checker that lets a proxy fence act in any CTA is told from the twin by few random programs.

@@ -3,8 +3,9 @@
 
 use crate::check::{CheckError, Config, Limits, check};
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
+use crate::explain::reading::{self, Reading};
 use crate::explain::repair::{self, Texts};
-use crate::explain::{self, Explanation, cause, elsewhere, reading};
+use crate::explain::{self, Explanation, cause, elsewhere};
 use crate::models::{Model, PTX};
 use crate::verdict::{Outcome, Property, Verdict, ignored_proxies, unknown_to_model};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
@@ -162,18 +163,21 @@ fn explanations(
     Ok(order.iter().filter_map(|&i| facts[i].take()).collect())
 }
 
-/// Questions that PTX leaves open, whose other answer would order a racing pair.
+/// Questions that PTX leaves open, with whose other answer a finding would not be there.
 fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) {
-    let mut wider = None;
-    for (finding, explanation) in outcome.findings.iter().zip(explanations) {
-        if reading::may_matter(&outcome.graph, explanation) {
-            let wider: &Vec<(&Variant, MemoryModel)> = wider.get_or_insert_with(|| {
-                let wider = variants(model, Effect::OrdersMore);
-                wider.filter_map(|variant| Some((variant, model.with(variant)?))).collect()
-            });
-            let orders =
-                wider.iter().filter(|(_, with)| reading::orders(with, &finding.witness, explanation));
-            explanation.readings = orders.map(|&(variant, _)| variant.clone()).collect();
+    for variant in variants(model, Effect::OrdersMore) {
+        let mut wider: Option<MemoryModel> = None;
+        for (finding, explanation) in outcome.findings.iter().zip(&mut *explanations) {
+            if !reading::may_matter(&outcome.graph, explanation, &variant.name) {
+                continue;
+            }
+            if wider.is_none() {
+                wider = model.with(variant);
+            }
+            let Some(wider) = &wider else { break };
+            if let Some(says) = reading::judge(wider, &finding.witness, explanation) {
+                explanation.readings.push(Reading { variant: variant.clone(), says });
+            }
         }
     }
 }

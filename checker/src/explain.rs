@@ -28,13 +28,14 @@ use crate::findings::{self, FindingKind, FlagKind, Story};
 use crate::verdict::Finding;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
 use search::Search;
 
 pub use elsewhere::Elsewhere;
 pub use near::membars::{SpaReason, Useless};
+pub use reading::{Reading, Says};
 pub use reason::{Nearby, Reason};
 pub use repair::Repair;
 pub use search::{Chain, Step, StepKind};
@@ -54,8 +55,8 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
     /// What almost orders a racing pair.
     pub chain: Option<Chain>,
-    /// Questions PTX leaves open that, answered the other way, would order a racing pair.
-    pub readings: Vec<Variant>,
+    /// Questions PTX leaves open with whose other answer it would not be there.
+    pub readings: Vec<Reading>,
     /// A change after which it was checked to be gone.
     pub repair: Option<Repair>,
     /// What changes of the launch's program were tried to find one.

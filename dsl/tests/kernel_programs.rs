@@ -63,10 +63,73 @@ fn streams_and_events_become_an_order_of_tasks() {
             &format!("stream a, b; event e; record e on b; launch k on a; wait e on a; launch k on a {pdl};"),
             "[] [0]",
         ),
+        // A wait is for the latest record before it, and before the first one it is none.
+        ("stream a, b; event e; launch k on a; wait e on b; record e on a; launch k on b;", "[] []"),
+        (
+            "stream a, b, c; event e; launch k on a; launch k on b; record e on a; record e on b; wait e on c; launch k on c;",
+            "[] [] [1]",
+        ),
+        (
+            "stream a, b; event e; for i in 0..2 { wait e on b; launch k on b; launch k on a; record e on a; }",
+            "[] [] [0,1] [1]",
+        ),
+        // What is no wait does not come between two grids that may overlap.
+        (&format!("stream a; event e; launch k on a; wait e on a; launch k on a {pdl};"), "[] []~0"),
     ];
     for (body, expected) in cases {
         assert_eq!(order(body), expected, "{body}");
     }
+}
+
+#[test]
+fn branches_around_calls_are_taken_where_they_are_known() {
+    let cases = [
+        ("stream a; for i in 0..3 { if i > 0 { launch k on a; } }", "[] [0]"),
+        ("stream a; for i in 0..3 { if i == 1 { launch k on a; } else if i == 2 { synchronize; } }", "[]"),
+        (
+            "stream a, b; for i in 0..3 { if i % 2 == 0 { launch k on a; } else { launch k on b; } }",
+            "[] [] [0]",
+        ),
+        ("stream a; for i in 0..2 { let last = i + 1; if last == 2 { launch k on a; } }", "[]"),
+        ("stream a; if P > 0 { launch k on a; } else { launch k on a; launch k on a; }", "[]"),
+        ("stream a; let far = P - 1; if far > 4 { launch k on a; } launch k on a;", "[]"),
+        (
+            "event e; stream a, b; launch k on a; record e on a; if P == 1 { wait e on b; } launch k on b;",
+            "[] [0] []",
+        ),
+        (
+            "stream a; if P == 1 { launch k on a; } if P == 2 { launch k on a; } launch k on a;",
+            "[] [0] [] [2]",
+        ),
+        ("stream a; if P == 1 { if P == 2 { launch k on a; } } launch k on a;", "[] []"),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(order(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn tasks_know_for_which_parameters_they_are_launched() {
+    let body = "stream a; launch k on a; let q = P + 1; if q == 2 { launch k on a; } else { synchronize; } final { assert true; }";
+    let entry = entry(body);
+    let launched: Vec<bool> = entry.tasks.iter().map(|task| task.when.is_some()).collect();
+    assert_eq!((launched, entry.finals.len()), (vec![false, true], 1));
+    let ways: Vec<_> = entry.body.iter().filter(|one| matches!(one.kind, StatementKind::If { .. })).collect();
+    assert_eq!(ways.len(), 1, "{ways:?}");
+}
+
+#[test]
+fn waits_for_events_that_nothing_records_are_noted() {
+    let noted =
+        |body: &str| -> Vec<String> { entry(body).unrecorded.into_iter().map(|wait| wait.event).collect() };
+    assert_eq!(noted("stream a; event e; wait e on a; launch k on a;"), ["e"]);
+    assert_eq!(noted("event e; synchronize e; launch k;"), ["e"]);
+    let looped =
+        "stream a; event e, f; for i in 0..2 { wait e on a; wait f on a; launch k on a; record e on a; }";
+    assert_eq!(noted(looped), ["f"]);
+    let never =
+        "stream a; event e; wait e on a; launch k on a; for i in 0..2 { if i > 5 { record e on a; } }";
+    assert_eq!(noted(never), ["e"]);
 }
 
 #[test]
@@ -126,9 +189,7 @@ const BROKEN: &[&str] = &[
     "launch n(1, 2);",
     "let v = ld [x]; launch n(v);",
     "launch k(1);",
-    "stream a; event e; wait e on a; launch k on a;",
     "stream a; event e; record e; launch k on a;",
-    "event e; synchronize e; launch k;",
     "synchronise; launch k;",
     "synchronize a b; launch k;",
     "graph g; launch k;",
@@ -137,6 +198,13 @@ const BROKEN: &[&str] = &[
     "launch small { ctas: 2 } launch k;",
     "global y: u32; launch k;",
     "if x == 1 { synchronize; } launch k;",
+    "let v = ld [x]; if v == 1 { launch k; }",
+    "if (ld [x]) == 1 { launch k; }",
+    "var i = 0; i = 1; if i == 1 { launch k; }",
+    "if P { launch k; }",
+    "if P == 1 { launch nothing; } launch missing;",
+    "while P == 1 { launch k; }",
+    "if P == 1 { final { assert [x] == 1; } launch k; }",
     "launch k; exit;",
     "st [x], tid; launch k;",
     "launch k; final { assert [x] == ntid; }",
@@ -161,6 +229,7 @@ fn errors_of_programs() {
     }
     for source in [
         "shared s: u32; kernel k { } program p { launch k; }",
+        "kernel k { } program p(P in 0..=5000) { if P > 2 { launch k; } }",
         "kernel k { stream a; }",
         "kernel k { synchronize; }",
         "global x: u32; global x: u32; kernel k { st [x], 1; }",

@@ -8,8 +8,8 @@
 //! `assert` per program stands for all the others. Exceptions that the models themselves have:
 //!
 //! * MM-20: after a mixed-size race nothing is promised about values, so strengthening is then judged by races alone.
-//! * MM-24, A-7: the read of a `red`, or of an `atom` whose result is dropped, never acquires. Hence `atom` to `red` is no
-//!   strengthening, whatever the sems; the suite has an example where it matters.
+//! * MM-24, A-7: the read of a `red` never acquires, nor does that of an `atom` whose result is dropped and that says nothing
+//!   of an acquire. Hence `atom` to `red` is no strengthening, whatever the sems; the suite has an example where it matters.
 //! * §8.8: acquire and release are incomparable, so that neither counts as stronger than the other.
 //! * MM-12: `.volatile` is `.relaxed.sys`, hence the step from `.relaxed` to it is one only as far as the scope widens.
 

@@ -23,7 +23,7 @@ use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_reference::edition::Edition;
-use fencepost_reference::{Effort, decide_under};
+use fencepost_reference::{Effort, Reference, decide_under};
 use std::fmt::Write;
 
 /// More final states than this, and only the first ones are demanded.
@@ -79,11 +79,31 @@ impl Pair {
         open_text: &str,
         treatment: Treatment,
     ) -> Result<Comparison, String> {
-        let bare = program(&format!("{twin_text}}}\n"));
-        let kernel = &bare.kernels[0];
-        let Ok(reference) = decide_under(self.edition, kernel, &kernel.launches[0], Effort::default()) else {
-            return Ok(Comparison::TooLarge);
-        };
+        self.compare_with_all(&[twin_text.to_owned()], open_text, treatment)
+    }
+
+    /// Compares what the twin says of any of some texts with what the checker says of another one; all without closing
+    /// brace.
+    ///
+    /// # Errors
+    /// How they differ, with the checker's text.
+    pub fn compare_with_all(
+        &self,
+        twin_texts: &[String],
+        open_text: &str,
+        treatment: Treatment,
+    ) -> Result<Comparison, String> {
+        let mut reference = Reference::default();
+        for twin_text in twin_texts {
+            let bare = program(&format!("{twin_text}}}\n"));
+            let kernel = &bare.kernels[0];
+            let decided = decide_under(self.edition, kernel, &kernel.launches[0], Effort::default());
+            let Ok(decided) = decided else { return Ok(Comparison::TooLarge) };
+            reference.races |= decided.races;
+            reference.mixed_size_races |= decided.mixed_size_races;
+            reference.deadlocks |= decided.deadlocks;
+            reference.outcomes.extend(decided.outcomes);
+        }
         let text = format!("{open_text}{}}}\n", final_block(&reference.outcomes, REACHABLE_MAX));
         let answer = ask(&self.model, &text, treatment).map_err(|error| format!("{error}\n{text}"))?;
         let mut complaints = String::new();

@@ -346,6 +346,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("atomic", &["= atom."]),
     ("compare-and-swap", &[".cas."]),
     ("atomic with dropped result", &["let _ = atom."]),
+    ("acquire with dropped result", &["let _ = atom.acq"]),
     ("reduction", &["red."]),
     ("fence.sc or membar", &["fence.sc", "membar"]),
     ("other fence", &["fence.acq_rel", "fence.acquire", "fence.release"]),

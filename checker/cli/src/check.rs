@@ -354,8 +354,8 @@ impl<'a> Run<'a> {
                     outcome: &outcome,
                     explanations: &explanations,
                 };
-                self.verdicts.push(outcome.verdict);
-                self.status = self.status.max(status(outcome.verdict, self.options.allow_bounded));
+                self.verdicts.push(outcome.told(outcome.verdict));
+                self.status = self.status.max(status(&outcome, self.options.allow_bounded));
                 self.show(&case);
                 return Some(outcome);
             }
@@ -416,12 +416,13 @@ impl<'a> Run<'a> {
     }
 }
 
-fn status(verdict: Verdict, allow_bounded: bool) -> Status {
-    match verdict {
-        Verdict::Proved => Status::Fine,
-        Verdict::ProvedUpToBound if allow_bounded => Status::Fine,
-        Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => Status::Undecided,
+fn status(outcome: &Outcome, allow_bounded: bool) -> Status {
+    match outcome.verdict {
+        _ if outcome.passes(allow_bounded) => Status::Fine,
         Verdict::Violated => Status::Violated,
+        Verdict::Proved | Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
+            Status::Undecided
+        }
     }
 }
 

@@ -329,3 +329,168 @@ fn the_package_of_the_readme_is_a_package_of_the_workspace() {
     let members = workspace.lines().find(|line| line.starts_with("members")).expect("it has members");
     assert!(members.contains("\"tests/stranger\""), "{members}");
 }
+
+/// Two streams; `calls` stand between a launch on the first and one on the second.
+fn of_two_streams(calls: &str) -> Report {
+    let text = format!(
+        "global x: u32 = 0;
+kernel produce {{ st [x], 1; }}
+kernel consume {{ let v = ld.relaxed.gpu [x]; }}
+program p {{
+    stream a, b with non_blocking;
+    event ready;
+    launch produce on a;
+    {calls}
+    launch consume on b;
+}}
+"
+    );
+    check(&text, &Options::default()).expect("it is well-formed")
+}
+
+#[test]
+fn a_wait_for_an_event_that_nothing_records_is_warned_of() {
+    let codes = |report: &Report| report.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>();
+    let forgotten = of_two_streams("wait ready on b;");
+    assert_eq!(codes(&forgotten), ["warning::unrecorded-event"], "{forgotten}");
+    assert_eq!((forgotten.warnings()[0].region.start.line, forgotten.verdict()), (8, Verdict::Violated));
+    let early = of_two_streams("wait ready on b; record ready on a;");
+    assert_eq!((codes(&early), early.verdict()), (vec![], Verdict::Violated), "{early}");
+    let right = of_two_streams("record ready on a; wait ready on b;");
+    assert_eq!((codes(&right), right.verdict()), (vec![], Verdict::Proved), "{right}");
+}
+
+/// A proof that needs A-7 says so; what vanishes with A-53 read otherwise does, whichever property it breaks; nothing else.
+#[test]
+fn what_rests_on_an_open_question_says_so() {
+    let handed_over = |acquire: &str| {
+        let text = format!(
+            "kernel k {{
+    launch {{ ctas: 2, cooperative: true }}
+    global x: u32 = 0;
+    global flag: u32 = 0;
+    if ctaid == 0 {{ st [x], 1; st.release.gpu [flag], 1; }}
+    else {{ await ld.relaxed.gpu [flag] == 1; {acquire} let v = ld [x]; assert v == 1; }}
+}}
+"
+        );
+        let report = check(&text, &Options::default()).expect("it is well-formed");
+        assert_eq!(report.verdict(), Verdict::Proved, "{report}");
+        report.to_text(Style::PLAIN).contains("rests on an assumption (A-7)")
+    };
+    assert!(handed_over("let _ = atom.acquire.gpu.add.u32 [flag], 0;"));
+    assert!(!handed_over("let _ = atom.acquire.gpu.add.u32 [flag], 0; fence.acquire.gpu;"));
+    assert!(!handed_over("let old = atom.acquire.gpu.add.u32 [flag], 0;"));
+
+    let left_early = |first: &str, then: &str| {
+        let text = format!(
+            "kernel k {{
+    launch {{ warps: 2 }}
+    shared x: u32 = 0;
+    if warpid == 0 {{ {first} exit; }}
+    bar.sync 0;
+    {then}
+}}
+"
+        );
+        let report = check(&text, &Options::default()).expect("it is well-formed");
+        assert_eq!(report.verdict(), Verdict::Violated, "{report}");
+        let text = report.to_text(Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+        [
+            text.contains("with `--variant exits-order`, under which it does, the two are ordered here"),
+            text.contains("with `--variant exits-order`, under which it does, this execution is none"),
+        ]
+    };
+    assert_eq!(left_early("st [x], 1;", "let v = ld [x];"), [true, false]);
+    assert_eq!(
+        left_early("st.relaxed.cta [x], 1;", "let v = ld.relaxed.cta [x]; assert v == 1;"),
+        [false, true]
+    );
+    // The race is there whether exits order or not: the store comes after the barrier.
+    assert_eq!(left_early("bar.sync 0; st [x], 1;", "let v = ld [x];"), [false, false]);
+    assert_eq!(
+        left_early("st.relaxed.cta [x], 1;", "let v = ld.relaxed.cta [x]; assert v == 2;"),
+        [false, false]
+    );
+}
+
+/// The verdict in all forms, the exit code, and that with `--allow-bounded`.
+fn in_all_forms(name: &str, text: &str, options: &[&str]) -> (String, i32, i32) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.fence"));
+    std::fs::write(&path, text).expect("the folder is there");
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+            .arg("check")
+            .arg(&path)
+            .args(options)
+            .args(more)
+            .output()
+            .expect("the binary is there");
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            output.status.code().expect("it ends by itself"),
+        )
+    };
+    let (json, code) = run(&["--format", "json"]);
+    let value: Value = serde_json::from_str(json.lines().next().unwrap_or_default()).expect("it is JSON");
+    let verdict = value["verdict"].as_str().expect("there is one").to_owned();
+    let (brief, of_brief) = run(&["--format", "brief"]);
+    let (pretty, of_pretty) = run(&[]);
+    let (_, if_allowed) = run(&["--allow-bounded"]);
+    assert_eq!((code, code), (of_brief, of_pretty), "{name}");
+    let word = verdict.replace('_', " ");
+    assert!(brief.contains(&format!(": {word}")), "{name}: {verdict}, {brief}");
+    assert!(pretty.lines().next().is_some_and(|line| line.contains(&word)), "{name}: {verdict}, {pretty}");
+    let all = [&json, &brief, &pretty].iter().any(|text| text.contains("vacuous"));
+    assert_eq!(all, verdict == "vacuous", "{name}: {json}{brief}{pretty}");
+    (verdict, code, if_allowed)
+}
+
+#[test]
+fn all_forms_say_the_same_of_what_says_nothing() {
+    let never = "kernel k { launch { ctas: 2 } global n: u32 = 0; let v = ld.relaxed.gpu [n]; assume v > 1; assert v > 0; }";
+    let sometimes = "kernel k { launch { ctas: 2 } global n: u32 = 0; let v = atom.add.relaxed.gpu [n], 1; assume v < 2; assert v < 2; }";
+    let counts_to_twelve = |rest: &str| {
+        format!(
+            "kernel k {{ launch {{ ctas: 1 }} global n: u32 = 0; global o: u32 = 0; loop {{ let t = atom.add.relaxed.gpu [n], 1; \
+             if t >= 12 {{ break; }} st [o], t; }} {rest} }}"
+        )
+    };
+    let long = &counts_to_twelve("let w = ld [o]; assert w == 11;");
+    let at_the_end = &counts_to_twelve("final { assert [o] == 11; }");
+    let reached = &counts_to_twelve("reachable true;");
+    let some = "kernel k(N in 10..=12) { launch { ctas: 1 } global n: u32 = 0; global o: u32 = 0; st [n], N; loop { \
+        let t = atom.add.relaxed.gpu [n], 1; if t >= 16 { break; } st [o], t; } reachable N == 12; }";
+    let four: &[&str] = &["--unroll", "4", "--unroll-max", "4"];
+    let five: &[&str] = &["--unroll", "5", "--unroll-max", "5"];
+    let only = |property: &'static str| vec!["--property", property];
+    let with = |more: &[&'static str]| [four, more].concat();
+    let rows = [
+        ("never", never, vec![], ("vacuous", 3, 3)),
+        ("never-assert", never, only("assert"), ("vacuous", 3, 3)),
+        ("never-race", never, only("race"), ("vacuous", 3, 3)),
+        ("never-deadlock", never, only("deadlock"), ("vacuous", 3, 3)),
+        ("never-reachable", never, only("reachable"), ("vacuous", 3, 3)),
+        ("sometimes", sometimes, vec![], ("proved", 0, 0)),
+        ("sometimes-assert", sometimes, only("assert"), ("proved", 0, 0)),
+        ("long", long, four.to_vec(), ("proved_up_to_bound", 3, 3)),
+        ("long-assert", long, with(&["--property", "assert"]), ("proved_up_to_bound", 3, 0)),
+        ("long-race", long, with(&["--property", "race"]), ("proved_up_to_bound", 3, 0)),
+        ("long-reachable", long, with(&["--property", "reachable"]), ("proved_up_to_bound", 3, 3)),
+        ("long-enough", long, vec!["--unroll-max", "16"], ("proved", 0, 0)),
+        ("at-the-end-assert", at_the_end, with(&["--property", "assert"]), ("proved_up_to_bound", 3, 3)),
+        (
+            "at-the-end-enough",
+            at_the_end,
+            vec!["--property", "assert", "--unroll-max", "16"],
+            ("proved", 0, 0),
+        ),
+        ("reached", reached, four.to_vec(), ("proved_up_to_bound", 3, 3)),
+        ("some", some, five.to_vec(), ("proved_up_to_bound", 3, 0)),
+        ("some-none", some, with(&["--property", "reachable"]), ("proved_up_to_bound", 3, 3)),
+    ];
+    for (name, text, options, (verdict, code, if_allowed)) in rows {
+        let said = in_all_forms(name, text, &options);
+        assert_eq!(said, (verdict.to_owned(), code, if_allowed), "{name}: {text}");
+    }
+}

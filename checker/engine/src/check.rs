@@ -569,7 +569,10 @@ impl<'a> Decider<'a> {
         if self.decision.limit.is_none() {
             if self.config.properties.contains(&Property::Reachable) {
                 self.ask_vacuity(problem, encoding)?;
-            } else if self.is_condition_universal(problem) || claims_of_the_end(self.config, problem.graph) {
+            } else if self.is_condition_universal(problem)
+                || claims_of_the_end(self.config, problem.graph)
+                || assumes_unasked(self.config, problem.graph)
+            {
                 let settled = Settled::new(problem, encoding, self.config.treatment);
                 self.ask_completion(problem, encoding, &settled)?;
             }
@@ -674,7 +677,13 @@ impl<'a> Decider<'a> {
             Some(assignment) => {
                 self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
             }
-            None if self.decision.limit.is_none() => self.decision.vacuity.push(Vacuity::NothingCompletes),
+            None if self.decision.limit.is_none() => {
+                self.decision.vacuity.push(Vacuity::NothingCompletes);
+                if assumes_unasked(self.config, problem.graph) {
+                    let exists = self.solve(encoding, &[])?.is_some();
+                    self.decision.excludes_all = !exists && self.decision.limit.is_none();
+                }
+            }
             None => {}
         }
         Ok(())
@@ -751,6 +760,11 @@ fn claims_of_the_end(config: &Config, graph: &EventGraph) -> bool {
     let asks = |property| config.properties.contains(&property);
     let is_claimed = graph.finals.iter().any(|goal| goal.kind == FinalKind::Assert);
     is_claimed && asks(Property::Assert) && !asks(Property::Reachable)
+}
+
+/// Whether an `assume` may leave everything out, and nobody asks whether anything ends.
+fn assumes_unasked(config: &Config, graph: &EventGraph) -> bool {
+    graph.assumes && !config.properties.contains(&Property::Reachable)
 }
 
 /// Whether it is about a rule behind which nothing is promised, and of a property that was not asked for: what

@@ -183,6 +183,26 @@ pub struct Outcome {
     pub statistics: Statistics,
 }
 
+impl Outcome {
+    /// What is said of one of its verdicts: where only some rounds were looked at, nothing is known to be vacuous, for with
+    /// more of them something may get there.
+    pub fn told(&self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Vacuous if !self.open_loops.is_empty() => Verdict::ProvedUpToBound,
+            _ => verdict,
+        }
+    }
+
+    /// Whether it is good enough for who takes a proof up to the bound for one: something gets to its end within that bound.
+    pub fn passes(&self, allow_bounded: bool) -> bool {
+        match self.verdict {
+            Verdict::Proved => true,
+            Verdict::ProvedUpToBound => allow_bounded,
+            Verdict::Vacuous | Verdict::Inconclusive | Verdict::Violated => false,
+        }
+    }
+}
+
 /// The proxies of the formal model that a graph's accesses go through.
 pub fn proxies(graph: &EventGraph) -> SortedSet<Proxy> {
     let used = graph.events.iter().filter_map(|event| event.kind.access()).map(|access| access.proxy);

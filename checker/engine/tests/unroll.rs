@@ -434,7 +434,7 @@ fn references_stand_for_elements_of_the_callers_object() {
 type IndexVecOf<I, T> = fencepost_dsl::IndexVec<I, T>;
 
 #[test]
-fn atomics_split_their_sem_and_sinks_are_reductions() {
+fn atomics_split_their_sem_and_sinks_are_told_apart() {
     let mut b = Builder::new();
     let x = b.global("x");
     let r = b.register("r", 32);
@@ -443,7 +443,7 @@ fn atomics_split_their_sem_and_sinks_are_reductions() {
     let graph = single(&b);
     let sems: Vec<_> =
         graph.events.iter().map(|e| e.kind.access().map(|a| (a.sem, a.atomic)).unwrap()).collect();
-    let (atom, red) = (AtomicClass::Atom, AtomicClass::Reduction);
+    let (atom, sink) = (AtomicClass::Atom, AtomicClass::Sink);
     assert_eq!(
         sems,
         [
@@ -451,8 +451,8 @@ fn atomics_split_their_sem_and_sinks_are_reductions() {
             (Sem::Release, atom),
             (Sem::Acquire, atom),
             (Sem::Relaxed, atom),
-            (Sem::Acquire, red),
-            (Sem::Release, red)
+            (Sem::Acquire, sink),
+            (Sem::Release, sink)
         ]
     );
     assert_eq!(graph.rmw.len(), 3);

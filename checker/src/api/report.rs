@@ -105,13 +105,13 @@ impl Report {
         self.launches.iter().map(|launch| launch.verdict).max().unwrap_or(Verdict::Vacuous)
     }
 
-    /// Whether everything is proved; with [`Options::allow_bounded`], if only up to the bound.
+    /// Whether everything is proved; with [`Options::allow_bounded`], if only up to the bound, as long as something gets to
+    /// its end within that.
     pub fn passes(&self) -> bool {
-        match self.verdict() {
-            Verdict::Proved => true,
-            Verdict::ProvedUpToBound => self.allow_bounded,
-            Verdict::Vacuous | Verdict::Inconclusive | Verdict::Violated => false,
-        }
+        let passes = |examined: &Examined| {
+            examined.result.as_ref().is_ok_and(|examination| examination.outcome.passes(self.allow_bounded))
+        };
+        !self.examined.is_empty() && self.examined.iter().all(passes)
     }
 
     /// Each kernel and launch, in the order of the file.
@@ -290,9 +290,13 @@ fn launch(case: &Case<'_>) -> Launch {
     Launch {
         kernel: case.kernel.name.clone(),
         name: outcome.launch.name.clone(),
-        verdict: outcome.verdict,
+        verdict: outcome.told(outcome.verdict),
         unsupported: None,
-        properties: outcome.properties.clone(),
+        properties: outcome
+            .properties
+            .iter()
+            .map(|&(property, verdict)| (property, outcome.told(verdict)))
+            .collect(),
         findings: findings(case),
         more_findings: outcome.more_findings,
         unroll: outcome.unroll,

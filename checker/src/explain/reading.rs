@@ -5,14 +5,17 @@
 
 use super::{Explanation, Reason, Subject};
 use crate::bits::BitMatrix;
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId};
+use crate::encode::goal::GoalKind;
+use crate::event::{Access, AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use crate::findings::Story;
 use crate::findings::race::RACE;
 use crate::relation::algebra::{Value, evaluate};
 use crate::relation::dependency::dependencies;
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use crate::witness::recheck::is_execution;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, Variant};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use fencepost_dsl::vocabulary::Sem;
 
 /// Whether a launch may have what a variant is about that orders less. Of one that is not known here nothing is known.
 ///
@@ -29,6 +32,12 @@ pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
             launch.spa.is_some_and(|spa| spa.sms < launch.ctas)
         }
         "bar-orders-nothing" => events.any(|event| matches!(event.kind, EventKind::BarrierWait)),
+        // What drops its result and acquires by a sem of its own.
+        "sink-never-acquires" => events.any(|event| {
+            let is_acquire =
+                |access: &Access| access.atomic == AtomicClass::Sink && access.sem == Sem::Acquire;
+            matches!(&event.kind, EventKind::Read(access) if is_acquire(access))
+        }),
         _ => true,
     }
 }
@@ -93,25 +102,59 @@ fn reaches(relation: &BitMatrix, from: EventId, to: EventId) -> bool {
 /// The variant under which a location has the same address for `multimem` and for all other instructions.
 pub const MULTIMEM_IS_NO_ALIAS: &str = "multimem-is-no-alias";
 
-/// Whether what was flagged in this execution is not under another model, or the execution is none.
-pub fn orders(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> bool {
-    let (name, (a, b)) = match &explanation.subject {
-        Subject::Race { earlier, later } => (RACE.name, (*earlier, *later)),
-        Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder => {
-            return super::near::membars::is_excluded(model, witness);
+/// The variant under which a barrier that is passed because of an exit orders what came before that.
+const EXITS_ORDER: &str = "exits-order";
+
+/// Another answer to a question that PTX leaves open, under which what was found is not there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// The variant of the model with that answer.
+    pub variant: Variant,
+    /// What it says of the execution.
+    pub says: Says,
+}
+
+/// What another answer says of an execution in which something was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Says {
+    /// What was in no order is in order.
+    Ordered,
+    /// It is no execution.
+    Excluded,
+}
+
+/// What another model says of what was found in this execution, if it is not there under it.
+pub fn judge(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> Option<Says> {
+    let (flag, (a, b)) = match (&explanation.subject, &witness.claim) {
+        (Subject::Race { earlier, later }, _) => {
+            (model.flags.iter().find(|flag| flag.name == RACE.name)?, (*earlier, *later))
         }
-        _ => return false,
+        (Subject::Flag { kind, .. }, _) if kind.story == Story::OutOfOrder => {
+            return (!is_execution(model, &witness.basis)).then_some(Says::Ordered);
+        }
+        (_, GoalKind::Flag { flag, pair }) => (model.flags.get(*flag)?, *pair),
+        _ => return (!is_execution(model, &witness.basis)).then_some(Says::Excluded),
     };
-    let Some(flag) = model.flags.iter().find(|flag| flag.name == name) else { return false };
-    match evaluate(model, &witness.basis, &[flag.term]).get(flag.term) {
-        Some(Value::Relation(race)) => !race.contains(a, b) && !race.contains(b, a),
-        _ => false,
+    let is_flagged = match evaluate(model, &witness.basis, &[flag.term]).get(flag.term) {
+        Some(Value::Relation(pairs)) => pairs.contains(a, b) || pairs.contains(b, a),
+        Some(Value::Set(set)) => set.contains(a),
+        None => true,
+    };
+    if is_flagged {
+        (!is_execution(model, &witness.basis)).then_some(Says::Excluded)
+    } else {
+        Some(Says::Ordered)
     }
 }
 
-/// Whether the readings can matter: only for what asynchronous operations do, where there are multimem addresses, and on SPA
-/// machines.
-pub fn may_matter(graph: &EventGraph, explanation: &Explanation) -> bool {
+/// Whether a variant that orders more can matter to a finding.
+///
+/// That exits order does where some barrier may be passed because of one; the others only for what asynchronous operations
+/// do, where there are multimem addresses, and on SPA machines.
+pub fn may_matter(graph: &EventGraph, explanation: &Explanation, variant: &str) -> bool {
+    if variant == EXITS_ORDER {
+        return graph.edges.of(BaseRelation::ExitOrder).next().is_some();
+    }
     if graph.hierarchy.launch().spa.is_some() {
         return matches!(&explanation.subject, Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder);
     }

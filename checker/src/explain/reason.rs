@@ -121,6 +121,8 @@ pub enum Reason {
     ReductionNeverAcquires {
         /// The read.
         read: EventId,
+        /// Whether it is an `atom` that drops its result.
+        is_sink: bool,
     },
     /// No value and no barrier leads from one thread to the other.
     NothingObserved {
@@ -418,6 +420,7 @@ impl Reason {
             Self::OutOfScope { .. } | Self::PartialLink { .. } => &["MM-18"],
             Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
             Self::NotCovered { .. } => &["FN-27"],
+            Self::ReductionNeverAcquires { is_sink: true, .. } => &["A-7", "MM-24"],
             Self::ReductionNeverAcquires { .. } => &["MM-24"],
             Self::NothingObserved { .. }
             | Self::NotPassedOn { .. }
@@ -483,7 +486,7 @@ impl Reason {
                 sides.iter().flat_map(of).flatten().collect()
             }
             Self::NotCovered { fence, access } => vec![fence, access],
-            Self::ReductionNeverAcquires { read } => vec![read],
+            Self::ReductionNeverAcquires { read, .. } => vec![read],
             Self::Spa(reason) => reason.events(),
             Self::TensorOrder { earlier, later, known, .. } => {
                 [earlier, later].into_iter().chain(known).collect()

@@ -10,7 +10,7 @@ pub fn condition(case: &Case<'_>, style: Style) -> String {
     let is_filtered_out =
         case.outcome.vacuity.iter().any(|vacuity| matches!(vacuity, Vacuity::FilteredOut(_)));
     let (answer, color) = match result.holds {
-        None if is_filtered_out => ("is vacuous", "1;33"),
+        None if is_filtered_out && case.outcome.open_loops.is_empty() => ("is vacuous", "1;33"),
         Some(true) => ("holds", "1;32"),
         Some(false) => ("does not hold", "1;31"),
         None => ("is undecided", "1;33"),
@@ -30,7 +30,10 @@ pub fn condition(case: &Case<'_>, style: Style) -> String {
         (Quantifier::NotExists, Some(false)) => "this state is reachable",
         (Quantifier::Forall, Some(true)) => "every execution that completes ends in such a state",
         (Quantifier::Forall, Some(false)) => "this state is reachable too",
-        (_, None) if is_filtered_out => "no execution that completes passes the filter",
+        (_, None) if is_filtered_out && case.outcome.open_loops.is_empty() => {
+            "no execution that completes passes the filter"
+        }
+        (_, None) if is_filtered_out => "no execution that completes within the loop bound passes the filter",
         (Quantifier::Exists, None) if case.outcome.limit.is_none() => {
             "no such state was found within the loop bound"
         }

@@ -263,11 +263,14 @@ pub fn report(case: &Case<'_>) -> String {
         launch: &outcome.launch.name,
         model: case.model,
         variant: case.variants,
-        verdict: outcome.verdict.name(),
+        verdict: outcome.told(outcome.verdict).name(),
         properties: outcome
             .properties
             .iter()
-            .map(|(property, verdict)| PropertyVerdict { property: property.name(), verdict: verdict.name() })
+            .map(|&(property, verdict)| PropertyVerdict {
+                property: property.name(),
+                verdict: outcome.told(verdict).name(),
+            })
             .collect(),
         findings: findings(case),
         more_findings: outcome.more_findings,

@@ -41,10 +41,9 @@ impl Suites {
             "default" => case.kernel.name.clone(),
             launch => format!("{} ({launch})", case.kernel.name),
         };
-        let verdict = case.outcome.verdict;
+        let verdict = case.outcome.told(case.outcome.verdict);
         let wrong = match verdict {
-            Verdict::Proved => None,
-            Verdict::ProvedUpToBound if allow_bounded => None,
+            _ if case.outcome.passes(allow_bounded) => None,
             Verdict::Violated => {
                 let mut codes: Vec<&str> = Vec::new();
                 for explanation in case.explanations {
@@ -58,7 +57,7 @@ impl Suites {
                 let message = if codes.is_empty() { "violated".to_owned() } else { codes.join(", ") };
                 Some(Wrong { is_failure: true, kind, message, text })
             }
-            Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
+            Verdict::Proved | Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
                 let remarks = remarks(case);
                 let kind = remarks.iter().find_map(|remark| remark.code).unwrap_or("inconclusive").to_owned();
                 let texts: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();

@@ -272,7 +272,8 @@ pub fn fix_json(file: &str, before: &SourceMap, fix: &Fix) -> String {
             report.stopped = found.is_over;
         }
         Fix::None(unfixed) => {
-            let worst = unfixed.failures.iter().map(|failure| failure.outcome.verdict).max();
+            let worst =
+                unfixed.failures.iter().map(|failure| failure.outcome.told(failure.outcome.verdict)).max();
             report.verdict = worst.unwrap_or(Verdict::Inconclusive).name();
             report.stays = unfixed.failures.iter().map(told_report).collect();
             (report.tried, report.stopped) = (unfixed.n_tried, unfixed.is_over);
@@ -455,7 +456,7 @@ pub fn relax_json(file: &str, sources: &SourceMap, done: Result<&Relaxed, &[Fail
             (report.tried, report.stopped) = (done.n_tried, done.is_over);
         }
         Err(failures) => {
-            let worst = failures.iter().map(|failure| failure.outcome.verdict).max();
+            let worst = failures.iter().map(|failure| failure.outcome.told(failure.outcome.verdict)).max();
             report.verdict = worst.unwrap_or(Verdict::Inconclusive).name();
             report.stays = failures.iter().map(told_report).collect();
         }

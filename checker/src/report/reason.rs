@@ -4,7 +4,8 @@ use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
 use crate::explain::deadlock::Role;
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
-use crate::explain::{Explanation, Nearby, ReadFact, Reason, Subject};
+use crate::explain::{Explanation, Nearby, ReadFact, Reason, Says, Subject};
+use fencepost_dsl::cat::memory_model::Variant;
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use indexmap::IndexSet;
 
@@ -40,9 +41,13 @@ impl Words<'_> {
         sentences.extend(explanation.reasons.iter().map(|reason| self.reason(reason, explanation)));
         let who = if self.graph().hierarchy.launch().spa.is_some() { "the document" } else { "PTX" };
         sentences.extend(explanation.readings.iter().map(|reading| {
+            let Variant { name, rule, what, .. } = &reading.variant;
+            let says = match reading.says {
+                Says::Ordered => "the two are ordered here",
+                Says::Excluded => "this execution is none",
+            };
             format!(
-                "{who} leaves it open ({}) whether {}; with `--variant {}`, under which it does, the two are ordered here",
-                reading.rule, reading.what, reading.name
+                "{who} leaves it open ({rule}) whether {what}; with `--variant {name}`, under which it does, {says}"
             )
         }));
         let of_uncomputed = explanation.uncomputed.iter().map(|&site| self.rests_on(site));
@@ -243,8 +248,12 @@ impl Words<'_> {
                 )),
             ),
             Reason::NotCovered { fence, access } => self.not_covered(*fence, *access, explanation),
-            Reason::ReductionNeverAcquires { read } => format!(
-                "{} is a reduction (its result is not used): it never acquires, not even with a fence after it",
+            Reason::ReductionNeverAcquires { read, is_sink: true } => format!(
+                "{} counts as a reduction, since its result goes to `_`: no fence after it makes an acquire of it",
+                self.end(*read, explanation)
+            ),
+            Reason::ReductionNeverAcquires { read, is_sink: false } => format!(
+                "{} is a reduction: it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
             ),
             Reason::NothingObserved { earlier, later, met } => {

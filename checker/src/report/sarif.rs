@@ -32,7 +32,7 @@ impl Log {
             "kernel": case.kernel.name,
             "launch": case.outcome.launch.name,
             "model": case.model,
-            "verdict": case.outcome.verdict.name(),
+            "verdict": case.outcome.told(case.outcome.verdict).name(),
         });
         for finding in json::findings(case) {
             let result = self.finding(case, &finding, &base);

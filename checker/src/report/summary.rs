@@ -19,7 +19,11 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));
     }
     if !outcome.open_loops.is_empty() {
-        text += "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n";
+        text += if outcome.passes(true) || outcome.verdict == Verdict::Violated {
+            "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n"
+        } else {
+            "  raise --unroll-max for a larger bound\n"
+        };
         text += &format!("  more: fencepost explain {}\n", remark::LOOP_CUT.code);
     }
     // A deadlock that was found says more than that nothing completes.
@@ -108,7 +112,7 @@ pub fn line(case: &Case<'_>) -> String {
             codes.push(explanation.code);
         }
     }
-    let verdict = case.outcome.verdict.name().replace('_', " ");
+    let verdict = case.outcome.told(case.outcome.verdict).name().replace('_', " ");
     let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
     format!("{}: {}: {verdict}{codes}", case.file, head(case))
 }
@@ -332,7 +336,7 @@ fn shape(case: &Case<'_>) -> String {
 }
 
 fn verdict(case: &Case<'_>, style: Style) -> String {
-    match case.outcome.verdict {
+    match case.outcome.told(case.outcome.verdict) {
         Verdict::Proved => style.paint("1;32", "proved"),
         Verdict::ProvedUpToBound => {
             style.paint("1;33", &format!("proved up to bound {}", case.outcome.unroll))
@@ -379,11 +383,19 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
         Verdict::Vacuous if hangs && case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes] => {
             "no execution ends".to_owned()
         }
-        Verdict::Vacuous
-            if is_cut_short(case.outcome)
-                && case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes] =>
-        {
-            "no execution ends within the bound".to_owned()
+        Verdict::Vacuous if case.outcome.told(verdict) != verdict => {
+            let nothing_ends = case.outcome.vacuity.as_slice() == [Vacuity::NothingCompletes];
+            let what = if nothing_ends {
+                "no execution ends within the bound".to_owned()
+            } else {
+                format!("{name}: not within the bound")
+            };
+            // Of the end nobody asked; what is claimed of it says nothing yet.
+            if property == Property::Reachable {
+                what
+            } else {
+                format!("{} up to the bound, though {what}", wording::proved(property, is_spa))
+            }
         }
         Verdict::Proved => wording::proved(property, is_spa).to_owned(),
         Verdict::ProvedUpToBound => format!("{} up to the bound", wording::proved(property, is_spa)),

@@ -191,6 +191,13 @@ fn shares(graph: &EventGraph) -> bool {
 pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warning> {
     let mut found = Vec::new();
     for kernel in &program.kernels {
+        let unrecorded = kernel.unrecorded.iter().map(|wait| Warning {
+            kind: &warning::UNRECORDED_EVENT,
+            span: wait.span,
+            message: format!("nothing records `{}`, so this waits for nothing", wait.event),
+            help: "record it where what is to be waited for has been launched, `record EVENT on STREAM;`, or take the wait out",
+        });
+        found.extend(unrecorded);
         let Some(known) = seen.kernels.get(&kernel.name) else { continue };
         if known.is_proved && known.synchronizes && !known.claims && !known.shares && !seen.is_partial {
             let message = format!(

@@ -171,8 +171,10 @@ base_names! {
         Strong = "STRONG",
         /// Reads and writes of `atom`.
         Atomic = "ATOM",
-        /// Reads and writes of `red`, and of `atom` with a sink destination.
+        /// Reads and writes of `red`.
         Reduction = "RED",
+        /// Reads and writes of `atom` with a sink destination; also among those of `atom`.
+        Sink = "SINK",
         /// Reads whose value lets a waiting thread go on.
         Await = "AWAIT",
         /// Reads of a try of a spin loop that failed.
@@ -351,6 +353,8 @@ base_names! {
         /// From what a thread that exited passed, awaited or decided on, to the barrier passages its exit brings about
         /// (BR-7). Orders nothing in memory.
         ExitRelease = "exitbar",
+        /// From what a thread that exited did last to the barrier passages its exit brings about.
+        ExitOrder = "exited",
         /// From an arrival to the waits that the phase it belongs to lets through, whatever their sems and scopes.
         Signals = "signals",
         /// Operations on one mbarrier, the second in a later phase than the first.

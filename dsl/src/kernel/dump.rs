@@ -100,9 +100,10 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     for (id, task) in kernel.tasks.iter_enumerated() {
         let after: Vec<String> = task.after.iter().map(|before| before.0.to_string()).collect();
         let overlaps = task.prerequisite.map_or(String::new(), |task| format!(" overlaps {}", task.0));
+        let when = task.when.as_ref().map_or(String::new(), |when| format!(" if {}", names.expression(when)));
         let _ = writeln!(
             out,
-            "  task {} {}({}) launch {} after [{}]{overlaps}",
+            "  task {} {}({}) launch {} after [{}]{overlaps}{when}",
             id.0,
             task.name,
             names.list(&task.arguments),

@@ -16,7 +16,7 @@ pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, MatrixOp,
     Tensor, TensorBox, TensorOp, TensorProduct,
 };
-pub use host::{HostCall, Task};
+pub use host::{HostCall, Task, UnrecordedWait};
 pub use instruction::{
     AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind, ResolvedOperand,
 };
@@ -141,6 +141,8 @@ pub struct Kernel {
     pub body: Vec<Statement>,
     /// What a program launches; empty for a kernel.
     pub tasks: IndexVec<TaskId, Task>,
+    /// Waits of a program that wait for nothing.
+    pub unrecorded: Vec<UnrecordedWait>,
     /// Conditions on final memory, for executions in which every thread finished.
     pub finals: Vec<FinalCondition>,
     /// What a litmus test asks of its final states; absent in kernel files.

@@ -68,6 +68,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         storages: resolver.storages,
         registers: resolver.registers,
         tasks: IndexVec::new(),
+        unrecorded: Vec::new(),
         finals: Vec::new(),
         condition: Some(condition),
     };

@@ -45,6 +45,10 @@ pub struct Edition {
     pub name: &'static str,
     /// the read of a `red`, and of an `atom` with sink, acquires like any other.
     pub reductions_acquire: bool,
+    /// that of an `atom` with sink does at least if the instruction says so.
+    pub sinks_acquire: bool,
+    /// a barrier that is passed because of an exit orders what came before that.
+    pub exits_order: bool,
     /// observation order passes through read-modify-writes also in front of causality, not in patterns only.
     pub causality_through_atomics: bool,
     /// an alias is another virtual address; otherwise it is the location itself.
@@ -82,6 +86,8 @@ impl Edition {
     pub const PTX: Self = Self {
         name: "ptx",
         reductions_acquire: false,
+        sinks_acquire: true,
+        exits_order: false,
         causality_through_atomics: true,
         tells_aliases_apart: true,
         multimem_is_no_alias: false,
@@ -101,6 +107,8 @@ impl Edition {
     pub const PTX_7_5: Self = Self {
         name: "ptx-7.5",
         reductions_acquire: true,
+        sinks_acquire: true,
+        exits_order: false,
         causality_through_atomics: false,
         tells_aliases_apart: true,
         multimem_is_no_alias: false,
@@ -120,6 +128,8 @@ impl Edition {
     pub const PTX_6_0: Self = Self {
         name: "ptx-6.0",
         reductions_acquire: true,
+        sinks_acquire: true,
+        exits_order: false,
         causality_through_atomics: true,
         tells_aliases_apart: false,
         multimem_is_no_alias: false,

@@ -228,8 +228,10 @@ pub struct Event {
     pub acquire: bool,
     /// Release operation, or a fence that takes part in release patterns.
     pub release: bool,
-    /// The read of a `red`, or of an `atom` with sink: in no acquire pattern (MM-24, A-7).
+    /// The read of a `red`: in no acquire pattern (MM-24).
     pub never_acquires: bool,
+    /// The read of an `atom` with sink: in an acquire pattern only if its own sem is an acquire, if at all.
+    pub is_dropped: bool,
     /// For the write part of an atomic: the event just before is its read part.
     pub of_atomic: bool,
     /// For a write: positions of the reads in this run whose values flow into it.
@@ -276,6 +278,7 @@ impl Event {
             acquire: false,
             release: false,
             never_acquires: false,
+            is_dropped: false,
             of_atomic: false,
             dependencies: BTreeSet::new(),
             control: BTreeSet::new(),

@@ -30,6 +30,8 @@ pub struct Combination {
     pub releases_wait: Relation,
     /// The part of it that synchronizes (MM-34, MM-37).
     pub barrier_sw: Relation,
+    /// From an exit to the barriers that are passed because of it.
+    pub exit_sw: Relation,
     /// The part of it that may be the middle of a release and an acquire pattern (MB-22, BR-14).
     pub signals: Relation,
     /// From signals of asynchronous operations to the waits that their phase lets through (MB-24).
@@ -116,7 +118,7 @@ impl Combination {
             }
         }
         let ends = runs.iter().map(|run| run.end).collect();
-        let Barriers { releases_wait, barrier_sw, signals } = Barriers::new(threads, &events)?;
+        let Barriers { releases_wait, barrier_sw, exit_sw, signals } = Barriers::new(threads, &events)?;
         let phases = Phases::default();
         let async_signals = Relation::new(n);
         let failed = runs.iter().flat_map(|run| &run.failed).copied().collect();
@@ -127,6 +129,7 @@ impl Combination {
             ends,
             releases_wait,
             barrier_sw,
+            exit_sw,
             signals,
             async_signals,
             phases,
@@ -139,20 +142,22 @@ impl Combination {
 struct Barriers {
     releases_wait: Relation,
     barrier_sw: Relation,
+    exit_sw: Relation,
     signals: Relation,
 }
 
 impl Barriers {
     fn new(threads: &[Thread], events: &[Event]) -> Option<Self> {
         let empty = || Relation::new(events.len());
-        let mut barriers = Self { releases_wait: empty(), barrier_sw: empty(), signals: empty() };
+        let mut barriers =
+            Self { releases_wait: empty(), barrier_sw: empty(), exit_sw: empty(), signals: empty() };
         for (wait, event) in events.iter().enumerate() {
             let Kind::Wait(key, generation) = event.kind else { continue };
             let released_by = deadlock::released_by(threads, events, key, generation)?;
             for releasing in released_by {
                 barriers.releases_wait.insert(releasing, wait);
                 match (events[releasing].kind, key) {
-                    (Kind::Exit, _) => {}
+                    (Kind::Exit, _) => barriers.exit_sw.insert(releasing, wait),
                     (_, BarrierKey::Cluster { .. }) => barriers.signals.insert(releasing, wait),
                     _ => barriers.barrier_sw.insert(releasing, wait),
                 }

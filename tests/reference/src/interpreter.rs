@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::meter::Meter;
 use super::source::{self, Source};
 use super::{Effort, TooLarge};
-use access::updated;
+use access::{Reader, updated};
 use asynchronous::Groups;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
@@ -487,7 +487,7 @@ impl Interpreter<'_> {
         match &instruction.kind {
             InstructionKind::Load { destinations, address, sem, scope, non_coherent: false } => {
                 let [destination] = destinations[..] else { panic!("vectors are unsupported by the twin") };
-                let datum = self.read(address, (*sem, *scope), false)?;
+                let datum = self.read(address, (*sem, *scope), Reader::Taken)?;
                 if let Some(register) = destination {
                     self.registers.insert(register.index(), datum);
                 }
@@ -500,14 +500,15 @@ impl Interpreter<'_> {
             InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
                 let operands: Vec<Datum> =
                     operands.iter().map(|o| evaluate(o, &self.registers, self.thread)).collect();
-                let old = self.atomic(*op, &operands, address, (*sem, *scope), destination.is_none())?;
+                let of = if destination.is_none() { Reader::Dropped } else { Reader::Taken };
+                let old = self.atomic(*op, &operands, address, (*sem, *scope), of)?;
                 if let Some(register) = destination {
                     self.registers.insert(register.index(), old);
                 }
             }
             InstructionKind::Reduction { op, operand, address, sem, scope } => {
                 let operand = evaluate(operand, &self.registers, self.thread);
-                self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
+                self.atomic(*op, &[operand], address, (*sem, *scope), Reader::Reduction)?;
             }
             InstructionKind::Multimem(operation) => self.multimem(operation)?,
             InstructionKind::Fence { sem, scope, restrict: None } => {
@@ -538,7 +539,7 @@ impl Interpreter<'_> {
                 self.map_half(Some(address), *scope);
             }
             InstructionKind::TensormapCopyFence { destination, source, scope } => {
-                let read = self.read(source, (Sem::Weak, Scope::Cta), false)?;
+                let read = self.read(source, (Sem::Weak, Scope::Cta), Reader::Taken)?;
                 self.write(destination, (Sem::Weak, Scope::Cta), read, false, BTreeSet::new());
                 self.map_half(None, *scope);
             }

@@ -104,7 +104,9 @@ impl<'a> Model<'a> {
 
     /// MM-24, A-7, A-40.
     fn may_acquire(&self, read: usize) -> bool {
-        self.edition.reductions_acquire || !self.event(read).never_acquires
+        let event = self.event(read);
+        let of_its_own = event.acquire && self.edition.sinks_acquire;
+        self.edition.reductions_acquire || !event.never_acquires && (!event.is_dropped || of_its_own)
     }
 
     fn is_initial(&self, event: usize) -> bool {
@@ -400,6 +402,9 @@ impl<'a> Model<'a> {
         let n = self.combination.events.len();
         let obs = self.observation(rf);
         let mut sw = self.combination.barrier_sw.clone();
+        if self.edition.exits_order {
+            sw.add(&self.combination.exit_sw);
+        }
         sw.add(sc);
         for &(first, write) in &self.release_patterns {
             for &(read, last) in &self.acquire_patterns {

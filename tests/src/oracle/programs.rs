@@ -7,6 +7,10 @@
 //! same final states. Which edges there are is worked out here from the rules of streams (MM-38, AS-40), by other means
 //! than in the front end.
 //!
+//! Events are recorded and waited for in any order, and some calls stand in branches: on the variable of a loop, which says
+//! nothing new, or on a parameter. Then the twin has a kernel for each value of it, and the program does what any of them
+//! does.
+//!
 //! Cannot: `launch_dependents` with a fence before it (MM-39), which no barrier stands for; waits on memory; scopes, since the
 //! host is on no device and its warp is.
 
@@ -34,15 +38,27 @@ struct Code {
 
 /// What the host does between two launches.
 #[derive(Clone, Debug)]
-enum Step {
+enum Call {
     Launch {
         stream: usize,
         overlaps: bool,
     },
-    /// Record in the first stream, wait in the second.
-    Event(usize, usize),
+    /// The event, and the stream.
+    Record(usize, usize),
+    Wait(usize, usize),
     Synchronize(Option<usize>),
+    SynchronizeEvent(usize),
     Access(String),
+}
+
+/// A call, and the branch that it stands in.
+#[derive(Clone, Debug)]
+struct Step {
+    call: Call,
+    /// The value of the parameter with which it is made; with both if none.
+    when: Option<usize>,
+    /// Which branch that is always taken is around it: 0 for none.
+    dress: usize,
 }
 
 /// A program, and the order that it stands for.
@@ -78,18 +94,32 @@ impl Sketch {
         for _ in 0..n_tasks {
             if numbers.is_one_in(4) && n_accesses < 6 {
                 let access = sketch.access(numbers, &mut n_accesses);
-                sketch.steps.push(Step::Access(access));
+                sketch.push(numbers, Call::Access(access));
+            }
+            for _ in 0..2 {
+                let (event, stream) = (numbers.index(2), numbers.index(2));
+                match numbers.index(5) {
+                    0 => sketch.push(numbers, Call::Record(event, stream)),
+                    1 => sketch.push(numbers, Call::Wait(event, stream)),
+                    _ => {}
+                }
             }
             if numbers.is_one_in(4) {
                 let from = numbers.index(2);
-                sketch.steps.push(Step::Event(from, 1 - from));
+                sketch.push(numbers, Call::Record(0, from));
+                sketch.push(numbers, Call::Wait(0, 1 - from));
             }
             if numbers.is_one_in(8) {
-                let stream = numbers.index(3);
-                sketch.steps.push(Step::Synchronize((stream < 2).then_some(stream)));
+                let stream = numbers.index(4);
+                let call = if stream == 3 {
+                    Call::SynchronizeEvent(numbers.index(2))
+                } else {
+                    Call::Synchronize((stream < 2).then_some(stream))
+                };
+                sketch.push(numbers, call);
             }
-            let overlaps = numbers.is_one_in(2);
-            sketch.steps.push(Step::Launch { stream: numbers.index(2), overlaps });
+            let call = Call::Launch { stream: numbers.index(2), overlaps: numbers.is_one_in(2) };
+            sketch.push(numbers, call);
             let mut code = Code::default();
             for _ in 0..1 + numbers.index(2) {
                 if n_accesses < 6 {
@@ -101,11 +131,34 @@ impl Sketch {
         }
         if numbers.is_one_in(2) {
             let stream = numbers.index(3);
-            sketch.steps.push(Step::Synchronize((stream < 2).then_some(stream)));
+            sketch.push(numbers, Call::Synchronize((stream < 2).then_some(stream)));
             let access = sketch.access(numbers, &mut n_accesses);
-            sketch.steps.push(Step::Access(access));
+            sketch.push(numbers, Call::Access(access));
         }
         sketch
+    }
+
+    fn push(&mut self, numbers: &mut Numbers, call: Call) {
+        let when = numbers.is_one_in(8).then(|| numbers.index(2));
+        let dress = if numbers.is_one_in(5) { 1 + numbers.index(3) } else { 0 };
+        self.steps.push(Step { call, when, dress });
+    }
+
+    fn has_parameter(&self) -> bool {
+        self.steps.iter().any(|step| step.when.is_some())
+    }
+
+    /// The calls that are made with a value of the parameter, by their place; a launch with the number of its kernel.
+    fn calls(&self, parameter: usize) -> Vec<(usize, usize, &Call)> {
+        let mut n_launches = 0;
+        let mut calls = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            if step.when.is_none_or(|when| when == parameter) {
+                calls.push((at, n_launches, &step.call));
+            }
+            n_launches += usize::from(matches!(step.call, Call::Launch { .. }));
+        }
+        calls
     }
 
     fn access(&mut self, numbers: &mut Numbers, n_accesses: &mut usize) -> String {
@@ -133,31 +186,29 @@ impl Sketch {
     }
 
     /// What comes before what, by the rules of streams.
-    fn edges(&self) -> Vec<Edge> {
+    fn edges(&self, parameter: usize) -> Vec<Edge> {
         let mut edges: Vec<Edge> = Vec::new();
         // Per stream: the tasks in it so far and those of events waited for; and the task that may be overlapped with.
         let mut behind: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
         let mut last: [Option<usize>; 2] = [None, None];
-        let mut follows: Vec<Vec<usize>> = Vec::new();
-        for (at, step) in self.steps.iter().enumerate() {
-            match step {
-                Step::Access(_) => {}
-                &Step::Event(from, to) => {
-                    let recorded = behind[from].clone();
-                    behind[to].extend(recorded);
-                    last[to] = None;
+        let mut recorded: [Option<Vec<usize>>; 2] = [None, None];
+        let mut launched: Vec<usize> = Vec::new();
+        let mut follows: Vec<Vec<usize>> = vec![Vec::new(); self.codes.len()];
+        for (at, task, call) in self.calls(parameter) {
+            let mut done = Vec::new();
+            match *call {
+                Call::Access(_) => {}
+                Call::Record(event, stream) => recorded[event] = Some(behind[stream].clone()),
+                Call::Wait(event, stream) => {
+                    if let Some(tasks) = &recorded[event] {
+                        behind[stream].extend(tasks);
+                        last[stream] = None;
+                    }
                 }
-                Step::Synchronize(stream) => {
-                    let done = match stream {
-                        Some(stream) => behind[*stream].clone(),
-                        None => (0..follows.len()).collect(),
-                    };
-                    edges.extend(
-                        done.iter().map(|&task| Edge { from: Point::End(task), to: Point::Host(at) }),
-                    );
-                }
-                &Step::Launch { stream, overlaps } => {
-                    let task = follows.len();
+                Call::Synchronize(Some(stream)) => done.clone_from(&behind[stream]),
+                Call::Synchronize(None) => done.clone_from(&launched),
+                Call::SynchronizeEvent(event) => done = recorded[event].clone().unwrap_or_default(),
+                Call::Launch { stream, overlaps } => {
                     edges.push(Edge { from: Point::Host(at), to: Point::Start(task) });
                     let after = match last[stream].filter(|_| overlaps) {
                         Some(before) => {
@@ -167,11 +218,13 @@ impl Sketch {
                         None => behind[stream].clone(),
                     };
                     edges.extend(after.iter().map(|&a| Edge { from: Point::End(a), to: Point::Start(task) }));
-                    follows.push(after);
+                    follows[task] = after;
+                    launched.push(task);
                     behind[stream].push(task);
                     last[stream] = Some(task);
                 }
             }
+            edges.extend(done.iter().map(|&task| Edge { from: Point::End(task), to: Point::Host(at) }));
         }
         let mut distinct: Vec<Edge> = Vec::new();
         for edge in edges {
@@ -197,27 +250,41 @@ impl Sketch {
             let (before, after) = (code.before.join(" "), code.after.join(" "));
             let _ = writeln!(text, "kernel t{task} {{ {before} griddepcontrol.wait; {after} }}");
         }
-        text += "program p {\n    stream s0, s1;\n    event e;\n";
+        let parameter = if self.has_parameter() { "(P in 0..=1)" } else { "" };
+        let _ = writeln!(text, "program p{parameter} {{\n    stream s0, s1;\n    event e0, e1;");
         let mut task = 0;
-        for step in &self.steps {
-            let _ = match step {
-                Step::Launch { stream, overlaps } => {
+        for (at, Step { call, when, dress }) in self.steps.iter().enumerate() {
+            let call = match call {
+                Call::Launch { stream, overlaps } => {
                     let with = if *overlaps { " with programmatic_serialization" } else { "" };
                     task += 1;
-                    writeln!(text, "    launch t{} on s{stream}{with};", task - 1)
+                    format!("launch t{} on s{stream}{with};", task - 1)
                 }
-                Step::Event(from, to) => writeln!(text, "    record e on s{from};\n    wait e on s{to};"),
-                Step::Synchronize(Some(stream)) => writeln!(text, "    synchronize s{stream};"),
-                Step::Synchronize(None) => writeln!(text, "    synchronize;"),
-                Step::Access(access) => writeln!(text, "    {access}"),
+                Call::Record(event, stream) => format!("record e{event} on s{stream};"),
+                Call::Wait(event, stream) => format!("wait e{event} on s{stream};"),
+                Call::Synchronize(Some(stream)) => format!("synchronize s{stream};"),
+                Call::Synchronize(None) => "synchronize;".to_owned(),
+                Call::SynchronizeEvent(event) => format!("synchronize e{event};"),
+                Call::Access(access) => access.clone(),
+            };
+            let call = match dress {
+                0 => call,
+                1 => format!("for i in 0..2 {{ if i == 1 {{ {call} }} }}"),
+                2 => format!("for i in 1..3 {{ if i > 1 {{ {call} }} else if i == 0 {{ synchronize; }} }}"),
+                _ => format!("for i in 0..1 {{ if i != 0 {{ synchronize; }} else {{ {call} }} }}"),
+            };
+            let _ = match when {
+                None => writeln!(text, "    {call}"),
+                Some(1) => writeln!(text, "    if P == 1 {{ {call} }}"),
+                Some(_) => writeln!(text, "    let q{at} = P + 1; if q{at} > 1 {{ }} else {{ {call} }}"),
             };
         }
         text
     }
 
-    /// For the twin; without the closing brace. `None` if it needs too many barriers.
-    pub fn kernel(&self) -> Option<String> {
-        let edges = self.edges();
+    /// For the twin, with a value of the parameter; without the closing brace. `None` if it needs too many barriers.
+    pub fn kernel(&self, parameter: usize) -> Option<String> {
+        let edges = self.edges(parameter);
         if edges.len() > EDGES_MAX {
             return None;
         }
@@ -238,7 +305,9 @@ impl Sketch {
             self.memory(),
             host + 1
         );
-        for (task, code) in self.codes.iter().enumerate() {
+        let calls = self.calls(parameter);
+        let launched = calls.iter().filter(|(.., call)| matches!(call, Call::Launch { .. }));
+        for (task, code) in launched.map(|&(_, task, _)| (task, &self.codes[task])) {
             let _ = writeln!(
                 text,
                 "    if warpid == {task} {{{} {}{} {}{} }}",
@@ -250,9 +319,9 @@ impl Sketch {
             );
         }
         let mut statements = String::new();
-        for (at, step) in self.steps.iter().enumerate() {
+        for &(at, _, call) in &calls {
             statements += &barriers(Point::Host(at), false);
-            if let Step::Access(access) = step {
+            if let Call::Access(access) = call {
                 let _ = write!(statements, " {access}");
             }
             statements += &barriers(Point::Host(at), true);
@@ -261,10 +330,32 @@ impl Sketch {
         Some(text)
     }
 
-    /// Whether some grid overlaps with another, and whether the host accesses memory.
-    fn features(&self) -> (bool, bool) {
-        let overlaps = self.edges().iter().any(|edge| matches!(edge.to, Point::Wait(_)));
-        (overlaps, self.steps.iter().any(|step| matches!(step, Step::Access(_))))
+    /// What the program has in it, by name.
+    fn features(&self) -> [(&'static str, bool); 6] {
+        let overlaps = |parameter| self.edges(parameter).iter().any(|edge| matches!(edge.to, Point::Wait(_)));
+        let any = |is_it: fn(&Step) -> bool| self.steps.iter().any(is_it);
+        let (mut early, mut twice) = (false, false);
+        for parameter in 0..2 {
+            let mut recorded = [0, 0];
+            for (_, _, call) in self.calls(parameter) {
+                match *call {
+                    Call::Record(event, _) => {
+                        recorded[event] += 1;
+                        twice |= recorded[event] > 1;
+                    }
+                    Call::Wait(event, _) => early |= recorded[event] == 0,
+                    _ => {}
+                }
+            }
+        }
+        [
+            ("grids that overlap", overlaps(0) || overlaps(1)),
+            ("accesses by the host", any(|step| matches!(step.call, Call::Access(_)))),
+            ("a wait before any record", early),
+            ("an event that is recorded twice", twice),
+            ("a branch on a loop's variable", any(|step| step.dress > 0)),
+            ("a branch on a parameter", self.has_parameter()),
+        ]
     }
 
     /// Compares both.
@@ -272,9 +363,11 @@ impl Sketch {
     /// # Errors
     /// How they differ, with the texts.
     fn compare(&self, pair: &Pair, treatment: Treatment) -> Result<Comparison, String> {
-        let Some(kernel) = self.kernel() else { return Ok(Comparison::TooLarge) };
-        pair.compare_texts(&kernel, &self.program(), treatment)
-            .map_err(|error| format!("{error}\n{kernel}}}"))
+        let parameters = if self.has_parameter() { 0..2 } else { 0..1 };
+        let kernels: Option<Vec<String>> = parameters.map(|parameter| self.kernel(parameter)).collect();
+        let Some(kernels) = kernels else { return Ok(Comparison::TooLarge) };
+        pair.compare_with_all(&kernels, &self.program(), treatment)
+            .map_err(|error| format!("{error}\n{}}}", kernels.join("}\n")))
     }
 }
 
@@ -283,7 +376,16 @@ const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 9, n_memory_max:
 
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
-    let results = ["a race", "no race", "grids that overlap", "accesses by the host"];
+    let results = [
+        "a race",
+        "no race",
+        "grids that overlap",
+        "accesses by the host",
+        "a wait before any record",
+        "an event that is recorded twice",
+        "a branch on a loop's variable",
+        "a branch on a parameter",
+    ];
     Suite { one_in: 10, ..Suite::new("oracle_programs", PLAN, &[], &results) }
 }
 
@@ -296,12 +398,12 @@ pub fn compare_random(pair: &Pair, plan: Plan) -> Result<Counts, Vec<String>> {
     random::run_over(plan, sketches, |sketch, _, counts| {
         match sketch.compare(pair, Treatment::DEFAULT)? {
             Comparison::Agreed { races, .. } => {
-                let (overlaps, host) = sketch.features();
                 counts.add("compared", true);
                 counts.add("a race", races);
                 counts.add("no race", !races);
-                counts.add("grids that overlap", overlaps);
-                counts.add("accesses by the host", host);
+                for (name, has) in sketch.features() {
+                    counts.add(name, has);
+                }
             }
             Comparison::TooLarge => counts.add("too large", true),
         }

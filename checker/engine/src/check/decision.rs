@@ -1,6 +1,6 @@
 //! What is known of one graph, and the verdicts that follow.
 
-use super::{Config, claims_of_the_end};
+use super::{Config, assumes_unasked, claims_of_the_end};
 use crate::event::EventGraph;
 use crate::findings;
 use crate::verdict::{
@@ -17,6 +17,8 @@ pub(super) struct Decision {
     pub(super) more_findings: bool,
     pub(super) open_loops: Vec<OpenLoop>,
     pub(super) vacuity: Vec<Vacuity>,
+    /// Whether assumptions leave no execution at all, not even one that stops halfway.
+    pub(super) excludes_all: bool,
     pub(super) limit: Option<Limit>,
     /// What stopped a larger bound, of which nothing else is kept.
     pub(super) raise_limit: Option<Limit>,
@@ -38,6 +40,7 @@ impl Decision {
             more_findings: false,
             open_loops: Vec::new(),
             vacuity: Vec::new(),
+            excludes_all: false,
             limit: None,
             raise_limit: None,
             unasked: None,
@@ -109,10 +112,11 @@ impl Decision {
         if property == Property::Reachable && !self.vacuity.iter().all(is_reached) {
             return Verdict::Vacuous;
         }
-        if property == Property::Assert
-            && claims_of_the_end(config, &self.graph)
-            && self.vacuity.contains(&Vacuity::NothingCompletes)
-        {
+        // Where nothing ends, a claim of the end says nothing; and where there is an `assume`, it may be what lets nothing end.
+        let is_about_nothing = property == Property::Assert
+            && (claims_of_the_end(config, &self.graph) || assumes_unasked(config, &self.graph))
+            && self.vacuity.contains(&Vacuity::NothingCompletes);
+        if is_about_nothing || self.excludes_all && property != Property::Reachable {
             return Verdict::Vacuous;
         }
         // An execution that gets there is one, whatever others do.

@@ -1,7 +1,7 @@
 //! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong.
 
 use super::prepare::{Unprepared, prepare, roots};
-use super::{CheckError, Config, is_unasked, not_followed, property_of};
+use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
@@ -89,7 +89,9 @@ pub(super) fn look_at(
     }
     let Run { statistics, effort, .. } = run;
     let Ok(cells) = add_initial_writes(graph) else { return Ok(Sliced::Open) };
-    let is_asked = config.properties.contains(&Property::Reachable);
+    let is_asked = config.properties.contains(&Property::Reachable)
+        || claims_of_the_end(config, graph)
+        || assumes_unasked(config, graph);
     if is_asked && !(treatment.interleave && completes(graph, &cells, model)) {
         return Ok(Sliced::Open);
     }

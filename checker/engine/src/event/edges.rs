@@ -13,6 +13,8 @@ const CONDITIONAL: &[BaseRelation] = &[
     // about (BR-7); and from one `setmaxnreg` to a later one of the CTA (AS-41). No synchronization: only what must have
     // happened before.
     BaseRelation::ExitRelease,
+    // From what a thread that exited without arriving did last, to the passages that its exit brings about.
+    BaseRelation::ExitOrder,
     // From an arrival at an mbarrier or cluster barrier to the waits that its phase lets through (MB-22, BR-12).
     BaseRelation::Signals,
     // From the instruction that starts an asynchronous operation to the events of that operation.

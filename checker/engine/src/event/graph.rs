@@ -33,6 +33,8 @@ pub struct EventGraph {
     pub completed: IndexVec<AgentId, TermRef>,
     /// Terms that are 1 in every execution (assumptions, what passing a wait means, parameter ranges).
     pub constraints: Vec<Constraint>,
+    /// Whether an `assume` may leave executions out.
+    pub assumes: bool,
     /// Terms that are 1 in the executions that stand for others like them (`relation::symmetry`).
     pub representative: Vec<TermRef>,
     /// What must hold: assertions, array bounds.
@@ -105,6 +107,7 @@ impl EventGraph {
             rmw: Vec::new(),
             completed,
             constraints: Vec::new(),
+            assumes: false,
             representative: Vec::new(),
             obligations: Vec::new(),
             cuts: Vec::new(),

@@ -306,6 +306,8 @@ pub enum AtomicClass {
     None,
     /// `atom`.
     Atom,
-    /// `red`, or `atom` with a sink destination: its read never acquires.
+    /// `atom` with a sink destination: it acquires only if its own sem says so.
+    Sink,
+    /// `red`: its read never acquires (MM-24).
     Reduction,
 }

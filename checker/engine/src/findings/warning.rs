@@ -57,6 +57,13 @@ kinds! {
         property: None,
         rules: [],
     }
+    UNRECORDED_EVENT {
+        code: "warning::unrecorded-event",
+        page: "warning-unrecorded-event",
+        summary: "a wait for an event that nothing records",
+        property: None,
+        rules: ["MM-38"],
+    }
     NOTHING_TO_PROTECT {
         code: "warning::nothing-to-protect",
         page: "warning-nothing-to-protect",

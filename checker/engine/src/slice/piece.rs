@@ -115,6 +115,7 @@ impl Piece {
                 .map(|&completed| if self.is_of_waits { completed } else { TermPool::TRUE })
                 .collect(),
             constraints,
+            assumes: whole.assumes,
             representative: Vec::new(),
             obligations: self.obligations.iter().map(|&index| whole.obligations[index].clone()).collect(),
             cuts: self.cuts.iter().map(|&index| whole.cuts[index].clone()).collect(),

@@ -59,8 +59,7 @@ impl Unroller<'_> {
                 self.store(step, (values, address), strength)
             }
             InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
-                // without a destination it may be lowered to `red`.
-                let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Reduction };
+                let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Sink };
                 let (destination, op, sem, scope) = (*destination, *op, *sem, *scope);
                 self.update(step, &Update { destination, op, operands, address, sem, scope, class })
             }
@@ -170,8 +169,8 @@ impl Unroller<'_> {
             let operand = self.evaluate(step.state, step.frame, operand)?;
             operands.push(self.graph.terms.resize(operand, width));
         }
-        // Whether the read of a `red`, or of an `atom` without destination, acquires is for the model to say: ours lets
-        // neither (MM-24, A-7), those of earlier editions let both.
+        // Whether the read of a `red`, or of an `atom` without destination, acquires is for the model to say (MM-24, A-7,
+        //
         let acquires = matches!(update.sem, Sem::Acquire | Sem::AcqRel);
         let releases = matches!(update.sem, Sem::Release | Sem::AcqRel);
         let strength = |sem| Strength::new(sem, update.scope, update.class);

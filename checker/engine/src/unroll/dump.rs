@@ -123,6 +123,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ("moment", BaseRelation::InPhaseOrder),
             ("turn", BaseRelation::BarrierOrder),
             ("exit", BaseRelation::ExitRelease),
+            ("exited", BaseRelation::ExitOrder),
         ],
     )?;
     Ok(())
@@ -201,6 +202,7 @@ fn access_text(graph: &EventGraph, access: &Access) -> String {
     match access.atomic {
         AtomicClass::None => {}
         AtomicClass::Atom => text += " atom",
+        AtomicClass::Sink => text += " atom _",
         AtomicClass::Reduction => text += " red",
     }
     if access.mapping != 0 {

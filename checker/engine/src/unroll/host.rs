@@ -36,6 +36,8 @@ pub struct HostLog {
     /// Of each task: its grids, by device.
     grids: IndexVec<TaskId, Vec<GridId>>,
     task_of: IndexVec<GridId, TaskId>,
+    /// 1 iff the host takes a way on which it does not make the launch.
+    absent: IndexVec<TaskId, TermRef>,
     /// 1 iff the grid has started; of those that were launched.
     started: SortedMap<GridId, TermRef>,
     enqueued: SortedMap<TaskId, EventId>,
@@ -109,9 +111,29 @@ impl<'a> Unroller<'a> {
         let Some(host) = hierarchy.host().and_then(|grid| hierarchy.threads_of_grid(grid).next()) else {
             return Ok(());
         };
+        let entry = self.entry;
+        let (state, frame) =
+            (State { live: TermPool::TRUE, env: parameters.clone() }, Frame::of_kernel(entry));
+        for task in entry.tasks.iter() {
+            let launched = match &task.when {
+                Some(when) => self.evaluate(&state, &frame, when)?,
+                None => TermPool::TRUE,
+            };
+            let absent = self.graph.terms.not(launched);
+            self.host.absent.push(absent);
+        }
         self.run_thread(host, parameters, TermPool::TRUE)?;
         self.abandon_rest();
         self.finish_grids()
+    }
+
+    /// Threads of grids that are not launched have nothing left to do.
+    fn end_absent(&mut self, task: TaskId, grid: GridId) {
+        let absent = self.host.absent[task];
+        for agent in self.graph.hierarchy.threads_of_grid(grid).collect::<Vec<_>>() {
+            let completed = self.graph.completed[agent];
+            self.graph.completed[agent] = self.graph.terms.or(completed, absent);
+        }
     }
 
     pub(super) fn host_call(
@@ -168,11 +190,13 @@ impl<'a> Unroller<'a> {
             let grids = if what.launch.cooperative { &self.host.grids[task][..] } else { &[grid] };
             let followed: Vec<GridId> = grids.iter().flat_map(|&grid| self.followed(task, grid)).collect();
             let awaited = self.ends(&followed);
-            let never = self.graph.terms.not(started);
+            let settled = self.graph.terms.or(started, self.host.absent[task]);
+            let never = self.graph.terms.not(settled);
             self.block_start(grid, what.span, never, &Wait::Grids { names, awaited, is_start: true });
             for agent in self.graph.hierarchy.threads_of_grid(grid).collect::<Vec<_>>() {
                 self.run_thread(agent, &env, started)?;
             }
+            self.end_absent(task, grid);
         }
         (self.agent, self.position, self.iterations, self.kernel) = host;
         self.calls = calls;
@@ -333,6 +357,8 @@ impl<'a> Unroller<'a> {
         let mut edges: Vec<(EventId, EventId)> = Vec::new();
         for (grid, started) in self.host.started.clone() {
             let ended = self.ended(grid);
+            let launched = self.graph.terms.not(self.host.absent[self.host.task_of[grid]]);
+            let ended = self.graph.terms.and(ended, launched);
             let start = self.graph.emit_unowned(started, EventKind::Grid(GridEvent::Start(grid)))?;
             let end = self.graph.emit_unowned(ended, EventKind::Grid(GridEvent::End(grid)))?;
             edges.push((start, end));
@@ -382,8 +408,10 @@ impl<'a> Unroller<'a> {
             if self.host.enqueued.contains_key(&id) {
                 continue;
             }
+            let launched = self.graph.terms.not(self.host.absent[id]);
             for grid in self.host.grids[id].clone() {
-                self.block_start(grid, task.span, TermPool::TRUE, &wait);
+                self.block_start(grid, task.span, launched, &wait);
+                self.end_absent(id, grid);
             }
         }
     }

@@ -112,6 +112,7 @@ impl Unroller<'_> {
                 let condition = self.evaluate(state, frame, condition)?;
                 if self.last_try.is_none() {
                     let term = self.graph.terms.implies(state.live, condition);
+                    self.graph.assumes |= term != TermPool::TRUE;
                     self.graph.constrain(term);
                 }
                 state.live = self.graph.terms.and(state.live, condition);

@@ -40,6 +40,7 @@ impl Builder {
             registers: IndexVec::new(),
             body: vec![],
             tasks: IndexVec::new(),
+            unrecorded: Vec::new(),
             finals: vec![],
             condition: None,
         };

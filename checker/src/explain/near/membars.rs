@@ -9,9 +9,8 @@ use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{EventGraph, EventId, EventKind, Role, SpaEvent};
 use crate::findings::{FindingKind, race as kinds};
-use crate::relation::algebra::{Value, evaluate};
 use crate::witness::Witness;
-use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel};
+use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{MembarLevel, Proxy, Sem};
 use std::collections::VecDeque;
@@ -109,23 +108,6 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
         return Vec::new();
     }
     vec![Near::new((way.earlier, way.later), Relaxed::Membar, reasons)]
-}
-
-/// Whether an execution breaks an axiom of another model.
-pub fn is_excluded(model: &MemoryModel, witness: &Witness) -> bool {
-    let terms: Vec<_> = model.axioms.iter().map(|axiom| axiom.term).collect();
-    let values = evaluate(model, &witness.basis, &terms);
-    model.axioms.iter().any(|axiom| match (values.get(axiom.term), axiom.kind) {
-        (Some(Value::Relation(relation)), AxiomKind::Empty) => !relation.is_empty(),
-        (Some(Value::Relation(relation)), AxiomKind::Irreflexive) => has_loop(relation),
-        (Some(Value::Relation(relation)), AxiomKind::Acyclic) => has_loop(&relation.transitive_closure()),
-        (Some(Value::Set(set)), _) => set.iter().next().is_some(),
-        (None, _) => false,
-    })
-}
-
-fn has_loop(relation: &crate::bits::BitMatrix) -> bool {
-    relation.pairs().any(|(a, b)| a == b)
 }
 
 /// Whether a load goes through an L1, and whether that is the texture L1.

@@ -358,11 +358,14 @@ impl<'a> Links<'a> {
             return Some(Reason::NoRelease { write, after: start, nearby });
         }
         if after.is_some() && chain.acquire_tails.is_empty() {
-            let is_reduction = |event: EventId| {
-                self.graph.events[event].kind.access().is_some_and(|a| a.atomic == AtomicClass::Reduction)
-            };
-            if is_reduction(read) {
-                return Some(Reason::ReductionNeverAcquires { read });
+            match self.graph.events[read].kind.access().map(|access| access.atomic) {
+                Some(AtomicClass::Reduction) => {
+                    return Some(Reason::ReductionNeverAcquires { read, is_sink: false });
+                }
+                Some(AtomicClass::Sink) => {
+                    return Some(Reason::ReductionNeverAcquires { read, is_sink: true });
+                }
+                _ => {}
             }
             let nearby = self.nearby_acquire(read, end);
             return Some(Reason::NoAcquire { read, before: end, nearby });

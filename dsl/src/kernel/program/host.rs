@@ -16,6 +16,8 @@ pub struct Task {
     pub launch: Launch,
     /// One for each parameter of the kernel, over the program's registers.
     pub arguments: Vec<Expression>,
+    /// For which values of the program's parameters it is launched (1 bit); `None` if for all.
+    pub when: Option<Expression>,
     /// Tasks that are complete before this one starts; those that they follow themselves are left out.
     pub after: Vec<TaskId>,
     /// With programmatic stream serialization: the task on whose `griddepcontrol.launch_dependents` this one may start,
@@ -23,6 +25,15 @@ pub struct Task {
     pub prerequisite: Option<TaskId>,
     /// The call.
     pub span: Span,
+}
+
+/// A wait for an event that nothing records, neither before it nor after it: it lets everything through.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct UnrecordedWait {
+    /// The event, in the call.
+    pub span: Span,
+    /// Its name.
+    pub event: String,
 }
 
 /// A call of the host's API.

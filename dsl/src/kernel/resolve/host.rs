@@ -1,14 +1,16 @@
 //! Programs: what the host launches in which stream, and what therefore comes after what (MM-38).
 //!
-//! Streams, events and the loops around launches are run here, in the host's program order; what is left are tasks, each
-//! with those that it follows. Cannot: launches that depend on values read, or on parameters.
+//! Streams, events and the loops and branches around launches are run here, in the host's program order; what is left are
+//! tasks, each with those that it follows. Where parameters decide about a branch with calls in it, the rest of the program
+//! is run once for each way. Cannot: calls that depend on values read.
 
 use super::super::ast::{self, Expr, HostCall as Call, StatementKind as Ast};
 use super::super::program::{
-    Expression, ExpressionKind, HostCall, Kernel, Launch, Parameter, PartId, StatementKind, Task, TaskId,
+    BinaryOp, Expression, ExpressionKind, HostCall, Kernel, Launch, Parameter, PartId, RegisterId, Statement,
+    StatementKind, Task, TaskId, UnaryOp, UnrecordedWait,
 };
 use super::super::suggest::suggest;
-use super::body::{Binding, Body, duplicate_name};
+use super::body::{Binding, Body, Mutability, Scope, duplicate_name};
 use super::expression::constant_value;
 use super::{Checker, Resolved};
 use crate::diagnostic::Diagnostic;
@@ -21,6 +23,8 @@ use indexmap::IndexMap;
 const MAX_TASKS: usize = 64;
 /// Iterations of the loops around them.
 const MAX_ITERATIONS: u64 = 1_000;
+/// Values that the parameters which decide about calls can have together.
+const MAX_VALUES: u64 = 1_024;
 const PROGRAMMATIC: &str = "programmatic_serialization";
 const NON_BLOCKING: &str = "non_blocking";
 
@@ -59,15 +63,28 @@ impl Checker {
             streams: IndexMap::new(),
             events: IndexMap::new(),
             default_stream: SortedSet::new(),
+            launched: Vec::new(),
             tasks: IndexVec::new(),
             n_iterations: 0,
+            values: vec![SortedMap::new()],
+            lets: SortedMap::new(),
+            when: None,
+            unrecorded: SortedSet::new(),
+            recorded: SortedSet::new(),
             finals: Vec::new(),
         };
-        for statement in &program.body.statements {
-            // Its errors have been reported.
-            let _: Resolved<()> = host.statement(statement);
-        }
+        host.run(vec![Work::Statements(&program.body.statements)]);
+        let unrecorded = host.unrecorded.iter().filter(|wait| !host.recorded.contains(&wait.event)).cloned();
+        let unrecorded = unrecorded.collect();
         let Host { body, tasks, finals, .. } = host;
+        // What follows a branch may have been resolved on both of its ways.
+        let mut known: Vec<Diagnostic> = Vec::new();
+        for diagnostic in std::mem::take(&mut body.checker.diagnostics) {
+            if !known.contains(&diagnostic) {
+                known.push(diagnostic);
+            }
+        }
+        body.checker.diagnostics = known;
         let span = program.name.place.0;
         if tasks.is_empty() && body.checker.diagnostics.is_empty() {
             let message = format!("program `{}` launches no kernel", program.name.text);
@@ -85,6 +102,7 @@ impl Checker {
             registers: body.registers,
             body: body.out,
             tasks,
+            unrecorded,
             finals,
             condition: None,
         }
@@ -99,8 +117,11 @@ pub(super) fn launched_names(file: &ast::File) -> SortedSet<String> {
                 Ast::Host(call) if call.verb.text == "launch" => {
                     names.extend(call.operands.iter().map(|name| name.text.clone()));
                 }
-                Ast::For { body, .. } => collect(&body.statements, names),
-                _ => {}
+                _ => {
+                    for block in blocks(statement) {
+                        collect(block, names);
+                    }
+                }
             }
         }
     }
@@ -113,7 +134,24 @@ pub(super) fn launched_names(file: &ast::File) -> SortedSet<String> {
     names
 }
 
+/// The blocks of a loop or branch of the host that may have calls in them.
+fn blocks(statement: &ast::Statement) -> Vec<&[ast::Statement]> {
+    match &statement.kind {
+        Ast::For { body, .. } => vec![&body.statements],
+        Ast::If { then, otherwise, .. } => {
+            let otherwise = match otherwise {
+                Some(ast::Else::Block(block)) => Some(block.statements.as_slice()),
+                Some(ast::Else::If(statement)) => Some(std::slice::from_ref(&**statement)),
+                None => None,
+            };
+            [Some(then.statements.as_slice()), otherwise].into_iter().flatten().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A stream at some point of the host's program.
+#[derive(Clone)]
 struct Stream {
     span: Span,
     is_blocking: bool,
@@ -123,10 +161,41 @@ struct Stream {
     last: Option<TaskId>,
 }
 
+#[derive(Clone)]
 struct Event {
     span: Span,
-    /// What it stands for; `None` before it is recorded.
+    /// What the latest record of it stands for; `None` before the first one.
     tasks: Option<SortedSet<TaskId>>,
+}
+
+/// Values of those parameters that decide about calls.
+type Values = SortedMap<RegisterId, u128>;
+
+/// What the host is still to do, the next thing last.
+#[derive(Clone)]
+enum Work<'a> {
+    Statements(&'a [ast::Statement]),
+    /// The rounds of a loop from `next` on.
+    Rounds {
+        name: &'a ast::Name,
+        next: u64,
+        end: u64,
+        body: &'a [ast::Statement],
+        span: Span,
+    },
+    /// The end of a block.
+    Close,
+}
+
+/// What the host's statements change, without the tasks that they add.
+#[derive(Clone)]
+struct Moment {
+    scopes: Vec<Scope>,
+    streams: IndexMap<String, Stream>,
+    events: IndexMap<String, Event>,
+    default_stream: SortedSet<TaskId>,
+    launched: Vec<TaskId>,
+    lets: SortedMap<RegisterId, Expression>,
 }
 
 struct Host<'c, 'p> {
@@ -137,21 +206,94 @@ struct Host<'c, 'p> {
     events: IndexMap<String, Event>,
     /// All that comes before the next task of the legacy default stream, but what is in blocking streams.
     default_stream: SortedSet<TaskId>,
+    /// The tasks of the way that is run.
+    launched: Vec<TaskId>,
+    /// Those of all ways.
     tasks: IndexVec<TaskId, Task>,
     n_iterations: u64,
+    /// All values of the parameters that were asked for so far which lead here.
+    values: Vec<Values>,
+    /// What `let` of the host has named.
+    lets: SortedMap<RegisterId, Expression>,
+    /// What of the parameters leads here, if not all values do.
+    when: Option<Expression>,
+    /// Waits for events before they were recorded.
+    unrecorded: SortedSet<UnrecordedWait>,
+    /// Events that are recorded anywhere.
+    recorded: SortedSet<String>,
     finals: Vec<super::super::program::FinalCondition>,
 }
 
-impl Host<'_, '_> {
-    fn statement(&mut self, statement: &ast::Statement) -> Resolved<()> {
+impl<'a> Host<'_, 'a> {
+    /// Runs what is to do, to the end of the program. What is wrong has been reported, and ends the outermost block that it
+    /// is in.
+    fn run(&mut self, mut work: Vec<Work<'a>>) {
+        while let Some(top) = work.pop() {
+            let done = match top {
+                Work::Statements([]) => Ok(()),
+                Work::Statements([first, rest @ ..]) => {
+                    work.push(Work::Statements(rest));
+                    self.statement(first, &mut work)
+                }
+                Work::Rounds { next, end, .. } if next >= end => Ok(()),
+                Work::Rounds { name, next, end, body, span } => {
+                    work.push(Work::Rounds { name, next: next + 1, end, body, span });
+                    self.n_iterations += 1;
+                    if self.n_iterations > MAX_ITERATIONS {
+                        let message =
+                            format!("the loops around launches run more than {MAX_ITERATIONS} times");
+                        let error = Diagnostic::new("limit::host-loop", message, span, "too often");
+                        Err(self.body.report(error.with_help("two or three launches show what any more do")))
+                    } else {
+                        self.open(&mut work, body);
+                        self.body.bind(name, Binding::Constant(next));
+                        Ok(())
+                    }
+                }
+                Work::Close => {
+                    self.body.scopes.pop();
+                    Ok(())
+                }
+            };
+            if done.is_err() {
+                for left in work.drain(1.min(work.len())..) {
+                    if matches!(left, Work::Close) {
+                        self.body.scopes.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Enters a block.
+    fn open(&mut self, work: &mut Vec<Work<'a>>, block: &'a [ast::Statement]) {
+        self.body.scopes.push(SortedMap::new());
+        work.extend([Work::Close, Work::Statements(block)]);
+    }
+
+    fn statement(&mut self, statement: &'a ast::Statement, work: &mut Vec<Work<'a>>) -> Resolved<()> {
         let span = statement.place.0;
         match &statement.kind {
             Ast::Host(call) => self.call(call, span),
             Ast::For { name, range, body } if has_calls(&body.statements) => {
-                self.for_loop(name, range, body, span)
+                let start = self.bound(&range.start)?;
+                let end = self.bound(&range.end)?.saturating_add(u64::from(range.inclusive));
+                work.push(Work::Rounds { name, next: start, end, body: &body.statements, span });
+                Ok(())
+            }
+            Ast::If { condition, .. } if has_calls(std::slice::from_ref(statement)) => {
+                self.branch(condition, statement, work)
+            }
+            Ast::Final(_) if work.len() > 1 => {
+                let message = "this belongs to the program itself, not into a block or function";
+                let error = Diagnostic::new("resolve::misplaced-statement", message, span, "not here");
+                Err(self.body.report(error))
             }
             Ast::Final(block) => {
-                self.body.resolve_final(block, &mut self.finals);
+                // On another way here it has been resolved.
+                if !self.finals.iter().any(|known| span.holds(known.span)) {
+                    self.body.resolve_final(block, &mut self.finals);
+                }
                 Ok(())
             }
             Ast::Launch { .. } => {
@@ -168,36 +310,250 @@ impl Host<'_, '_> {
             }
             _ => {
                 self.body.resolve_statement(statement);
+                if matches!(statement.kind, Ast::Let { .. }) {
+                    self.note_let();
+                }
                 Ok(())
             }
         }
     }
 
-    /// A loop around launches, which is run here.
-    fn for_loop(
+    /// Remembers what the `let` has named that was resolved last, if it is a value.
+    fn note_let(&mut self) {
+        let Some(Statement { kind: StatementKind::Assign { register, value }, .. }) = self.body.out.last()
+        else {
+            return;
+        };
+        let is_let = |(binding, _): &(Binding, Span)| matches!(binding, Binding::Register(own, Mutability::Let) if own == register);
+        if self.body.scopes.last().is_some_and(|scope| scope.values().any(is_let)) {
+            self.lets.insert(*register, value.clone());
+        }
+    }
+
+    /// A branch with calls in it. If parameters decide about it, both ways are run to the end of the program.
+    fn branch(
         &mut self,
-        name: &ast::Name,
-        range: &ast::Range,
-        block: &ast::Block,
-        span: Span,
+        condition: &'a Expr,
+        statement: &'a ast::Statement,
+        work: &mut Vec<Work<'a>>,
     ) -> Resolved<()> {
-        let start = self.bound(&range.start)?;
-        let end = self.bound(&range.end)?.saturating_add(u64::from(range.inclusive));
-        for value in start..end {
-            self.n_iterations += 1;
-            if self.n_iterations > MAX_ITERATIONS {
-                let message = format!("the loops around launches run more than {MAX_ITERATIONS} times");
-                let error = Diagnostic::new("limit::host-loop", message, span, "too often");
-                return Err(self.body.report(error.with_help("two or three launches show what any more do")));
+        let (prelude, resolved) = self.body.collect(|body| body.resolve_condition(condition));
+        let resolved = resolved?;
+        let place = condition.place.0;
+        if prelude.is_empty() {
+            self.take_values_of(&resolved, place)?;
+        }
+        let mut ways: [Vec<Values>; 2] = [Vec::new(), Vec::new()];
+        for values in &self.values {
+            let taken = if prelude.is_empty() { self.value(&resolved, values) } else { None };
+            let Some(taken) = taken else {
+                let message = "whether the host makes these calls is not known before it runs";
+                let error = Diagnostic::new(
+                    "unsupported::host-branch",
+                    message,
+                    place,
+                    "not of constants, loop variables and parameters only",
+                );
+                let error = error.with_help(
+                    "launches, events and waits may depend on constants, loop variables and parameters: let a \
+                     parameter of the program decide, `program p(TAKEN in 0..=1) { if TAKEN == 1 { … } }`",
+                );
+                return Err(self.body.report(error));
+            };
+            ways[usize::from(taken == 0)].push(values.clone());
+        }
+        let [then, otherwise] = ways;
+        let arms = blocks(statement);
+        let arm = |taken: bool| if taken { arms.first() } else { arms.get(1) }.copied();
+        if then.is_empty() || otherwise.is_empty() {
+            if let Some(block) = arm(otherwise.is_empty()) {
+                self.open(work, block);
             }
-            self.body.scopes.push(SortedMap::new());
-            self.body.bind(name, Binding::Constant(value));
-            let done: Resolved<Vec<()>> =
-                block.statements.iter().map(|statement| self.statement(statement)).collect();
-            self.body.scopes.pop();
-            done?;
+            return Ok(());
+        }
+        let (now, when) = (self.moment(), self.when.clone());
+        let outer = std::mem::take(&mut self.body.out);
+        let rest = std::mem::take(work);
+        let is_taken = self.over_parameters(&resolved);
+        let kind = ExpressionKind::Unary(UnaryOp::Not, Box::new(is_taken.clone()));
+        let not = Expression { span: place, width: 1, kind };
+        let way = |host: &mut Self, values: Vec<Values>, is_so: Expression, taken: bool| {
+            host.values = values;
+            host.when = Some(match &when {
+                Some(before) => {
+                    let kind =
+                        ExpressionKind::Binary(BinaryOp::And, Box::new(before.clone()), Box::new(is_so));
+                    Expression { span: place, width: 1, kind }
+                }
+                None => is_so,
+            });
+            let mut work = rest.clone();
+            if let Some(block) = arm(taken) {
+                host.open(&mut work, block);
+            }
+            host.run(work);
+            std::mem::take(&mut host.body.out)
+        };
+        let taken = way(self, then, is_taken, true);
+        self.go_back(now);
+        let not_taken = way(self, otherwise, not, false);
+        self.body.out = outer;
+        let kind = StatementKind::If { condition: resolved, then: taken, otherwise: not_taken };
+        self.body.push(statement.place.0, kind);
+        Ok(())
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            scopes: self.body.scopes.clone(),
+            streams: self.streams.clone(),
+            events: self.events.clone(),
+            default_stream: self.default_stream.clone(),
+            launched: self.launched.clone(),
+            lets: self.lets.clone(),
+        }
+    }
+
+    fn go_back(&mut self, to: Moment) {
+        self.body.scopes = to.scopes;
+        self.streams = to.streams;
+        self.events = to.events;
+        self.default_stream = to.default_stream;
+        self.launched = to.launched;
+        self.lets = to.lets;
+    }
+
+    /// Tells the values apart of each parameter that an expression depends on.
+    fn take_values_of(&mut self, expression: &Expression, span: Span) -> Resolved<()> {
+        let mut registers = SortedSet::new();
+        self.registers_of(expression, &mut registers);
+        for parameter in self.parameters {
+            let is_known = self.values.iter().any(|values| values.contains_key(&parameter.register));
+            if !registers.contains(&parameter.register) || is_known {
+                continue;
+            }
+            let n =
+                (parameter.max - parameter.min).saturating_add(1).saturating_mul(self.values.len() as u64);
+            if n > MAX_VALUES {
+                let message =
+                    format!("what the host calls depends on more than {MAX_VALUES} values of parameters");
+                let error = Diagnostic::new("limit::host-values", message, span, "too many")
+                    .with_label(parameter.span, "one of them");
+                return Err(self.body.report(error.with_help("narrow the range of the parameter")));
+            }
+            let range = parameter.min..=parameter.max;
+            let each = self.values.iter().flat_map(|values| {
+                range.clone().map(|value| {
+                    let mut values = values.clone();
+                    values.insert(parameter.register, u128::from(value));
+                    values
+                })
+            });
+            self.values = each.collect();
         }
         Ok(())
+    }
+
+    fn registers_of(&self, expression: &Expression, registers: &mut SortedSet<RegisterId>) {
+        match &expression.kind {
+            ExpressionKind::Register(register) => {
+                if registers.insert(*register)
+                    && let Some(value) = self.lets.get(register)
+                {
+                    self.registers_of(value, registers);
+                }
+            }
+            ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => {
+                self.registers_of(operand, registers);
+            }
+            ExpressionKind::Binary(_, left, right) => {
+                self.registers_of(left, registers);
+                self.registers_of(right, registers);
+            }
+            ExpressionKind::Select(condition, then, otherwise) => {
+                for part in [condition, then, otherwise] {
+                    self.registers_of(part, registers);
+                }
+            }
+            ExpressionKind::Constant(_)
+            | ExpressionKind::Coordinate(_)
+            | ExpressionKind::FinalValue(_)
+            | ExpressionKind::FinalRegister(..) => {}
+        }
+    }
+
+    /// An expression with what `let` has named in place of its names.
+    fn over_parameters(&self, expression: &Expression) -> Expression {
+        let mut expression = expression.clone();
+        match &mut expression.kind {
+            ExpressionKind::Register(register) => match self.lets.get(register) {
+                Some(value) => return self.over_parameters(value),
+                None => return expression,
+            },
+            ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => {
+                **operand = self.over_parameters(operand);
+            }
+            ExpressionKind::Binary(_, left, right) => {
+                **left = self.over_parameters(left);
+                **right = self.over_parameters(right);
+            }
+            ExpressionKind::Select(condition, then, otherwise) => {
+                for part in [condition, then, otherwise] {
+                    **part = self.over_parameters(part);
+                }
+            }
+            ExpressionKind::Constant(_)
+            | ExpressionKind::Coordinate(_)
+            | ExpressionKind::FinalValue(_)
+            | ExpressionKind::FinalRegister(..) => {}
+        }
+        expression
+    }
+
+    /// The value of an expression over parameters; `None` if it depends on anything else.
+    fn value(&self, expression: &Expression, values: &Values) -> Option<u128> {
+        let mask = |width: u8| if width >= 128 { u128::MAX } else { (1 << width) - 1 };
+        let value = match &expression.kind {
+            ExpressionKind::Constant(value) => *value,
+            ExpressionKind::Register(register) => match values.get(register) {
+                Some(value) => *value,
+                None => self.value(self.lets.get(register)?, values)?,
+            },
+            ExpressionKind::Convert(operand) => self.value(operand, values)?,
+            ExpressionKind::Unary(UnaryOp::Not, operand) => !self.value(operand, values)?,
+            ExpressionKind::Unary(UnaryOp::Negate, operand) => self.value(operand, values)?.wrapping_neg(),
+            ExpressionKind::Select(condition, then, otherwise) => {
+                let taken = if self.value(condition, values)? == 1 { then } else { otherwise };
+                self.value(taken, values)?
+            }
+            ExpressionKind::Binary(op, left, right) => {
+                let width = left.width;
+                let (left, right) = (self.value(left, values)?, self.value(right, values)?);
+                match op {
+                    BinaryOp::Add => left.wrapping_add(right),
+                    BinaryOp::Subtract => left.wrapping_sub(right),
+                    BinaryOp::Multiply => left.wrapping_mul(right),
+                    BinaryOp::Divide => left.checked_div(right).unwrap_or(u128::MAX),
+                    BinaryOp::Remainder => left.checked_rem(right).unwrap_or(left),
+                    BinaryOp::And => left & right,
+                    BinaryOp::Or => left | right,
+                    BinaryOp::Xor => left ^ right,
+                    BinaryOp::ShiftLeft if right < u128::from(width) => left << right,
+                    BinaryOp::ShiftRight if right < u128::from(width) => left >> right,
+                    BinaryOp::ShiftLeft | BinaryOp::ShiftRight => 0,
+                    BinaryOp::Equal => u128::from(left == right),
+                    BinaryOp::NotEqual => u128::from(left != right),
+                    BinaryOp::Less => u128::from(left < right),
+                    BinaryOp::LessEqual => u128::from(left <= right),
+                    BinaryOp::Greater => u128::from(left > right),
+                    BinaryOp::GreaterEqual => u128::from(left >= right),
+                }
+            }
+            ExpressionKind::Coordinate(_)
+            | ExpressionKind::FinalValue(_)
+            | ExpressionKind::FinalRegister(..) => return None,
+        };
+        Some(value & mask(expression.width))
     }
 
     fn bound(&mut self, expr: &Expr) -> Resolved<u64> {
@@ -219,25 +575,26 @@ impl Host<'_, '_> {
             ("record", [event]) => {
                 let stream = self.stream_of(call)?;
                 let before = self.streams[stream].before.clone();
+                self.recorded.insert(event.text.clone());
                 let event = self.event(event)?;
                 self.events[event].tasks = Some(before);
                 Ok(())
             }
             ("wait", [event]) => {
                 let stream = self.stream_of(call)?;
-                let tasks = self.recorded(event)?;
+                let Some(tasks) = self.latest_record(event)? else { return Ok(()) };
                 let stream = &mut self.streams[stream];
                 stream.before.extend(tasks);
                 stream.last = None;
                 Ok(())
             }
             ("synchronize", []) => {
-                let all = self.tasks.ids().collect();
+                let all = self.launched.iter().copied().collect();
                 self.synchronize(&all, call, span)
             }
             ("synchronize", [name]) => {
                 let tasks = if self.events.contains_key(&name.text) {
-                    self.recorded(name)?
+                    self.latest_record(name)?.unwrap_or_default()
                 } else {
                     let stream = self.stream(name)?;
                     self.streams[stream].before.clone()
@@ -278,11 +635,11 @@ impl Host<'_, '_> {
     }
 
     /// The names behind the words of a call.
-    fn clauses<'a, const N: usize>(
+    fn clauses<'n, const N: usize>(
         &mut self,
-        call: &'a Call,
+        call: &'n Call,
         words: [&str; N],
-    ) -> Resolved<[Option<&'a ast::Name>; N]> {
+    ) -> Resolved<[Option<&'n ast::Name>; N]> {
         let mut found = [None; N];
         for (word, name) in &call.clauses {
             let position = words.iter().position(|known| *known == word.text);
@@ -380,16 +737,15 @@ impl Host<'_, '_> {
         })
     }
 
-    /// What an event stands for: an event that was never recorded would let everyone through.
-    fn recorded(&mut self, name: &ast::Name) -> Resolved<SortedSet<TaskId>> {
+    /// What an event stands for: the latest record of it so far (MM-38). Waiting for one that was not recorded yet is no
+    /// wait, in CUDA as here.
+    fn latest_record(&mut self, name: &ast::Name) -> Resolved<Option<SortedSet<TaskId>>> {
         let event = self.event(name)?;
-        self.events[event].tasks.clone().ok_or_else(|| {
-            let message = format!("`{}` is waited for before it is recorded", name.text);
-            let error =
-                Diagnostic::new("validate::unrecorded-event", message, name.place.0, "waits for nothing")
-                    .with_help(format!("write `record {} on STREAM;` before", name.text));
-            self.body.report(error.with_rule("MM-38"))
-        })
+        let tasks = self.events[event].tasks.clone();
+        if tasks.is_none() {
+            self.unrecorded.insert(UnrecordedWait { span: name.place.0, event: name.text.clone() });
+        }
+        Ok(tasks)
     }
 
     fn synchronize(&mut self, tasks: &SortedSet<TaskId>, call: &Call, span: Span) -> Resolved<()> {
@@ -440,13 +796,15 @@ impl Host<'_, '_> {
             return Err(self.body.report(error.with_help("two or three launches show what any more do")));
         }
         let (after, prerequisite) = self.enqueue(stream, with, launch.gpus)?;
-        let n_before = self.tasks.iter().filter(|task| task.kernel == part).count();
+        let n_before = self.launched.iter().filter(|&&task| self.tasks[task].kernel == part).count();
         let name = match n_before {
             0 => kernel.text.clone(),
             n => format!("{} #{}", kernel.text, n + 1),
         };
-        let task = Task { name, kernel: part, launch, arguments, after, prerequisite, span };
+        let when = self.when.clone();
+        let task = Task { name, kernel: part, launch, arguments, when, after, prerequisite, span };
         let task = self.tasks.push(task);
+        self.launched.push(task);
         self.note(task, stream);
         self.body.push(span, StatementKind::Host(HostCall::Launch(task)));
         Ok(())
@@ -583,7 +941,6 @@ impl Host<'_, '_> {
 fn has_calls(statements: &[ast::Statement]) -> bool {
     statements.iter().any(|statement| match &statement.kind {
         Ast::Host(_) => true,
-        Ast::For { body, .. } => has_calls(&body.statements),
-        _ => false,
+        _ => blocks(statement).into_iter().any(has_calls),
     })
 }

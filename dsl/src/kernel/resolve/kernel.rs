@@ -104,6 +104,7 @@ impl Checker {
             registers,
             body: statements,
             tasks: IndexVec::new(),
+            unrecorded: Vec::new(),
             finals,
             condition: None,
         }

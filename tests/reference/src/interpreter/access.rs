@@ -8,6 +8,17 @@ use fencepost_dsl::kernel::program::{Address, AddressBase, AtomicOp, Object};
 use fencepost_dsl::vocabulary::{Replication, Scope, Sem, Space};
 use std::collections::BTreeSet;
 
+/// What reads: it says whether the read can be in an acquire pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reader {
+    /// A load, or an atomic whose result goes to a register.
+    Taken,
+    /// An `atom` with sink.
+    Dropped,
+    /// A `red`.
+    Reduction,
+}
+
 impl Interpreter<'_> {
     /// The object an operand names, and where it is.
     pub(super) fn place(&self, address: &Address) -> (&Object, Location) {
@@ -115,11 +126,12 @@ impl Interpreter<'_> {
         &mut self,
         address: &Address,
         (sem, scope): (Sem, Scope),
-        never_acquires: bool,
+        of: Reader,
     ) -> Result<Datum, Stop> {
         let mut event = self.access(Kind::Read, address, sem, scope);
         event.acquire = matches!(sem, Sem::Acquire | Sem::AcqRel);
-        event.never_acquires = never_acquires;
+        event.never_acquires = of == Reader::Reduction;
+        event.is_dropped = of == Reader::Dropped;
         self.read_event(event)
     }
 
@@ -160,10 +172,10 @@ impl Interpreter<'_> {
         operands: &[Datum],
         address: &Address,
         sem: (Sem, Scope),
-        sink: bool,
+        of: Reader,
     ) -> Result<Datum, Stop> {
         let width = self.place(address).0.width;
-        let old = self.read(address, sem, sink)?;
+        let old = self.read(address, sem, of)?;
         let operand = &operands[0];
         let (a, b) = (old.value, operand.value);
         let computed = |value: u64| {

@@ -1,6 +1,6 @@
 //! `multimem`: the same access of the instance of every device, one after the other here and in no order in the model.
 
-use super::{Interpreter, Stop, updated};
+use super::{Interpreter, Reader, Stop, updated};
 use crate::expression::{Datum, evaluate, truncate};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{Address, AddressBase, MultimemOp};
@@ -19,7 +19,7 @@ impl Interpreter<'_> {
                         panic!("functions are unsupported by the twin")
                     };
                     let width = self.kernel.objects[object].width;
-                    let datum = self.read(address, (*sem, *scope), false)?;
+                    let datum = self.read(address, (*sem, *scope), Reader::Taken)?;
                     combined = Some(match combined {
                         None => datum,
                         Some(others) => Datum {
@@ -34,7 +34,7 @@ impl Interpreter<'_> {
                 }
                 MultimemOp::Reduction { op, operands, address, sem, scope } => {
                     let operand = evaluate(&operands[0], &self.registers, self.thread);
-                    self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
+                    self.atomic(*op, &[operand], address, (*sem, *scope), Reader::Reduction)?;
                 }
             }
         }

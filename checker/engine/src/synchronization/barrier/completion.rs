@@ -27,6 +27,8 @@ struct Exit {
     condition: TermRef,
     /// What the thread did before.
     before: Vec<EventId>,
+    /// What it may have done last.
+    last: Vec<EventId>,
 }
 
 impl Barriers<'_> {
@@ -300,10 +302,21 @@ impl Barriers<'_> {
             for exit in exits.iter().filter(|exit| exit.lane != agent) {
                 let condition = exit.condition;
                 self.exit_releases.push((exit.lane, wait, condition));
-                for &from in &exit.before {
-                    self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
-                }
+                self.link_exit((&exit.before, &exit.last), wait, condition);
             }
+        }
+    }
+
+    /// Links what came before an exit, and what the thread may have done last, to a wait that the exit lets through.
+    pub(super) fn link_exit(
+        &mut self,
+        (before, last): (&[EventId], &[EventId]),
+        wait: EventId,
+        condition: TermRef,
+    ) {
+        for (relation, from) in [(BaseRelation::ExitRelease, before), (BaseRelation::ExitOrder, last)] {
+            let edges = from.iter().map(|&from| Edge { from, to: wait, condition });
+            self.graph.edges.add_all(relation, edges);
         }
     }
 
@@ -325,10 +338,28 @@ impl Barriers<'_> {
             let condition = self.graph.terms.and(completed, not);
             if condition != TermPool::FALSE {
                 let before = self.before_exit(lane, condition, supports);
-                exits.push(Exit { lane, condition, before });
+                let last = self.last_before_exit(lane);
+                exits.push(Exit { lane, condition, before, last });
             }
         }
         exits.into()
+    }
+
+    /// Events of a thread that no later one surely follows: whatever it did is one of them or before one in program order.
+    pub(super) fn last_before_exit(&self, lane: AgentId) -> Vec<EventId> {
+        let mut last: Vec<(EventId, u32, TermRef)> = Vec::new();
+        let own = self.graph.events.iter_enumerated().filter(|(_, event)| event.agent == Some(lane));
+        for (id, event) in own.collect::<Vec<_>>().into_iter().rev() {
+            let (position, guard) = (event.position, event.guard);
+            // Who is followed by one that is followed itself is followed by one of these.
+            let is_followed = last
+                .iter()
+                .any(|&(_, later, then)| later > position && self.graph.terms.entails(guard, then));
+            if !is_followed {
+                last.push((id, position, guard));
+            }
+        }
+        last.into_iter().map(|(id, ..)| id).collect()
     }
 
     /// What a thread passed, awaited or decided on before it exited.

@@ -224,12 +224,11 @@ impl Barriers<'_> {
                 }
                 let decision = self.leaves(meeting, lane, warp);
                 let before = self.before_exit(lane, decision, supports);
+                let last = self.last_before_exit(lane);
                 for &index in &arrival.executions {
                     let Some((wait, _)) = self.execution(index).wait else { continue };
                     self.exit_releases.push((lane, wait, condition));
-                    for &from in &before {
-                        self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
-                    }
+                    self.link_exit((&before, &last), wait, condition);
                 }
             }
         }

@@ -179,9 +179,9 @@ impl Barriers<'_> {
             if condition == TermPool::FALSE {
                 continue;
             }
-            for from in self.before_exit(lane, condition, supports) {
-                self.graph.edges.add(BaseRelation::ExitRelease, Edge { from, to: wait, condition });
-            }
+            let before = self.before_exit(lane, condition, supports);
+            let last = self.last_before_exit(lane);
+            self.link_exit((&before, &last), wait, condition);
         }
     }
 }
