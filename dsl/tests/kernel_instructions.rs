@@ -171,7 +171,7 @@ fn young_words_have_their_floors() {
 /// A full spelling is its own: every name of a row is found again, with the row that it has.
 #[test]
 fn every_row_is_found_by_its_name() {
-    for family in isa::FAMILIES.iter().chain(isa::SPA_FAMILIES) {
+    for family in isa::families().chain(isa::spa_families()) {
         for form in family.forms {
             let found = isa::form_of(form.spelled).expect("it is in the table");
             assert_eq!(found.spelled, form.spelled);

@@ -175,6 +175,9 @@ const CONSTANT_WRITE: Slot = refused(
     },
 );
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&ATOM, &LOAD, &REDUCTION, &STORE];
+
 pub(super) static LOAD: Family = Family {
     name: "ld",
     code: "validate::illegal-sem",

@@ -70,6 +70,9 @@ const PRODUCT: Form = form(
 .traits(TRAITS)
 .rule("AS-24");
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&MOVE, &WGMMA];
+
 pub(super) static WGMMA: Family = Family {
     name: "wgmma",
     code: "validate::matrix-form",
