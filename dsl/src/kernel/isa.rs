@@ -5,7 +5,7 @@
 //! reads an opcode by its row and spells it out in full; nothing else looks at an instruction's words.
 
 use super::opcode::Opcode;
-use super::program::{InstructionKind, RegisterId, Width};
+use super::program::{AccessOp, InstructionKind, RegisterId, Width};
 use super::resolve::instruction::Site;
 use super::resolve::{Body, Resolved};
 use super::target::Target;
@@ -453,9 +453,9 @@ pub fn table() -> String {
 /// The row that an instruction of a litmus test is like; its words are others.
 pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
     match kind {
-        InstructionKind::Store { .. } => &access::STORE.forms[0],
-        InstructionKind::Atomic { .. } => &access::ATOM.forms[0],
-        InstructionKind::Reduction { .. } => &access::REDUCTION.forms[0],
+        InstructionKind::Access(AccessOp::Store { .. }) => &access::STORE.forms[0],
+        InstructionKind::Access(AccessOp::Atomic { .. }) => &access::ATOM.forms[0],
+        InstructionKind::Access(AccessOp::Reduction { .. }) => &access::REDUCTION.forms[0],
         InstructionKind::Fence { .. } => &fence::FENCE.forms[0],
         InstructionKind::AliasFence | InstructionKind::ProxyFence(_) => &fence::PROXY.forms[0],
         InstructionKind::Barrier { aligned: true, .. } => &barrier::BAR.forms[0],

@@ -17,7 +17,7 @@ use asynchronous::Groups;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    BarrierKind, Instruction, InstructionKind, Kernel, Launch, ObjectId, ProxyFenceKind, Statement,
+    AccessOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, ObjectId, ProxyFenceKind, Statement,
     StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem};
@@ -451,7 +451,10 @@ impl Interpreter<'_> {
         let mut stores = Vec::new();
         for statement in statements {
             let StatementKind::Instruction(instruction) = &statement.kind else { continue };
-            let InstructionKind::Store { values, address, sem, scope } = &instruction.kind else { continue };
+            let InstructionKind::Access(AccessOp::Store { values, address, sem, scope }) = &instruction.kind
+            else {
+                continue;
+            };
             let ([value], true) = (&values[..], address.indices.iter().all(is_known)) else { continue };
             if is_known(value) {
                 let mut event = self.access(Kind::Write, address, *sem, *scope);
@@ -466,19 +469,25 @@ impl Interpreter<'_> {
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Stop> {
         match &instruction.kind {
-            InstructionKind::Load { destinations, address, sem, scope, non_coherent: false } => {
+            InstructionKind::Access(AccessOp::Load {
+                destinations,
+                address,
+                sem,
+                scope,
+                non_coherent: false,
+            }) => {
                 let [destination] = destinations[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = self.read(address, (*sem, *scope), false)?;
                 if let Some(register) = destination {
                     self.registers.insert(register.index(), datum);
                 }
             }
-            InstructionKind::Store { values, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Store { values, address, sem, scope }) => {
                 let [value] = &values[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = evaluate(value, &self.registers, self.thread);
                 self.write(address, (*sem, *scope), datum, false, BTreeSet::new());
             }
-            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Atomic { destination, op, operands, address, sem, scope }) => {
                 let operands: Vec<Datum> =
                     operands.iter().map(|o| evaluate(o, &self.registers, self.thread)).collect();
                 let old = self.atomic(*op, &operands, address, (*sem, *scope), destination.is_none())?;
@@ -486,7 +495,7 @@ impl Interpreter<'_> {
                     self.registers.insert(register.index(), old);
                 }
             }
-            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Reduction { op, operand, address, sem, scope }) => {
                 let operand = evaluate(operand, &self.registers, self.thread);
                 self.atomic(*op, &[operand], address, (*sem, *scope), true)?;
             }

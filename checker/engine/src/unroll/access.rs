@@ -7,9 +7,7 @@ use crate::event::{
 };
 use crate::findings;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{
-    Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
-};
+use fencepost_dsl::kernel::program::{AccessOp, Address, AtomicOp, BinaryOp, Expression, RegisterId, Width};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// How an access synchronizes.
@@ -47,29 +45,28 @@ struct Update<'a> {
 
 impl Unroller<'_> {
     /// Runs an instruction that accesses memory.
-    pub(super) fn access(&mut self, step: &mut Step<'_>, kind: &InstructionKind) -> Result<(), UnrollError> {
-        match kind {
-            InstructionKind::Load { destinations, address, sem, scope, non_coherent } => {
+    pub(super) fn access(&mut self, step: &mut Step<'_>, operation: &AccessOp) -> Result<(), UnrollError> {
+        match operation {
+            AccessOp::Load { destinations, address, sem, scope, non_coherent } => {
                 let strength = Strength::new(self.load_sem(*sem), *scope, AtomicClass::None);
                 let strength = Strength { non_coherent: *non_coherent, ..strength };
                 self.load(step, (destinations, address), strength)
             }
-            InstructionKind::Store { values, address, sem, scope } => {
+            AccessOp::Store { values, address, sem, scope } => {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 self.store(step, (values, address), strength)
             }
-            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+            AccessOp::Atomic { destination, op, operands, address, sem, scope } => {
                 // without a destination it may be lowered to `red`.
                 let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Reduction };
                 let (destination, op, sem, scope) = (*destination, *op, *sem, *scope);
                 self.update(step, &Update { destination, op, operands, address, sem, scope, class })
             }
-            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+            AccessOp::Reduction { op, operand, address, sem, scope } => {
                 let operands = std::slice::from_ref(operand);
                 let (op, sem, scope, class) = (*op, *sem, *scope, AtomicClass::Reduction);
                 self.update(step, &Update { destination: None, op, operands, address, sem, scope, class })
             }
-            _ => Ok(()),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::kernel::ast::Operand;
 use crate::kernel::isa::words::Words;
 use crate::kernel::isa::{Built, Key, spa};
 use crate::kernel::opcode::{PtxType, Window};
-use crate::kernel::program::{Address, AddressBase, AtomicOp, InstructionKind, Width};
+use crate::kernel::program::{AccessOp, Address, AddressBase, AtomicOp, InstructionKind, Width};
 use crate::kernel::resolve::expression::constant_value;
 use crate::kernel::resolve::instruction::Site;
 use crate::kernel::resolve::{Body, Reported, Resolved};
@@ -111,7 +111,10 @@ impl Body<'_> {
         let registers = destinations.clone();
         let (sem, scope) = (access.sem, access.scope);
         let non_coherent = words.written(Key::NonCoherent).is_some();
-        Ok((InstructionKind::Load { destinations, address, sem, scope, non_coherent }, registers))
+        Ok((
+            InstructionKind::Access(AccessOp::Load { destinations, address, sem, scope, non_coherent }),
+            registers,
+        ))
     }
 
     /// `st`, or an access through a proxy like it.
@@ -129,7 +132,7 @@ impl Body<'_> {
         let values = self.values(site, &site.operands[1], access.elements, width)?;
         self.spell(words, access, &address, (width, 'u'));
         let (sem, scope) = (access.sem, access.scope);
-        Ok((InstructionKind::Store { values, address, sem, scope }, Vec::new()))
+        Ok((InstructionKind::Access(AccessOp::Store { values, address, sem, scope }), Vec::new()))
     }
 
     /// `atom`
@@ -161,7 +164,14 @@ impl Body<'_> {
         let destination = self.one_result(site, is_sink, width)?;
         self.spell(words, access, &address, (width, kind));
         let (sem, scope) = (access.sem, access.scope);
-        let kind = InstructionKind::Atomic { destination, op, operands: resolved, address, sem, scope };
+        let kind = InstructionKind::Access(AccessOp::Atomic {
+            destination,
+            op,
+            operands: resolved,
+            address,
+            sem,
+            scope,
+        });
         Ok((kind, vec![destination]))
     }
 
@@ -181,7 +191,7 @@ impl Body<'_> {
         let operand = self.value_operand(site, &site.operands[1], width)?;
         self.spell(words, access, &address, (width, kind));
         let (sem, scope) = (access.sem, access.scope);
-        Ok((InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))
+        Ok((InstructionKind::Access(AccessOp::Reduction { op, operand, address, sem, scope }), Vec::new()))
     }
 
     /// Puts into the full spelling what the object tells: its state space, and its type if none is written.
