@@ -17,8 +17,8 @@ use asynchronous::Groups;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    AccessOp, BarrierKind, Instruction, InstructionKind, Kernel, Launch, ObjectId, ProxyFenceKind, Statement,
-    StatementKind,
+    AccessOp, BarrierKind, ExpressionKind, Instruction, InstructionKind, Kernel, Launch, ObjectId,
+    ProxyFenceKind, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -486,6 +486,19 @@ impl Interpreter<'_> {
                 let [value] = &values[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = evaluate(value, &self.registers, self.thread);
                 self.write(address, (*sem, *scope), datum, false, BTreeSet::new());
+            }
+            InstructionKind::Access(AccessOp::Fill { address, bytes }) => {
+                let object = self.place(address).0;
+                assert!(object.dimensions.len() <= 1, "rows are unsupported by the twin");
+                let n_elements = *bytes / u32::from(object.width / 8);
+                for element in 0..n_elements {
+                    let mut at = address.clone();
+                    for index in &mut at.indices {
+                        let first = evaluate(index, &self.registers, self.thread).value;
+                        index.kind = ExpressionKind::Constant(u128::from(first) + u128::from(element));
+                    }
+                    self.write(&at, (Sem::Weak, Scope::Cta), Datum::default(), false, BTreeSet::new());
+                }
             }
             InstructionKind::Access(AccessOp::Atomic { destination, op, operands, address, sem, scope }) => {
                 let operands: Vec<Datum> =

@@ -138,7 +138,9 @@ pub fn registers_read(body: &[Statement], result: Option<&Expression>) -> BTreeS
 /// The expressions in an instruction.
 fn operands(kind: &InstructionKind) -> Vec<&Expression> {
     let (address, mut operands): (Option<&Address>, Vec<&Expression>) = match kind {
-        InstructionKind::Access(AccessOp::Load { address, .. }) => (Some(address), Vec::new()),
+        InstructionKind::Access(AccessOp::Load { address, .. } | AccessOp::Fill { address, .. }) => {
+            (Some(address), Vec::new())
+        }
         InstructionKind::Access(AccessOp::Store { values, address, .. }) => {
             (Some(address), values.iter().collect())
         }

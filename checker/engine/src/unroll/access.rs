@@ -56,6 +56,7 @@ impl Unroller<'_> {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 self.store(step, (values, address), strength)
             }
+            AccessOp::Fill { address, bytes } => self.fill(step, address, *bytes),
             AccessOp::Atomic { destination, op, operands, address, sem, scope } => {
                 // without a destination it may be lowered to `red`.
                 let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Reduction };
@@ -124,6 +125,33 @@ impl Unroller<'_> {
                     continue;
                 }
                 self.write(step.state.live, step.site, position, (place, element), part, value, strength)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes zeros to the elements from an address on.
+    fn fill(&mut self, step: &mut Step<'_>, address: &Address, bytes: u32) -> Result<(), UnrollError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let Some(place) = self.run_of_bytes(step, address, bytes)? else { return Ok(()) };
+        self.require_alignment(step.state, place, 8, address.span);
+        if step.state.live == TermPool::FALSE {
+            return Ok(());
+        }
+        let strength = Strength::new(Sem::Weak, Scope::Cta, AtomicClass::None);
+        let position = self.next_position();
+        let width = self.kernel.objects[place.object].width;
+        let n_elements = bytes as usize / usize::from(width / 8);
+        for element in 0..n_elements {
+            for part in parts(width, strength) {
+                let zero = self.graph.terms.constant(0, part.width);
+                if self.last_try.is_some() {
+                    self.last_write(step.state.live, (place, element), part, zero, strength);
+                    continue;
+                }
+                self.write(step.state.live, step.site, position, (place, element), part, zero, strength)?;
             }
         }
         Ok(())

@@ -198,6 +198,13 @@ pub enum AccessOp {
         /// As for loads.
         scope: Scope,
     },
+    /// `st.bulk`: a weak write of zero to each element, in no order among themselves.
+    Fill {
+        /// The first element, in the own CTA's shared memory; the rest follow, from row to row.
+        address: Address,
+        /// How much is filled: a multiple of 8.
+        bytes: u32,
+    },
     /// `atom`.
     Atomic {
         /// Gets the old value; `None` for the sink `_` (then it acquires nothing: A-7).
@@ -226,6 +233,12 @@ pub enum AccessOp {
         /// Scope.
         scope: Scope,
     },
+}
+
+impl From<AccessOp> for InstructionKind {
+    fn from(operation: AccessOp) -> Self {
+        Self::Access(operation)
+    }
 }
 
 impl From<AsyncOp> for InstructionKind {
