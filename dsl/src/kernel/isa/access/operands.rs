@@ -35,9 +35,9 @@ pub(super) fn build_fill(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>
         return Err(body.wrong_operand(site, span, "an address in brackets, `[a]`,"));
     };
     let (address, width) = body.resolve_run(memory)?;
-    body.expect_space(site, &address, Space::Shared, "MM-8")?;
-    body.expect_own_cta(site, &address, "MM-8", "filled by `st.bulk`")?;
-    body.expect_alignment(&address, width, 8, "MM-8")?;
+    body.expect_space(site, &address, Space::Shared, "")?;
+    body.expect_own_cta(site, &address, "", "filled by `st.bulk`")?;
+    body.expect_alignment(&address, width, 8, "")?;
     let size = body.value_operand(site, &site.operands[1], 64)?;
     let value = body.value_operand(site, &site.operands[2], 64)?;
     let wrong = |message: &str, span, label: &str, help: &str| {
