@@ -31,6 +31,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("matrix-registers", &["R-10", "UB-A5", "UB-A6", "UB-A7"]),
     ("spa", &["SPA-R1", "SPA-R2", "SPA-R3", "SPA-R4"]),
     ("addresses", &["MM-8"]),
+    ("bulk-fills", &["MM-8"]),
     ("registers", &["LT-10", "UB-A12", "UB-A13"]),
     ("non-coherent-loads", &["MM-2"]),
     ("floating-point", &["MM-24"]),
@@ -45,8 +46,9 @@ const COVERED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Pages of races, assertions and hangs are about more than one rule and do not name each.
+/// Pages of races, indices, assertions and hangs are about more than one rule and do not name each.
 const GENERAL: &[&str] = &[
+    "bounds::out-of-bounds",
     "race::uniform",
     "assert::violated",
     "deadlock::barrier-never-completes",

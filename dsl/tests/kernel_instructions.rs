@@ -155,6 +155,29 @@ fn architectures_have_what_belongs_to_them() {
 }
 
 #[test]
+fn zeros_are_written_to_whole_pieces_of_the_own_memory() {
+    for (statement, expected) in [
+        ("st.bulk.weak.shared::cta [s[0]], 32, 0;", None),
+        ("st.bulk [s[2]], 8, 0;", None),
+        ("st.bulk [s], 0, 0;", None),
+        ("st.bulk [f[0]], 32, 0;", Some("validate::space-mismatch")),
+        ("st.bulk [mapa(s[0], 1)], 8, 0;", Some("validate::peer-address")),
+        ("st.bulk [s[1]], 8, 0;", Some("validate::copy-alignment")),
+        ("st.bulk [s[0]], 12, 0;", Some("validate::operand-kind")),
+        ("st.bulk [s[0]], 16777224, 0;", Some("validate::operand-kind")),
+        ("st.bulk [s[0]], 8, 1;", Some("validate::operand-kind")),
+        ("st.bulk s, 8, 0;", Some("validate::operand-kind")),
+        ("st.bulk [s[0]], p, 0;", Some("unsupported::async-operand")),
+        ("st.bulk [s[0]], 8;", Some("validate::operand-count")),
+        ("st.bulk.relaxed [s[0]], 8, 0;", Some("validate::unknown-modifier")),
+        ("let v = st.bulk [s[0]], 8, 0;", Some("validate::no-result")),
+    ] {
+        assert_eq!(codes("sm_100", statement), expected.into_iter().collect::<Vec<_>>(), "{statement}");
+    }
+    assert_eq!(codes("sm_90", "st.bulk [s[0]], 8, 0;"), ["validate::target"]);
+}
+
+#[test]
 fn young_words_have_their_floors() {
     for (target, statement) in [
         ("sm_70 ptx 7.3", "let v = ld.L1::evict_last [x];"),
@@ -171,7 +194,7 @@ fn young_words_have_their_floors() {
 /// A full spelling is its own: every name of a row is found again, with the row that it has.
 #[test]
 fn every_row_is_found_by_its_name() {
-    for family in isa::FAMILIES.iter().chain(isa::SPA_FAMILIES) {
+    for family in isa::families().chain(isa::spa_families()) {
         for form in family.forms {
             let found = isa::form_of(form.spelled).expect("it is in the table");
             assert_eq!(found.spelled, form.spelled);

@@ -2,7 +2,7 @@
 
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::dump::dump;
-use fencepost_dsl::kernel::program::{InitialBytes, InstructionKind, Program, StatementKind};
+use fencepost_dsl::kernel::program::{AccessOp, InitialBytes, InstructionKind, Program, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::vocabulary::Proxy;
 
@@ -196,8 +196,8 @@ fn a_sink_leaves_no_destination() {
     for (position, statement) in program.kernels[0].body.iter().enumerate() {
         let StatementKind::Instruction(instruction) = &statement.kind else { panic!("{position}") };
         match &instruction.kind {
-            InstructionKind::Atomic { destination, .. } => assert_eq!(*destination, None),
-            InstructionKind::Load { destinations, .. } => assert_eq!(*destinations, [None]),
+            InstructionKind::Access(AccessOp::Atomic { destination, .. }) => assert_eq!(*destination, None),
+            InstructionKind::Access(AccessOp::Load { destinations, .. }) => assert_eq!(*destinations, [None]),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Kernels for SPA 5.0 machines: what is accepted, what means what, and what is refused with which advice.
 
-use fencepost_dsl::kernel::program::{Channel, InstructionKind, Program, SpaOp, StatementKind};
+use fencepost_dsl::kernel::program::{AccessOp, Channel, InstructionKind, Program, SpaOp, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Sem};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -88,7 +88,10 @@ fn every_level_and_invalidation_is_read() {
 fn only_a_load_past_the_l1_is_strong() {
     for (body, expected) in [("let v = LD [x];", Sem::Weak), ("let v = LD.CV [x];", Sem::Volatile)] {
         let found = instructions(body);
-        assert!(matches!(found[0].1, InstructionKind::Load { sem, .. } if sem == expected), "{body}");
+        assert!(
+            matches!(found[0].1, InstructionKind::Access(AccessOp::Load { sem, .. }) if sem == expected),
+            "{body}"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ pub mod table;
 
 use assembler::Assembler;
 use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::isa::{FAMILIES, Form, Key, Need, Only, Slot, form_of};
+use fencepost_dsl::kernel::isa::{Form, Key, Need, Only, Slot, families, form_of};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -94,7 +94,7 @@ pub struct Compared {
 
 /// The rows of PTX that assemblers may know, in the order of their names.
 pub fn rows() -> Vec<&'static Form> {
-    let mut rows: Vec<&Form> = FAMILIES.iter().flat_map(|family| family.forms).collect();
+    let mut rows: Vec<&Form> = families().flat_map(|family| family.forms).collect();
     rows.retain(|form| form.floor.ptx != (0, 0));
     rows.sort_by_key(|form| form.name);
     rows

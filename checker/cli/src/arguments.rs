@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version, about)]
+#[command(name = "fencepost", version)]
 #[command(after_help = "First steps: fencepost new first, then fencepost check first.fence
 
 Exit codes: 0 proved, 1 violated, 2 input rejected, 3 bounded, vacuous or inconclusive, 70 a bug of Fencepost, 74 output that could not be written")]

@@ -293,7 +293,7 @@ fn proved_files_are_asserted() {
 }
 
 #[test]
-#[should_panic(expected = "`../examples/message-passing/relaxed.fence` is not proved: it is violated")]
+#[should_panic(expected = "`../../examples/message-passing/relaxed.fence` is not proved: it is violated")]
 fn what_is_violated_is_not_asserted() {
     assert_proved!("../../examples/message-passing/relaxed.fence");
 }

@@ -325,7 +325,13 @@ fn vectors_share_a_position_and_weak_cells_are_two_accesses() {
     b.kernel.body = vec![
         instruction(
             "ld.v4",
-            InstructionKind::Load { destinations, address, sem: Sem::Weak, scope, non_coherent: false },
+            InstructionKind::Access(AccessOp::Load {
+                destinations,
+                address,
+                sem: Sem::Weak,
+                scope,
+                non_coherent: false,
+            }),
         ),
         load(whole, at(cell, vec![]), Sem::Weak),
         store(at(cell, vec![]), get(whole, 128), Sem::Weak),

@@ -174,7 +174,7 @@ impl Interpreter {
                 self.registers.insert(*register, value);
             }
             StatementKind::Instruction(instruction) => {
-                if let InstructionKind::Store { values, .. } = &instruction.kind {
+                if let InstructionKind::Access(AccessOp::Store { values, .. }) = &instruction.kind {
                     self.stores.push(self.evaluate(&values[0]));
                 }
             }

@@ -121,13 +121,19 @@ pub enum RelationKind {
 }
 
 macro_rules! base_names {
-    ($(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+    (
+        $(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }
+        $($(#[$of_words:meta])* $by_word:ident { $($named:literal = $word:literal,)* })?
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum $enum { $($(#[$doc])* $variant,)* }
+        pub enum $enum { $($(#[$doc])* $variant,)* $($(#[$of_words])* $by_word(&'static str),)? }
         impl $enum {
             /// All of them, with the names they have in a `.cat` file.
-            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $name),)*];
+            pub const ALL: &'static [(Self, &'static str)] = &[
+                $((Self::$variant, $name),)*
+                $($((Self::$by_word($word), $named),)*)?
+            ];
             /// The one called `name`.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().find(|(_, own)| *own == name).map(|(base, _)| *base)
@@ -223,8 +229,6 @@ base_names! {
         Generic = "GEN",
         /// Accesses through the texture proxy, and `fence.proxy.texture`.
         Texture = "TEX",
-        /// `ld.global.nc`: those that are not kept coherent; in `TEX`, too.
-        NonCoherent = "NC",
         /// Accesses through the surface proxy, and `fence.proxy.surface`.
         Surface = "SUR",
         /// Accesses through the constant proxy, and `fence.proxy.constant`.
@@ -283,6 +287,11 @@ base_names! {
         Gpu = "GPU",
         /// … `.sys`.
         Sys = "SYS",
+    }
+    /// What instructions do whose full spelling has this word: sets that are told by no more than that. `NC` is `ld.global.nc`,
+    /// whose reads are not kept coherent; they are in `TEX`, too.
+    Word {
+        "NC" = "nc",
     }
 }
 

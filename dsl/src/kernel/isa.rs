@@ -5,7 +5,7 @@
 //! reads an opcode by its row and spells it out in full; nothing else looks at an instruction's words.
 
 use super::opcode::Opcode;
-use super::program::{InstructionKind, RegisterId, Width};
+use super::program::{AccessOp, InstructionKind, RegisterId, Width};
 use super::resolve::instruction::Site;
 use super::resolve::{Body, Resolved};
 use super::target::Target;
@@ -33,6 +33,25 @@ mod tensormap;
 mod texture;
 mod unknown;
 mod wgmma;
+
+/// The files of families; each lists its own.
+static PTX: &[&[&Family]] = &[
+    access::FAMILIES,
+    barrier::FAMILIES,
+    cluster::FAMILIES,
+    bulk::FAMILIES,
+    copy::FAMILIES,
+    fence::FAMILIES,
+    hint::FAMILIES,
+    launch::FAMILIES,
+    mbarrier::FAMILIES,
+    multimem::FAMILIES,
+    store::FAMILIES,
+    tcgen05::FAMILIES,
+    tensormap::FAMILIES,
+    texture::FAMILIES,
+    wgmma::FAMILIES,
+];
 
 /// A form of an instruction.
 pub struct Form {
@@ -380,69 +399,27 @@ pub struct Family {
     pub forms: &'static [Form],
 }
 
-/// Those of SPA 5.0 machines.
-pub static SPA_FAMILIES: &[&Family] = &[
-    &spa::ATOM,
-    &spa::BAR,
-    &spa::DATA_CACHE,
-    &spa::LOAD,
-    &spa::MEMBAR,
-    &spa::REDUCTION,
-    &spa::STORE,
-    &spa::TEXTURE,
-    &spa::TEXTURE_CACHE,
-];
+impl Family {
+    /// The first word of its name.
+    fn mnemonic(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or(self.name)
+    }
+}
 
 /// Those of PTX.
-pub static FAMILIES: &[&Family] = &[
-    &access::ATOM,
-    &access::LOAD,
-    &access::REDUCTION,
-    &access::STORE,
-    &barrier::BAR,
-    &barrier::BARRIER,
-    &cluster::BARRIER,
-    &cluster::ELECT,
-    &cluster::RANK,
-    &bulk::BULK,
-    &bulk::BULK_REDUCE,
-    &copy::COPY,
-    &fence::FENCE,
-    &fence::MBARRIER_INIT,
-    &fence::MEMBAR,
-    &fence::MEMBAR_PROXY,
-    &fence::PROXY,
-    &hint::ACTIVE,
-    &hint::EVENT,
-    &hint::POLICY,
-    &hint::PREFETCH,
-    &hint::PREFETCH_UNIFORM,
-    &hint::PRIORITY,
-    &hint::SLEEP,
-    &launch::CONTROL,
-    &launch::GRID_DEPENDENCY,
-    &launch::MAX_REGISTERS,
-    &mbarrier::MBARRIER,
-    &multimem::LOAD_REDUCE,
-    &multimem::MULTIMEM,
-    &multimem::REDUCTION,
-    &multimem::STORE,
-    &store::REDUCE,
-    &store::STORE,
-    &tcgen05::TCGEN05,
-    &tensormap::TENSORMAP,
-    &texture::SULD,
-    &texture::SURED,
-    &texture::SUST,
-    &texture::TEX,
-    &wgmma::MOVE,
-    &wgmma::WGMMA,
-];
+pub fn families() -> impl Iterator<Item = &'static Family> {
+    PTX.iter().copied().flatten().copied()
+}
+
+/// Those of SPA 5.0 machines.
+pub fn spa_families() -> impl Iterator<Item = &'static Family> {
+    spa::FAMILIES.iter().copied()
+}
 
 /// The family that an opcode begins like.
 fn family(opcode: &Opcode<'_>, target: Target) -> Option<&'static Family> {
-    let families = if target.spa { SPA_FAMILIES } else { FAMILIES };
-    let leading = families.iter().copied().filter(|family| words::leads(family.name, opcode));
+    let files = if target.spa { &[spa::FAMILIES] } else { PTX };
+    let leading = files.iter().copied().flatten().filter(|family| words::leads(family.name, opcode)).copied();
     leading.max_by_key(|family| family.name.len())
 }
 
@@ -464,7 +441,7 @@ pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Result<Words<'a>,
 
 /// The table of the book: every form of PTX that is read, with its words and the first version that has it.
 pub fn table() -> String {
-    let mut families: Vec<&&Family> = FAMILIES.iter().filter(|family| !family.forms.is_empty()).collect();
+    let mut families: Vec<&Family> = families().filter(|family| !family.forms.is_empty()).collect();
     families.sort_by_key(|family| family.name);
     let mut text = "| instruction | operands | since | rule |\n|---|---|---|---|\n".to_owned();
     for form in families.into_iter().flat_map(|family| family.forms) {
@@ -476,9 +453,9 @@ pub fn table() -> String {
 /// The row that an instruction of a litmus test is like; its words are others.
 pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
     match kind {
-        InstructionKind::Store { .. } => &access::STORE.forms[0],
-        InstructionKind::Atomic { .. } => &access::ATOM.forms[0],
-        InstructionKind::Reduction { .. } => &access::REDUCTION.forms[0],
+        InstructionKind::Access(AccessOp::Store { .. }) => &access::STORE.forms[0],
+        InstructionKind::Access(AccessOp::Atomic { .. }) => &access::ATOM.forms[0],
+        InstructionKind::Access(AccessOp::Reduction { .. }) => &access::REDUCTION.forms[0],
         InstructionKind::Fence { .. } => &fence::FENCE.forms[0],
         InstructionKind::AliasFence | InstructionKind::ProxyFence(_) => &fence::PROXY.forms[0],
         InstructionKind::Barrier { aligned: true, .. } => &barrier::BAR.forms[0],
@@ -489,8 +466,7 @@ pub fn litmus_form(kind: &InstructionKind) -> &'static Form {
 
 /// Whether instructions of PTX or of the table of SPA machines begin with this word, whether they are read here or not.
 pub(super) fn is_mnemonic(word: &str) -> bool {
-    let first = |family: &&&Family| family.name.split('.').next() == Some(word);
-    FAMILIES.iter().chain(SPA_FAMILIES).any(|family| first(&family)) || unknown::is_mnemonic(word)
+    families().chain(spa_families()).any(|family| family.mnemonic() == word) || unknown::is_mnemonic(word)
 }
 
 /// The forms that are called `name`, or whose name goes on from there; of a name with more words, those that it is a form of.
@@ -498,7 +474,7 @@ pub fn forms_of(name: &str) -> Vec<&'static Form> {
     let goes_on = |text: &str, start: &str| {
         text.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
     };
-    let all = || FAMILIES.iter().flat_map(|family| family.forms);
+    let all = || families().flat_map(|family| family.forms);
     let mut found: Vec<&Form> = all().filter(|form| goes_on(form.name, name)).collect();
     if found.is_empty() {
         let longest = all().filter(|form| goes_on(name, form.name)).map(|form| form.name.len()).max();
@@ -509,8 +485,7 @@ pub fn forms_of(name: &str) -> Vec<&'static Form> {
 
 /// The form of an instruction in full spelling.
 pub fn form_of(text: &str) -> Option<&'static Form> {
-    let families = FAMILIES.iter().chain(SPA_FAMILIES);
-    let forms = families.flat_map(|family| family.forms);
+    let forms = families().chain(spa_families()).flat_map(|family| family.forms);
     let leads =
         |name: &str| text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     forms.filter(|form| leads(form.spelled)).max_by_key(|form| form.spelled.len())

@@ -18,7 +18,8 @@ pub use asynchronous::{
 };
 pub use host::{HostCall, Task, UnrecordedWait};
 pub use instruction::{
-    AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind, ResolvedOperand,
+    AccessOp, AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
+    ResolvedOperand,
 };
 pub use multimem::MultimemOp;
 pub use spa::{Channel, SpaLaunch, SpaOp};

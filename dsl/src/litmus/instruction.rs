@@ -6,7 +6,7 @@ use super::resolve::{Resolver, WIDTH, compare, is_register, number};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::program::{
-    Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
+    AccessOp, Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
     InstructionKind, ObjectId, ProxyFenceKind, RegisterId, ResolvedOperand, Statement, StatementKind,
     UnaryOp,
 };
@@ -119,13 +119,13 @@ impl Resolver {
             return self.wrong_operands(opcode, "a register and a location");
         };
         let (register, address) = (self.target(target)?, self.address(address, opcode)?);
-        let kind = InstructionKind::Load {
+        let kind = InstructionKind::Access(AccessOp::Load {
             destinations: vec![Some(register)],
             address,
             sem,
             scope,
             non_coherent: false,
-        };
+        });
         Some(instruction(opcode, kind))
     }
 
@@ -136,7 +136,10 @@ impl Resolver {
             return self.wrong_operands(opcode, "a location and a value");
         };
         let (address, value) = (self.address(address, opcode)?, self.value(value)?);
-        Some(instruction(opcode, InstructionKind::Store { values: vec![value], address, sem, scope }))
+        Some(instruction(
+            opcode,
+            InstructionKind::Access(AccessOp::Store { values: vec![value], address, sem, scope }),
+        ))
     }
 
     fn atomic(
@@ -162,7 +165,14 @@ impl Resolver {
             "exch" => AtomicOp::Exchange,
             op => self.operation(op, opcode, &mut operands)?,
         };
-        let kind = InstructionKind::Atomic { destination: Some(register), op, operands, address, sem, scope };
+        let kind = InstructionKind::Access(AccessOp::Atomic {
+            destination: Some(register),
+            op,
+            operands,
+            address,
+            sem,
+            scope,
+        });
         Some(instruction(opcode, kind))
     }
 
@@ -180,7 +190,10 @@ impl Resolver {
         let mut values = vec![self.value(value)?];
         let op = self.operation(op, opcode, &mut values)?;
         let operand = values.pop()?;
-        Some(instruction(opcode, InstructionKind::Reduction { op, operand, address, sem, scope }))
+        Some(instruction(
+            opcode,
+            InstructionKind::Access(AccessOp::Reduction { op, operand, address, sem, scope }),
+        ))
     }
 
     /// An operation that `atom` and `red` have; a subtraction adds the negated operand.

@@ -3,7 +3,7 @@
 //! A test file gives its objects as a `source` function, which makes a whole file of the statements of a kernel's body.
 
 use fencepost_dsl::kernel::dump::dump;
-use fencepost_dsl::kernel::isa::{FAMILIES, Form, Need};
+use fencepost_dsl::kernel::isa::{Form, Need, families};
 use fencepost_dsl::kernel::program::{Instruction, Program, Statement, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -75,8 +75,7 @@ impl Vocabulary<'_> {
         n_before: usize,
         source: impl Fn(&str) -> String,
     ) {
-        let rows: Vec<(&Form, &[&str])> = FAMILIES
-            .iter()
+        let rows: Vec<(&Form, &[&str])> = families()
             .flat_map(|family| family.forms)
             .filter_map(|form| Some((form, self.suits(form)?)))
             .collect();

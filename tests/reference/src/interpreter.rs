@@ -18,8 +18,8 @@ use asynchronous::Groups;
 use fencepost_dsl::Span;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    BarrierKind, Instruction, InstructionKind, Kernel, Launch, ObjectId, ProxyFenceKind, Statement,
-    StatementKind,
+    AccessOp, BarrierKind, ExpressionKind, Instruction, InstructionKind, Kernel, Launch, ObjectId,
+    ProxyFenceKind, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Scope, Sem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -470,7 +470,10 @@ impl Interpreter<'_> {
         let mut stores = Vec::new();
         for statement in statements {
             let StatementKind::Instruction(instruction) = &statement.kind else { continue };
-            let InstructionKind::Store { values, address, sem, scope } = &instruction.kind else { continue };
+            let InstructionKind::Access(AccessOp::Store { values, address, sem, scope }) = &instruction.kind
+            else {
+                continue;
+            };
             let ([value], true) = (&values[..], address.indices.iter().all(is_known)) else { continue };
             if is_known(value) {
                 let mut event = self.access(Kind::Write, address, *sem, *scope);
@@ -485,19 +488,38 @@ impl Interpreter<'_> {
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Stop> {
         match &instruction.kind {
-            InstructionKind::Load { destinations, address, sem, scope, non_coherent: false } => {
+            InstructionKind::Access(AccessOp::Load {
+                destinations,
+                address,
+                sem,
+                scope,
+                non_coherent: false,
+            }) => {
                 let [destination] = destinations[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = self.read(address, (*sem, *scope), Reader::Taken)?;
                 if let Some(register) = destination {
                     self.registers.insert(register.index(), datum);
                 }
             }
-            InstructionKind::Store { values, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Store { values, address, sem, scope }) => {
                 let [value] = &values[..] else { panic!("vectors are unsupported by the twin") };
                 let datum = evaluate(value, &self.registers, self.thread);
                 self.write(address, (*sem, *scope), datum, false, BTreeSet::new());
             }
-            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Fill { address, bytes }) => {
+                let object = self.place(address).0;
+                assert!(object.dimensions.len() <= 1, "rows are unsupported by the twin");
+                let n_elements = *bytes / u32::from(object.width / 8);
+                for element in 0..n_elements {
+                    let mut at = address.clone();
+                    for index in &mut at.indices {
+                        let first = evaluate(index, &self.registers, self.thread).value;
+                        index.kind = ExpressionKind::Constant(u128::from(first) + u128::from(element));
+                    }
+                    self.write(&at, (Sem::Weak, Scope::Cta), Datum::default(), false, BTreeSet::new());
+                }
+            }
+            InstructionKind::Access(AccessOp::Atomic { destination, op, operands, address, sem, scope }) => {
                 let operands: Vec<Datum> =
                     operands.iter().map(|o| evaluate(o, &self.registers, self.thread)).collect();
                 let of = if destination.is_none() { Reader::Dropped } else { Reader::Taken };
@@ -506,7 +528,7 @@ impl Interpreter<'_> {
                     self.registers.insert(register.index(), old);
                 }
             }
-            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+            InstructionKind::Access(AccessOp::Reduction { op, operand, address, sem, scope }) => {
                 let operand = evaluate(operand, &self.registers, self.thread);
                 self.atomic(*op, &[operand], address, (*sem, *scope), Reader::Reduction)?;
             }

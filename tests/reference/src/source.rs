@@ -3,8 +3,8 @@
 use super::memory::Memory;
 use fencepost_dsl::index::{Id, IndexVec};
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, AtomicOp, Expression, ExpressionKind, Function, FunctionId, InstructionKind,
-    Kernel, MbarrierOp, MbarrierPhase, Statement, StatementKind,
+    AccessOp, Address, AddressBase, AtomicOp, Expression, ExpressionKind, Function, FunctionId,
+    InstructionKind, Kernel, MbarrierOp, MbarrierPhase, Statement, StatementKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,15 +54,15 @@ impl Source<'_> {
         self.any(&|statement| {
             if let StatementKind::Instruction(instruction) = &statement.kind {
                 match &instruction.kind {
-                    InstructionKind::Store { values, address, .. } => {
+                    InstructionKind::Access(AccessOp::Store { values, address, .. }) => {
                         values.iter().for_each(|v| note(address, v));
                     }
-                    InstructionKind::Atomic {
+                    InstructionKind::Access(AccessOp::Atomic {
                         op: AtomicOp::Exchange | AtomicOp::CompareAndSwap,
                         operands,
                         address,
                         ..
-                    } => operands.iter().for_each(|operand| note(address, operand)),
+                    }) => operands.iter().for_each(|operand| note(address, operand)),
                     _ => {}
                 }
             }
@@ -90,7 +90,7 @@ pub fn writes(statements: &[Statement]) -> bool {
     any(statements, &|statement| match &statement.kind {
         StatementKind::Instruction(instruction) => !matches!(
             instruction.kind,
-            InstructionKind::Load { .. }
+            InstructionKind::Access(AccessOp::Load { .. })
                 | InstructionKind::Fence { .. }
                 | InstructionKind::Mbarrier(MbarrierOp::Wait(_))
         ),
@@ -141,10 +141,18 @@ pub fn registers_read(bodies: &[&[Statement]], result: Option<&Expression>) -> B
 /// The expressions in an instruction.
 fn operands(kind: &InstructionKind) -> Vec<&Expression> {
     let (address, mut operands): (Option<&Address>, Vec<&Expression>) = match kind {
-        InstructionKind::Load { address, .. } => (Some(address), Vec::new()),
-        InstructionKind::Store { values, address, .. } => (Some(address), values.iter().collect()),
-        InstructionKind::Atomic { operands, address, .. } => (Some(address), operands.iter().collect()),
-        InstructionKind::Reduction { operand, address, .. } => (Some(address), vec![operand]),
+        InstructionKind::Access(AccessOp::Load { address, .. } | AccessOp::Fill { address, .. }) => {
+            (Some(address), Vec::new())
+        }
+        InstructionKind::Access(AccessOp::Store { values, address, .. }) => {
+            (Some(address), values.iter().collect())
+        }
+        InstructionKind::Access(AccessOp::Atomic { operands, address, .. }) => {
+            (Some(address), operands.iter().collect())
+        }
+        InstructionKind::Access(AccessOp::Reduction { operand, address, .. }) => {
+            (Some(address), vec![operand])
+        }
         InstructionKind::Barrier { id, count, .. } => (None, [id].into_iter().chain(count).collect()),
         InstructionKind::WarpSync { mask } => (None, vec![mask]),
         InstructionKind::Mbarrier(operation) => match operation {

@@ -108,6 +108,9 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
     if said.begins("st.async") || said.begins("red.async") || said.begins("multimem") {
         return of_kernel_stores(&said, &objects(MEMORY));
     }
+    if said.begins("st.bulk") {
+        return vec![with("[s[0]], 16, 0")];
+    }
     if said.begins("st") {
         let stored = |(object, value): (&str, &str)| {
             with(&format!("[{object}[0]], {}{policy}", listed(said.n, |_| value.to_owned())))
@@ -300,6 +303,7 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
             vec![format!("{place}, {value}, [mb]"), format!("{place}, {value}")]
         }
         () if said.begins("multimem.ld_reduce") => vec![format!("{value}, [g]")],
+        () if said.begins("st.bulk") => vec!["[s], 16, 0".to_owned()],
         () if said.begins("st") || said.begins("red") || said.begins("multimem") => {
             vec![format!("{place}, {value}{policy}")]
         }

@@ -370,7 +370,6 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         | BaseSet::TensormapAcquire => restricted.is_some_and(|fence| fence.set() == base),
         BaseSet::Generic => proxy == Some(Proxy::Generic),
         BaseSet::Texture => proxy == Some(Proxy::Texture),
-        BaseSet::NonCoherent => event.site.is_some_and(|site| graph.sites[site].has_word("nc")),
         BaseSet::Surface => proxy == Some(Proxy::Surface),
         BaseSet::Constant => proxy == Some(Proxy::Constant),
         BaseSet::Async => proxy == Some(Proxy::Async),
@@ -395,6 +394,7 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Cluster => scope == Some(Scope::Cluster),
         BaseSet::Gpu => scope == Some(Scope::Gpu),
         BaseSet::Sys => scope == Some(Scope::Sys),
+        BaseSet::Word(word) => event.site.is_some_and(|site| graph.sites[site].has_word(word)),
     }
 }
 

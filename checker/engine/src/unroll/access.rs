@@ -7,9 +7,7 @@ use crate::event::{
 };
 use crate::findings;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{
-    Address, AtomicOp, BinaryOp, Expression, InstructionKind, RegisterId, Width,
-};
+use fencepost_dsl::kernel::program::{AccessOp, Address, AtomicOp, BinaryOp, Expression, RegisterId, Width};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// How an access synchronizes.
@@ -47,28 +45,28 @@ struct Update<'a> {
 
 impl Unroller<'_> {
     /// Runs an instruction that accesses memory.
-    pub(super) fn access(&mut self, step: &mut Step<'_>, kind: &InstructionKind) -> Result<(), UnrollError> {
-        match kind {
-            InstructionKind::Load { destinations, address, sem, scope, non_coherent } => {
+    pub(super) fn access(&mut self, step: &mut Step<'_>, operation: &AccessOp) -> Result<(), UnrollError> {
+        match operation {
+            AccessOp::Load { destinations, address, sem, scope, non_coherent } => {
                 let strength = Strength::new(self.load_sem(*sem), *scope, AtomicClass::None);
                 let strength = Strength { non_coherent: *non_coherent, ..strength };
                 self.load(step, (destinations, address), strength)
             }
-            InstructionKind::Store { values, address, sem, scope } => {
+            AccessOp::Store { values, address, sem, scope } => {
                 let strength = Strength::new(*sem, *scope, AtomicClass::None);
                 self.store(step, (values, address), strength)
             }
-            InstructionKind::Atomic { destination, op, operands, address, sem, scope } => {
+            AccessOp::Fill { address, bytes } => self.fill(step, address, *bytes),
+            AccessOp::Atomic { destination, op, operands, address, sem, scope } => {
                 let class = if destination.is_some() { AtomicClass::Atom } else { AtomicClass::Sink };
                 let (destination, op, sem, scope) = (*destination, *op, *sem, *scope);
                 self.update(step, &Update { destination, op, operands, address, sem, scope, class })
             }
-            InstructionKind::Reduction { op, operand, address, sem, scope } => {
+            AccessOp::Reduction { op, operand, address, sem, scope } => {
                 let operands = std::slice::from_ref(operand);
                 let (op, sem, scope, class) = (*op, *sem, *scope, AtomicClass::Reduction);
                 self.update(step, &Update { destination: None, op, operands, address, sem, scope, class })
             }
-            _ => Ok(()),
         }
     }
 
@@ -126,6 +124,33 @@ impl Unroller<'_> {
                     continue;
                 }
                 self.write(step.state.live, step.site, position, (place, element), part, value, strength)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes zeros to the elements from an address on.
+    fn fill(&mut self, step: &mut Step<'_>, address: &Address, bytes: u32) -> Result<(), UnrollError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let Some(place) = self.run_of_bytes(step, address, bytes)? else { return Ok(()) };
+        self.require_alignment(step.state, place, 8, address.span);
+        if step.state.live == TermPool::FALSE {
+            return Ok(());
+        }
+        let strength = Strength::new(Sem::Weak, Scope::Cta, AtomicClass::None);
+        let position = self.next_position();
+        let width = self.kernel.objects[place.object].width;
+        let n_elements = bytes as usize / usize::from(width / 8);
+        for element in 0..n_elements {
+            for part in parts(width, strength) {
+                let zero = self.graph.terms.constant(0, part.width);
+                if self.last_try.is_some() {
+                    self.last_write(step.state.live, (place, element), part, zero, strength);
+                    continue;
+                }
+                self.write(step.state.live, step.site, position, (place, element), part, zero, strength)?;
             }
         }
         Ok(())

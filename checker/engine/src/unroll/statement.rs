@@ -147,10 +147,7 @@ impl Unroller<'_> {
         let site = self.site(span, instruction, frame);
         let step = &mut Step { state, frame, site };
         match &instruction.kind {
-            InstructionKind::Load { .. }
-            | InstructionKind::Store { .. }
-            | InstructionKind::Atomic { .. }
-            | InstructionKind::Reduction { .. } => self.access(step, &instruction.kind),
+            InstructionKind::Access(operation) => self.access(step, operation),
             InstructionKind::Multimem(operation) => self.multimem(step, operation),
             InstructionKind::Fence { .. }
             | InstructionKind::AliasFence

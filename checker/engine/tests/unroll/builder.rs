@@ -162,14 +162,14 @@ pub fn instruction(text: &str, kind: InstructionKind) -> Statement {
     use ResolvedOperand::{Memory, Value};
     let form = isa::form_of(text).unwrap_or_else(|| isa::litmus_form(&kind));
     let (results, operands) = match &kind {
-        InstructionKind::Load { destinations, address, .. } => {
+        InstructionKind::Access(AccessOp::Load { destinations, address, .. }) => {
             (destinations.clone(), vec![Memory(address.clone())])
         }
-        InstructionKind::Store { values, address, .. } => {
+        InstructionKind::Access(AccessOp::Store { values, address, .. }) => {
             let values = values.iter().cloned().map(Value);
             (vec![], std::iter::once(Memory(address.clone())).chain(values).collect())
         }
-        InstructionKind::Atomic { destination, operands, address, .. } => {
+        InstructionKind::Access(AccessOp::Atomic { destination, operands, address, .. }) => {
             let values = operands.iter().cloned().map(Value);
             (vec![*destination], std::iter::once(Memory(address.clone())).chain(values).collect())
         }
@@ -186,11 +186,20 @@ pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     let destinations = vec![Some(register)];
     instruction(
         "ld",
-        InstructionKind::Load { destinations, address, sem, scope: Scope::Gpu, non_coherent: false },
+        InstructionKind::Access(AccessOp::Load {
+            destinations,
+            address,
+            sem,
+            scope: Scope::Gpu,
+            non_coherent: false,
+        }),
     )
 }
 pub fn store(address: Address, value: Expression, sem: Sem) -> Statement {
-    instruction("st", InstructionKind::Store { values: vec![value], address, sem, scope: Scope::Gpu })
+    instruction(
+        "st",
+        InstructionKind::Access(AccessOp::Store { values: vec![value], address, sem, scope: Scope::Gpu }),
+    )
 }
 pub fn atomic(
     destination: Option<RegisterId>,
@@ -200,7 +209,10 @@ pub fn atomic(
     sem: Sem,
 ) -> Statement {
     let scope = Scope::Gpu;
-    instruction("atom", InstructionKind::Atomic { destination, op, operands, address, sem, scope })
+    instruction(
+        "atom",
+        InstructionKind::Access(AccessOp::Atomic { destination, op, operands, address, sem, scope }),
+    )
 }
 pub fn barrier(kind: BarrierKind, id: u128, count: Option<u128>) -> Statement {
     let (id, count) = (int(id), count.map(int));

@@ -13,7 +13,7 @@ use crate::kernel::opcode::{PtxType, Window};
 use crate::kernel::program::AtomicOp;
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Scope, Sem, Space};
-use operands::{build_atomic, build_load, build_reduction, build_store};
+use operands::{build_atomic, build_fill, build_load, build_reduction, build_store};
 
 mod operands;
 
@@ -134,7 +134,7 @@ const HINT_FLOORS: &[(&str, Floor)] = &[
     ("L2::cache_hint", since(7, 4, 80)),
     ("nc", since(3, 1, 32)),
 ];
-const OTHER_SPACES: Slot = unsupported(&["param", "local", "proxy::", "unified", "bulk"]);
+const OTHER_SPACES: Slot = unsupported(&["param", "local", "proxy::", "unified"]);
 const OTHER_ATOMICS: Slot = unsupported(&["param", "local", "v2", "v4", "v8", "async"]);
 
 /// What stands on atomics alone, or on no access.
@@ -174,6 +174,9 @@ const CONSTANT_WRITE: Slot = refused(
         rule: "MM-15",
     },
 );
+
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&ATOM, &FILL, &LOAD, &REDUCTION, &STORE];
 
 pub(super) static LOAD: Family = Family {
     name: "ld",
@@ -261,6 +264,22 @@ pub(super) static STORE: Family = Family {
     .operands("[x], v")
     .traits(Traits { host: true, ..Traits::PLAIN })
     .rule("MM-14")],
+};
+
+pub(super) static FILL: Family = Family {
+    name: "st.bulk",
+    code: "validate::illegal-sem",
+    help: "write `st.bulk.weak.shared::cta [a], 64, 0`",
+    rule: "MM-8",
+    others: &[],
+    forms: &[form(
+        "st.bulk",
+        &[default(Key::Sem, &["weak"]), default(Key::Space, &["shared::cta"])],
+        since(8, 6, 100),
+        build_fill,
+    )
+    .operands("[a], bytes, 0")
+    .rule("MM-8")],
 };
 
 pub(super) static ATOM: Family = Family {

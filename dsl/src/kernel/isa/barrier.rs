@@ -49,6 +49,9 @@ const fn barrier(
     bar(name, spelled, slots, floor, build).traits(Traits::ACTS.aligned(Aligned::IfWritten("UB-B6")))
 }
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&BAR, &BARRIER];
+
 pub(super) static BAR: Family = Family {
     name: "bar",
     code: CODE,

@@ -161,6 +161,9 @@ const PREFETCH_ONLY: Slot = refused(
     },
 );
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&BULK, &BULK_REDUCE];
+
 pub(super) static BULK: Family = Family {
     name: "cp.async.bulk",
     code: "validate::copy-form",

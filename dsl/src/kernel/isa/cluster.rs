@@ -11,6 +11,9 @@ use crate::vocabulary::{Sem, Space};
 
 const BARRIER_ALIGNED: Traits = Traits::ACTS.aligned(Aligned::IfWritten("UB-C2"));
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&BARRIER, &ELECT, &RANK];
+
 pub(super) static BARRIER: Family = Family {
     name: "barrier.cluster",
     code: "validate::barrier-form",

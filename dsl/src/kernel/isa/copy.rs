@@ -83,6 +83,9 @@ const ELEMENTS: Form = form(
 .traits(Traits::ACTS)
 .rule("AS-8");
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&COPY];
+
 pub(super) static COPY: Family = Family {
     name: "cp",
     code: "validate::copy-form",

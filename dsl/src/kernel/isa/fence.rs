@@ -16,6 +16,9 @@ const FENCE_TRAITS: Traits = Traits { host: true, ..Traits::PLAIN };
 const RESTRICTED: &str = "validate::restricted-fence";
 const PROXY_FENCE: &str = "validate::proxy-fence";
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&FENCE, &MBARRIER_INIT, &MEMBAR, &MEMBAR_PROXY, &PROXY];
+
 pub(super) static FENCE: Family = Family {
     name: "fence",
     code: "validate::missing-scope",

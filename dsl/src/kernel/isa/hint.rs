@@ -17,6 +17,10 @@ use crate::vocabulary::Space;
 
 const PRIORITIES: &[&str] = &["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"];
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] =
+    &[&ACTIVE, &EVENT, &POLICY, &PREFETCH, &PREFETCH_UNIFORM, &PRIORITY, &SLEEP];
+
 pub(super) static SLEEP: Family = Family {
     name: "nanosleep",
     code: "validate::hint-form",

@@ -21,6 +21,9 @@ const QUERY: Traits = Traits { quiet: true, ..Traits::ACTS };
 /// Dimensions that grids do not have here.
 const FIRST_CTAID: &str = "grids have one dimension here: write `.get_first_ctaid::x.b32.b128`";
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&CONTROL, &GRID_DEPENDENCY, &MAX_REGISTERS];
+
 pub(super) static CONTROL: Family = Family {
     name: "clusterlaunchcontrol",
     code: "validate::launch-control-form",

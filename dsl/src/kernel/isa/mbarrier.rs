@@ -155,6 +155,9 @@ const fn wait(name: &'static str, floor: Floor, build: Build) -> Form {
         .rule("MB-6")
 }
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&MBARRIER];
+
 pub(super) static MBARRIER: Family = Family {
     name: "mbarrier",
     code: "validate::mbarrier-form",

@@ -120,6 +120,9 @@ const ASYNC_SEM: Slot = may(Key::Sem, &["release", "weak", "relaxed", "acquire",
 
 const HELP: &str = "write `multimem.ld_reduce`, `multimem.st` or `multimem.red`";
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&LOAD_REDUCE, &MULTIMEM, &REDUCTION, &STORE];
+
 pub(super) static MULTIMEM: Family = Family {
     name: "multimem",
     code: "validate::unknown-modifier",

@@ -22,6 +22,10 @@ const fn row(name: &'static str, slots: &'static [Slot], build: super::Build) ->
     form(name, slots, since(0, 0, 0), build)
 }
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] =
+    &[&ATOM, &BAR, &DATA_CACHE, &LOAD, &MEMBAR, &REDUCTION, &STORE, &TEXTURE, &TEXTURE_CACHE];
+
 pub(super) static MEMBAR: Family = Family {
     name: "MEMBAR",
     code: "validate::membar-level",

@@ -37,6 +37,9 @@ const STORED: &[&str] =
     &["b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"];
 const NOT_CHECKED: Slot = unsupported(&["v8", "report_mechanism"]);
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&REDUCE, &STORE];
+
 pub(super) static STORE: Family = Family {
     name: "st.async",
     code: "validate::async-type",

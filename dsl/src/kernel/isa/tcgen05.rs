@@ -124,6 +124,9 @@ const COMMIT: Form = form(
 .traits(Traits::ACTS)
 .rule("AS-30");
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&TCGEN05];
+
 pub(super) static TCGEN05: Family = Family {
     name: "tcgen05",
     code: "validate::tensor-form",

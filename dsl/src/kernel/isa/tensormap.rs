@@ -32,6 +32,9 @@ const fn copy_lacks(what: &'static str) -> Lack {
     }
 }
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&TENSORMAP];
+
 pub(super) static TENSORMAP: Family = Family {
     name: "tensormap",
     code: "validate::tensormap-field",

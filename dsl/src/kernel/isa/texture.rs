@@ -60,6 +60,9 @@ const fn family(name: &'static str, forms: &'static [Form]) -> Family {
 const GEOMETRY_HELP: &str =
     "write `tex.1d.u32 [t]`, `suld.b.1d.b32 [s]`, `sust.b.1d.b32 [s], v` or `sured.b.add.1d.u32 [s], v`";
 
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&SULD, &SURED, &SUST, &TEX];
+
 pub(super) static TEX: Family = family(
     "tex",
     &[form(

@@ -1,13 +1,13 @@
 //! First words that no row has.
 
-use super::FAMILIES;
+use super::{Family, families};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::opcode::Opcode;
 use crate::kernel::suggest::suggest;
 
 /// First words of the rows.
 fn checked() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().map(|family| family.name.split('.').next().unwrap_or(family.name))
+    families().map(Family::mnemonic)
 }
 
 /// First words of the instructions of PTX ISA 9.5. Those that no row has and that are not written as expressions are not
@@ -197,4 +197,20 @@ pub fn unknown(opcode: &Opcode<'_>) -> Diagnostic {
 fn unsupported(opcode: &Opcode<'_>) -> Diagnostic {
     let message = format!("`{}` is not checked by this version", opcode.text);
     Diagnostic::new("unsupported::instruction", message, opcode.span, "known to PTX, not checked here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MNEMONICS, checked, is_unchecked};
+
+    #[test]
+    fn what_is_not_checked_is_in_the_list_and_in_no_row() {
+        assert!(MNEMONICS.is_sorted());
+        assert!(is_unchecked("shfl") && !is_unchecked("ld") && !is_unchecked("xor"));
+        let missing: Vec<&str> = checked().filter(|word| !MNEMONICS.contains(word)).collect();
+        assert!(
+            missing.is_empty(),
+            "rows have these words, and the list of PTX's instructions does not: {missing:?}"
+        );
+    }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
-use crate::kernel::program::{AsyncGroup, AsyncOp, InstructionKind, MatrixOp};
+use crate::kernel::program::{AccessOp, AsyncGroup, AsyncOp, InstructionKind, MatrixOp};
 use crate::kernel::resolve::expression::constant_value;
 use crate::kernel::resolve::instruction::{Results, Site, operand_span};
 use crate::kernel::resolve::{Body, Resolved};
@@ -70,6 +70,9 @@ const PRODUCT: Form = form(
 .check(check_product)
 .traits(TRAITS)
 .rule("AS-24");
+
+/// The families of this file.
+pub(super) static FAMILIES: &[&Family] = &[&MOVE, &WGMMA];
 
 pub(super) static WGMMA: Family = Family {
     name: "wgmma",
@@ -228,15 +231,15 @@ fn build_move(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Re
     words.set(Key::Type, &format!("b{width}"));
     if let Results::One(name) = site.results {
         let destination = body.result_register(name, width);
-        let kind = InstructionKind::Load {
+        let kind = InstructionKind::Access(AccessOp::Load {
             destinations: vec![destination],
             address,
             sem,
             scope,
             non_coherent: false,
-        };
+        });
         return Ok((kind, vec![destination]));
     }
     let value = body.value_operand(site, &site.operands[1], width)?;
-    Ok((InstructionKind::Store { values: vec![value], address, sem, scope }, Vec::new()))
+    Ok((InstructionKind::Access(AccessOp::Store { values: vec![value], address, sem, scope }), Vec::new()))
 }

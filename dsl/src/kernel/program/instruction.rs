@@ -72,58 +72,8 @@ impl Instruction {
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum InstructionKind {
-    /// `ld`: one scalar read per element of a vector, unordered among themselves (MM-8).
-    Load {
-        /// One destination per element; `None` for `_`.
-        destinations: Vec<Option<RegisterId>>,
-        /// The first element.
-        address: Address,
-        /// `Weak`, `Relaxed`, `Acquire`, `Volatile` or `Mmio`.
-        sem: Sem,
-        /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
-        scope: Scope,
-        /// `ld.global.nc`: through the texture proxy (MM-2).
-        non_coherent: bool,
-    },
-    /// `st`.
-    Store {
-        /// One value per element.
-        values: Vec<Expression>,
-        /// The first element.
-        address: Address,
-        /// `Weak`, `Relaxed`, `Release`, `Volatile` or `Mmio`.
-        sem: Sem,
-        /// As for loads.
-        scope: Scope,
-    },
-    /// `atom`.
-    Atomic {
-        /// Gets the old value; `None` for the sink `_` (then it acquires nothing: A-7).
-        destination: Option<RegisterId>,
-        /// The operation.
-        op: AtomicOp,
-        /// One operand; two (compare, then swap) for CAS.
-        operands: Vec<Expression>,
-        /// Where.
-        address: Address,
-        /// `Relaxed`, `Acquire`, `Release` or `AcqRel`.
-        sem: Sem,
-        /// Scope.
-        scope: Scope,
-    },
-    /// `red`: its read never acquires (MM-24).
-    Reduction {
-        /// The operation; not CAS, not exchange.
-        op: AtomicOp,
-        /// The operand.
-        operand: Expression,
-        /// Where.
-        address: Address,
-        /// `Relaxed` or `Release`.
-        sem: Sem,
-        /// Scope.
-        scope: Scope,
-    },
+    /// A load, a store or an atomic.
+    Access(AccessOp),
     /// `multimem`: an access of the instances of all devices (MM-7).
     Multimem(MultimemOp),
     /// A thread fence, or `membar` (which is `fence.sc`, FN-10).
@@ -219,6 +169,76 @@ pub enum InstructionKind {
     },
     /// `MEMBAR` and cache control of SPA machines (§7).
     Spa(SpaOp),
+}
+
+/// What accesses memory in the thread itself.
+#[derive(Clone, Debug)]
+pub enum AccessOp {
+    /// `ld`: one scalar read per element of a vector, unordered among themselves (MM-8).
+    Load {
+        /// One destination per element; `None` for `_`.
+        destinations: Vec<Option<RegisterId>>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Acquire`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// `Sys` for volatile and mmio; meaningless (`Cta`) for weak.
+        scope: Scope,
+        /// `ld.global.nc`: through the texture proxy (MM-2).
+        non_coherent: bool,
+    },
+    /// `st`.
+    Store {
+        /// One value per element.
+        values: Vec<Expression>,
+        /// The first element.
+        address: Address,
+        /// `Weak`, `Relaxed`, `Release`, `Volatile` or `Mmio`.
+        sem: Sem,
+        /// As for loads.
+        scope: Scope,
+    },
+    /// `st.bulk`: a weak write of zero to each element, in no order among themselves.
+    Fill {
+        /// The first element, in the own CTA's shared memory; the rest follow, from row to row.
+        address: Address,
+        /// How much is filled: a multiple of 8.
+        bytes: u32,
+    },
+    /// `atom`.
+    Atomic {
+        /// Gets the old value; `None` for the sink `_` (then it acquires nothing: A-7).
+        destination: Option<RegisterId>,
+        /// The operation.
+        op: AtomicOp,
+        /// One operand; two (compare, then swap) for CAS.
+        operands: Vec<Expression>,
+        /// Where.
+        address: Address,
+        /// `Relaxed`, `Acquire`, `Release` or `AcqRel`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+    /// `red`: its read never acquires (MM-24).
+    Reduction {
+        /// The operation; not CAS, not exchange.
+        op: AtomicOp,
+        /// The operand.
+        operand: Expression,
+        /// Where.
+        address: Address,
+        /// `Relaxed` or `Release`.
+        sem: Sem,
+        /// Scope.
+        scope: Scope,
+    },
+}
+
+impl From<AccessOp> for InstructionKind {
+    fn from(operation: AccessOp) -> Self {
+        Self::Access(operation)
+    }
 }
 
 impl From<AsyncOp> for InstructionKind {

@@ -6,8 +6,8 @@
 use super::Interpreter;
 use crate::expression::{Registers, evaluate, is_known};
 use fencepost_dsl::kernel::program::{
-    BarrierKind, BinaryOp, Expression, ExpressionKind, InstructionKind, MbarrierOp, RegisterId, Statement,
-    StatementKind,
+    AccessOp, BarrierKind, BinaryOp, Expression, ExpressionKind, InstructionKind, MbarrierOp, RegisterId,
+    Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::Sem;
 use std::collections::BTreeSet;
@@ -61,9 +61,8 @@ impl Interpreter<'_> {
     fn notes_others(&self, statements: &[Statement]) -> bool {
         statements.iter().any(|statement| match &statement.kind {
             StatementKind::Instruction(instruction) => match &instruction.kind {
-                InstructionKind::Load { sem, .. } => *sem != Sem::Weak,
-                InstructionKind::Atomic { .. }
-                | InstructionKind::Reduction { .. }
+                InstructionKind::Access(AccessOp::Load { sem, .. }) => *sem != Sem::Weak,
+                InstructionKind::Access(AccessOp::Atomic { .. } | AccessOp::Reduction { .. })
                 | InstructionKind::Mbarrier(MbarrierOp::Wait(_))
                 | InstructionKind::ClusterWait { .. } => true,
                 InstructionKind::Barrier { kind, .. } => !matches!(kind, BarrierKind::Arrive),

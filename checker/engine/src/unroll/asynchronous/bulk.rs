@@ -192,7 +192,13 @@ impl Unroller<'_> {
         }
     }
 
-    pub(super) fn require_alignment(&mut self, state: &mut State, run: Run, bytes: u32, span: Span) {
+    pub(in crate::unroll) fn require_alignment(
+        &mut self,
+        state: &mut State,
+        run: Run,
+        bytes: u32,
+        span: Span,
+    ) {
         let first = self.first_byte(run);
         let terms = &mut self.graph.terms;
         let granule = terms.constant(u128::from(bytes), 32);

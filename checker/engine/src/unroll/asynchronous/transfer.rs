@@ -9,7 +9,7 @@ use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, ObjectId, Widt
 use fencepost_dsl::vocabulary::{Proxy, Sem, Space};
 
 /// The first element of consecutive bytes.
-pub(super) type Run = Place;
+pub(in crate::unroll) type Run = Place;
 
 /// A copy of consecutive bytes.
 pub(super) struct Transfer {
@@ -30,7 +30,7 @@ pub(super) struct Piece {
 
 impl Unroller<'_> {
     /// The elements that `bytes` bytes from a memory operand on are; the path goes on where they are inside the object.
-    pub(super) fn run_of_bytes(
+    pub(in crate::unroll) fn run_of_bytes(
         &mut self,
         step: &mut Step<'_>,
         address: &Address,

@@ -6,9 +6,9 @@ use crate::kernel::ast::Operand;
 use crate::kernel::isa::words::Words;
 use crate::kernel::isa::{Built, Key, spa};
 use crate::kernel::opcode::{PtxType, Window};
-use crate::kernel::program::{Address, AddressBase, AtomicOp, InstructionKind, Width};
+use crate::kernel::program::{AccessOp, Address, AddressBase, AtomicOp, InstructionKind, Width};
 use crate::kernel::resolve::expression::constant_value;
-use crate::kernel::resolve::instruction::Site;
+use crate::kernel::resolve::instruction::{Site, operand_span};
 use crate::kernel::resolve::{Body, Reported, Resolved};
 use crate::vocabulary::{Proxy, Sem, Space};
 
@@ -22,6 +22,47 @@ pub(super) fn build_store(body: &mut Body<'_>, site: &Site<'_>, words: &mut Word
     let access = access(words);
     let site = body.without_policy(site, words)?;
     body.store(&site, words, &access)
+}
+
+/// Where, how many bytes, and 0.
+pub(super) fn build_fill(body: &mut Body<'_>, site: &Site<'_>, _: &mut Words<'_>) -> Resolved<Built> {
+    /// Most bytes of one instruction.
+    const BYTES_MAX: u128 = 16_777_216;
+    body.expect_no_result(site)?;
+    body.expect_operands(site, 3, 3, "an address, a number of bytes, and 0")?;
+    let Operand::Memory(memory) = &site.operands[0] else {
+        let span = operand_span(&site.operands[0], site.span);
+        return Err(body.wrong_operand(site, span, "an address in brackets, `[a]`,"));
+    };
+    let (address, width) = body.resolve_run(memory)?;
+    body.expect_space(site, &address, Space::Shared, "")?;
+    body.expect_own_cta(site, &address, "", "filled by `st.bulk`")?;
+    body.expect_alignment(&address, width, 8, "")?;
+    let size = body.value_operand(site, &site.operands[1], 64)?;
+    let value = body.value_operand(site, &site.operands[2], 64)?;
+    let wrong = |message: &str, span, label: &str, help: &str| {
+        Diagnostic::new("validate::operand-kind", message.to_owned(), span, label).with_help(help)
+    };
+    if constant_value(&value) != Some(0) {
+        let message = "`st.bulk` writes zeros and nothing else";
+        return Err(body.report(wrong(message, value.span, "not the constant 0", "write `0`")));
+    }
+    let Some(bytes) = constant_value(&size) else {
+        let message = "`st.bulk` of a number of bytes that is computed is not checked by this version";
+        let error = Diagnostic::new("unsupported::async-operand", message, size.span, "no constant");
+        return Err(body.report(error.with_help("write the number, or a branch for each that there can be")));
+    };
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes.is_multiple_of(8) && u128::from(bytes) <= BYTES_MAX => {
+            Ok((AccessOp::Fill { address, bytes }.into(), Vec::new()))
+        }
+        _ => {
+            let message =
+                format!("`st.bulk` fills multiples of 8 bytes, at most {BYTES_MAX}; this is {bytes}");
+            let help = "write another number, and the rest with `st`";
+            Err(body.report(wrong(&message, size.span, "not such a number", help)))
+        }
+    }
 }
 
 pub(super) fn build_atomic(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
@@ -111,7 +152,10 @@ impl Body<'_> {
         let registers = destinations.clone();
         let (sem, scope) = (access.sem, access.scope);
         let non_coherent = words.written(Key::NonCoherent).is_some();
-        Ok((InstructionKind::Load { destinations, address, sem, scope, non_coherent }, registers))
+        Ok((
+            InstructionKind::Access(AccessOp::Load { destinations, address, sem, scope, non_coherent }),
+            registers,
+        ))
     }
 
     /// `st`, or an access through a proxy like it.
@@ -129,7 +173,7 @@ impl Body<'_> {
         let values = self.values(site, &site.operands[1], access.elements, width)?;
         self.spell(words, access, &address, (width, 'u'));
         let (sem, scope) = (access.sem, access.scope);
-        Ok((InstructionKind::Store { values, address, sem, scope }, Vec::new()))
+        Ok((InstructionKind::Access(AccessOp::Store { values, address, sem, scope }), Vec::new()))
     }
 
     /// `atom`
@@ -161,7 +205,14 @@ impl Body<'_> {
         let destination = self.one_result(site, is_sink, width)?;
         self.spell(words, access, &address, (width, kind));
         let (sem, scope) = (access.sem, access.scope);
-        let kind = InstructionKind::Atomic { destination, op, operands: resolved, address, sem, scope };
+        let kind = InstructionKind::Access(AccessOp::Atomic {
+            destination,
+            op,
+            operands: resolved,
+            address,
+            sem,
+            scope,
+        });
         Ok((kind, vec![destination]))
     }
 
@@ -181,7 +232,7 @@ impl Body<'_> {
         let operand = self.value_operand(site, &site.operands[1], width)?;
         self.spell(words, access, &address, (width, kind));
         let (sem, scope) = (access.sem, access.scope);
-        Ok((InstructionKind::Reduction { op, operand, address, sem, scope }, Vec::new()))
+        Ok((InstructionKind::Access(AccessOp::Reduction { op, operand, address, sem, scope }), Vec::new()))
     }
 
     /// Puts into the full spelling what the object tells: its state space, and its type if none is written.
