@@ -165,7 +165,8 @@ pub enum CheckError {
     /// The program uses something this version does not check.
     #[error("{}", .0.message)]
     Unsupported(Box<Diagnostic>),
-    /// Two of our own evaluations disagree, or what the solver derived does not lead to its answer. A bug of Fencepost; there is no verdict.
+    /// Two of our own evaluations disagree, or what the solver derived does not lead to its answer. A bug of Fencepost; there is
+    /// no verdict.
     #[error("internal error in {pass}: {message}")]
     SelfCheck {
         /// The pass that noticed.
