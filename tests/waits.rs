@@ -90,6 +90,61 @@ fn random_programs_agree() {
     assert!(beyond * 10 <= found, "{beyond} violations need more than {ROUNDS} rounds, {found} do not");
 }
 
+/// How two texts that do the same differ about a property, if they do. One may need a bound where the other needs none.
+fn difference(one: Verdict, other: Verdict) -> bool {
+    let is_proved = |verdict| matches!(verdict, Verdict::Proved | Verdict::ProvedUpToBound);
+    let is_violated = |verdict| verdict == Verdict::Violated;
+    (is_proved(one) && is_violated(other)) || (is_violated(one) && is_proved(other))
+}
+
+/// A round of each loop written out before it changes nothing; nor does it to write out both tries of a poll.
+#[test]
+fn a_round_may_be_written_out() {
+    let features = [
+        ("await", "await ("),
+        ("while", "while (ld"),
+        ("poll in a for", " = 1; break;"),
+        ("poll in a while", " < 2 && "),
+        ("count read later", " < 100;"),
+        ("search", " == 9 {"),
+    ];
+    let model = model(&[]);
+    let plan = Plan { salt: 37, ..PLAN };
+    let suite =
+        Suite { set_aside_max: 15, ..Suite::new("peeled", plan, &features, &["violated", "proved"]) };
+    suite.run("", |plan| {
+        run_over(
+            plan,
+            || loop_sketches(plan.n_memory_max),
+            |sketch, _, counts| {
+                let (text, peeled) =
+                    (format!("{}}}\n", sketch.text()), format!("{}}}\n", sketch.peeled_text()));
+                let both = [&text, &peeled]
+                    .map(|text| outcome(&load_text(text), &model, Treatment::DEFAULT));
+                let [Ok(one), Ok(other)] = both else {
+                    counts.add("refused", true);
+                    return Ok(());
+                };
+                if one.limit.is_some() || other.limit.is_some() {
+                    counts.add("over budget", true);
+                    return Ok(());
+                }
+                counts.add("compared", true);
+                counts.add_features(&text, &features);
+                counts.add("violated", one.verdict == Verdict::Violated);
+                counts.add("proved", one.verdict == Verdict::Proved);
+                for (&(property, one), &(_, other)) in one.properties.iter().zip(&other.properties) {
+                    if property != Property::Reachable && difference(one, other) {
+                        let name = property.name();
+                        return Err(format!("{name}: {one:?}, written out {other:?}\n{text}\n{peeled}"));
+                    }
+                }
+                Ok(())
+            },
+        )
+    });
+}
+
 /// The files of kernels of rules.
 fn files_of_rules() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");

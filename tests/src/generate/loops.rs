@@ -126,6 +126,15 @@ pub enum Form {
     },
     /// In a function.
     Function,
+    /// Two tries at most: in a `for`, or in a `while` that counts.
+    Poll {
+        /// Whether it is `for`.
+        is_for: bool,
+    },
+    /// A register that counts rounds, and is read behind them.
+    Tally,
+    /// A search that keeps a mark until it has found something.
+    Search,
 }
 
 const FENCES: [&str; 4] = ["acq_rel", "sc", "acquire", "release"];
@@ -136,7 +145,15 @@ const FUNCTION: &str =
 impl LoopSketch {
     /// The kernel's text without the closing brace, so that a `final` block can follow.
     pub fn text(&self) -> String {
-        let mut printer = Printer::default();
+        self.printed(Printer::default())
+    }
+
+    /// The same with a round of each `await` and `while` written out before it, and with both tries of each poll.
+    pub fn peeled_text(&self) -> String {
+        self.printed(Printer { peels: true, ..Printer::default() })
+    }
+
+    fn printed(&self, mut printer: Printer) -> String {
         for (thread, steps) in self.threads.iter().enumerate() {
             printer.line(&format!("if tid == {thread} {{"));
             printer.block(steps);
@@ -181,8 +198,8 @@ impl LoopStep {
             Self::If { then, .. } => 1 + of(then),
             Self::Wait(wait) => {
                 let own = match wait.form {
-                    Form::Two | Form::Scan { .. } => 4,
-                    Form::Swap | Form::Exchange { .. } | Form::Cache => 3,
+                    Form::Two | Form::Scan { .. } | Form::Search => 4,
+                    Form::Swap | Form::Exchange { .. } | Form::Cache | Form::Poll { .. } => 3,
                     _ => 2,
                 };
                 own + 2 * (of(&wait.before) + of(&wait.after)) + of(&wait.leaving)
@@ -199,6 +216,8 @@ struct Printer {
     depth: usize,
     n_registers: usize,
     n_results: usize,
+    /// Whether a round of each loop stands before it.
+    peels: bool,
 }
 
 impl Printer {
@@ -258,7 +277,35 @@ impl Printer {
         let Wait { form, word, sem, value, .. } = wait;
         let read = load(*word, *sem);
         match form {
+            Form::Await if self.peels => {
+                self.line(&format!("if ({read}) != {value} {{ await ({read}) == {value}; }}"));
+            }
             Form::Await => self.line(&format!("await ({read}) == {value};")),
+            Form::Poll { is_for } => self.poll(&format!("({read}) == {value}"), *is_for),
+            Form::Tally => {
+                let n = self.register();
+                self.line(&format!("var {n}: u32 = 0;"));
+                if self.peels {
+                    self.line(&format!(
+                        "if ({read}) != {value} {{ {n} += 1; while ({read}) != {value} {{ {n} += 1; }} }}"
+                    ));
+                } else {
+                    self.line(&format!("while ({read}) != {value} {{ {n} += 1; }}"));
+                }
+                self.line(&format!("assert {n} < 100;"));
+            }
+            Form::Search => {
+                let (found, index) = (self.register(), self.register());
+                let read = format!("ld{} [a[{index}]]", strength(*sem, "acquire"));
+                let round =
+                    format!("for {index} in 0..2 {{ if ({read}) == 1 {{ {found} = {index}; break; }} }}");
+                self.line(&format!("var {found}: u32 = 9;"));
+                if self.peels {
+                    self.line(&round);
+                }
+                self.line(&format!("while {found} == 9 {{ {round} }}"));
+                self.line(&format!("assert {found} <= 1;"));
+            }
             Form::Function => {
                 let word = WORDS[*word];
                 self.line(&format!("wait({}, {value});", &word[1..word.len() - 1]));
@@ -335,11 +382,36 @@ impl Printer {
 
     /// A loop whose head decides.
     fn around(&mut self, head: &str, wait: &Wait) {
+        if self.peels {
+            self.line(&head.replacen("while", "if", 1));
+            let n_results = self.n_results;
+            self.block(&wait.before);
+            self.block(&wait.after);
+            self.n_results = n_results;
+        }
         self.line(head);
         self.block(&wait.before);
         self.block(&wait.after);
         self.line("}");
+        if self.peels {
+            self.line("}");
+        }
         wait.leaving.iter().for_each(|step| self.step(step));
+    }
+
+    /// Two tries.
+    fn poll(&mut self, condition: &str, is_for: bool) {
+        let (got, n) = (self.register(), self.register());
+        let hit = format!("if {condition} {{ {got} = 1;");
+        self.line(&format!("var {got}: u32 = 0;"));
+        if self.peels {
+            self.line(&format!("{hit} }} if {got} == 0 {{ {hit} }} }}"));
+        } else if is_for {
+            self.line(&format!("for {n} in 0..2 {{ {hit} break; }} }}"));
+        } else {
+            self.line(&format!("var {n}: u32 = 0;"));
+            self.line(&format!("while {n} < 2 && {got} == 0 {{ {hit} }} {n} += 1; }}"));
+        }
     }
 
     /// The rest of a `loop`.
@@ -428,6 +500,9 @@ fn wait(body: BoxedStrategy<LoopStep>) -> BoxedStrategy<LoopStep> {
         2 => Just(Form::Cache),
         2 => Just(Form::Toggle),
         1 => Just(Form::Counter),
+        2 => any::<bool>().prop_map(|is_for| Form::Poll { is_for }),
+        1 => Just(Form::Tally),
+        1 => Just(Form::Search),
         2 => Just(Form::Swap),
         2 => any::<bool>().prop_map(|is_await| Form::Exchange { is_await }),
         3 => (any::<bool>(), prop_oneof![5 => Just(0u8), 1 => Just(1)])
