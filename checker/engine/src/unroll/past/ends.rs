@@ -17,6 +17,9 @@ use fencepost_dsl::sorted::{SortedMap, SortedSet};
 /// Rounds after which a loop counts as one that may go on for ever.
 const ROUNDS_MAX: u32 = 1 << 16;
 
+/// How far apart the values of a register are that the loop does not set.
+const BOUND_MAX: u128 = 64;
+
 type Range = (u128, u128);
 /// What registers may be; one that is absent may be anything.
 type Ranges = SortedMap<RegisterId, Range>;
@@ -36,7 +39,10 @@ pub fn ends(unroller: &mut Unroller<'_>, state: &State, frame: &Frame<'_>, shape
         if let Some(value) = state.env.get(register)
             && unroller.is_carried(shape, register)
         {
-            ranges.insert(register, unroller.graph.terms.range(value));
+            let (min, max) = unroller.graph.terms.range(value);
+            // A count that ends at a small bound ends at any: a bound that was read, or is a parameter, is taken for small.
+            let is_bound = !assigned.contains(&register) && max - min > BOUND_MAX;
+            ranges.insert(register, (min, if is_bound { min + BOUND_MAX } else { max }));
         }
     }
     let key = (shape.id, ranges.iter().map(|(&register, &range)| (register, range)).collect::<Vec<_>>());
