@@ -429,8 +429,8 @@ impl Interpreter<'_> {
                     let is_spin = self.is_spin(prelude, condition_of_loop, &[]);
                     self.deciding.extend(&condition.reads);
                     self.recent.extend(&condition.reads);
-                    if success && is_spin {
-                        self.depend_on(&condition.reads);
+                    if success {
+                        self.leave_by(&condition.reads, is_spin);
                     }
                     if holds != success && self.control == Control::Obeyed {
                         return Err(Stop::Impossible);

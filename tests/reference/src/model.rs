@@ -236,8 +236,13 @@ impl<'a> Model<'a> {
     fn add_what_is_brought_about(&self, flow: &mut Relation) {
         flow.add(&self.combination.releases_wait);
         for (event, own) in self.all().map(|event| (event, self.event(event))) {
-            for &earlier in own.past.iter().chain(&own.operation).chain(&own.follows) {
+            for &earlier in own.past.iter().chain(&own.operation) {
                 flow.insert(earlier, event);
+            }
+            // What an operation has read says nothing of when it is over; that it was started does.
+            for &over in &own.follows {
+                let cause = if self.event(over).is_memory() { self.event(over).operation } else { Some(over) };
+                cause.into_iter().for_each(|cause| flow.insert(cause, event));
             }
             if !own.is_memory() {
                 self.all().filter(|&later| self.po(event, later)).for_each(|later| flow.insert(event, later));

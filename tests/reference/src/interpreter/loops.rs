@@ -57,9 +57,7 @@ impl Interpreter<'_> {
             let result = self.round(shape);
             if matches!(result, Ok(false) | Err(Stop::Break | Stop::Exit)) {
                 let left_by = self.recent.clone();
-                if blocks {
-                    self.depend_on(&left_by);
-                }
+                self.leave_by(&left_by, blocks);
                 for &read in left_by.iter().filter(|&&read| is_spin && read >= first) {
                     self.events[read].unblocks = true;
                 }

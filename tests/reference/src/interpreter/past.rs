@@ -87,7 +87,18 @@ impl Interpreter<'_> {
         })
     }
 
-    /// The loop has been left by these reads, or a branch has been passed that they decided.
+    /// The thread has left a loop by these reads. That it comes to its end they decide in any case; what it does on the way
+    /// only if it could have gone round for ever, or stood in a round.
+    pub(super) fn leave_by(&mut self, reads: &BTreeSet<usize>, may_stay: bool) {
+        for &read in reads {
+            self.events[read].decides = true;
+        }
+        if may_stay {
+            self.depend_on(reads);
+        }
+    }
+
+    /// Something has been passed that these reads decided.
     pub(super) fn depend_on(&mut self, reads: &BTreeSet<usize>) {
         self.past.extend(reads);
     }

@@ -23,7 +23,7 @@ pub const MUTANTS: &[Mutant] = &[
         "awaited values do not",
         " | issue | completion | (rf & (W * AWAIT)) | syncapi",
         " | issue | completion | syncapi",
-        "awaited by a weak load",
+        "stored weakly and awaited",
     ),
     (
         "exits do",
@@ -61,7 +61,7 @@ pub const MUTANTS: &[Mutant] = &[
         "… to what is awaited",
         "let onward = syncbar | signals | (rf & (W * AWAIT))",
         "let onward = syncbar | signals",
-        "decided, then awaited by a weak load",
+        "decided, then stored weakly and awaited",
     ),
     (
         "values passed on order nothing",

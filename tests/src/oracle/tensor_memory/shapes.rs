@@ -39,7 +39,7 @@ const WORDS: &[(&str, &str)] = &[
     ("RAISE", "st.relaxed.cta.u32 [@], 1"),
     ("AWAIT", "await (ld.relaxed.cta.u32 [@]) == 1"),
     ("READ", "let v = ld.relaxed.cta.u32 [@]"),
-    ("WEAK", "await (ld.weak.u32 [@]) == 1"),
+    ("WEAK", "st.weak.u32 [@], 1"),
     ("KEEP", "st.weak.u32 [kept], v"),
     ("PASS", "st.relaxed.cta.u32 [@], v"),
     ("IF", "if v == 1 { @"),
@@ -176,10 +176,10 @@ pub const SHAPES: &[Shape] = &[
         ],
         Fine,
     ),
-    ("awaited by a weak load", &["ST:acc; WST; BEFORE; RAISE:x", "WEAK:x; AFTER; LD:acc; WLD"], Race),
+    ("stored weakly and awaited", &["ST:acc; WST; BEFORE; WEAK:x", "AWAIT:x; AFTER; LD:acc; WLD"], Race),
     (
-        "decided, then awaited by a weak load",
-        &["ST:acc; WST; BEFORE; RAISE:x", "READ:x; IF:RAISE:y }", "WEAK:y; AFTER; LD:acc; WLD"],
+        "decided, then stored weakly and awaited",
+        &["ST:acc; WST; BEFORE; RAISE:x", "READ:x; IF:WEAK:y }", "AWAIT:y; AFTER; LD:acc; WLD"],
         Race,
     ),
     // All have a race, and differ in what is loaded if the middle thread has seen the flag.
