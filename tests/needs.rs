@@ -274,6 +274,81 @@ fn a_flag_of_several_rounds_keeps_loops_from_being_waits() {
     assert_eq!((outcome.verdict, off(&outcome)), (Verdict::Proved, vec![]));
 }
 
+/// Two rounds of the wait hand on what only atomics may read from where it was released.
+const HANDED_ON: &str = "kernel handed {
+    launch { ctas: 3, cooperative: true }
+    global x: u32 = 0;
+    if ctaid == 0 { st.release.gpu [x], 3; st.release.gpu [x], 4; st.relaxed.gpu [x], 5; }
+    else if ctaid == 1 { await (atom.add.relaxed.gpu.u32 [x], 0) == 5; }
+    else { let a = ld.relaxed.gpu [x]; let b = ld.relaxed.gpu [x]; assert !(a == 3 && b == 4); }
+}";
+
+#[test]
+fn an_axiom_about_who_reads_from_whom_keeps_rounds_that_write_back() {
+    let own = with_ptx("empty (rf & ((W & REL) * (R \\ ATOM))) as atomics-read-releases");
+    let outcome = ask(HANDED_ON, &own, &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!(verdict(&outcome, Property::Assert), Verdict::Violated);
+    assert!(off(&outcome).contains(&("waits-that-write", Need::ReadsThroughUpdates)), "{:?}", off(&outcome));
+    // What is not about reads changes nothing; there, a value that is left is read as well from who wrote it.
+    let other = with_ptx("empty ([F] ; po ; [F]) as one-fence");
+    let fine = HANDED_ON.replace("!(a == 3 && b == 4)", "!(a == 4 && b == 3)");
+    let outcome = ask(&fine, &other, &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!((verdict(&outcome, Property::Assert), off(&outcome)), (Verdict::Proved, vec![]));
+}
+
+/// Only a try can leave 3 behind, and nobody reads from it.
+const PUT_BACK: &str = "kernel back {
+    launch { ctas: 3, cooperative: true }
+    global x: u32 = 0; global y: u32 = 0; global f: u32 = 0; global seen: u32 = 0;
+    if ctaid == 0 { st.relaxed.gpu [x], 3; st.release.gpu [y], 1; }
+    else if ctaid == 1 {
+        let r = ld.acquire.gpu [y];
+        if r == 1 { st.weak [seen], 1; st.weak [x], 1; }
+        st.relaxed.gpu [f], 1;
+    } else {
+        loop { let d = ld.relaxed.gpu [f]; if d == 1 { break; } let v = atom.add.relaxed.gpu.u32 [x], 0; }
+    }
+    final { assert !([seen] == 1 && [x] == 3); }
+}";
+
+#[test]
+fn a_try_that_nobody_reads_from_may_be_what_memory_holds_in_the_end() {
+    let lines = PTX.lines().filter(|line| !line.starts_with("flag "));
+    let without_flags = of_text(&lines.collect::<Vec<_>>().join("\n"));
+    assert!(without_flags.flags.is_empty());
+    for model in [&without_flags, &model(&[])] {
+        let outcome = ask(PUT_BACK, model, &[Property::Assert], Treatment::DEFAULT);
+        assert_eq!(verdict(&outcome, Property::Assert), Verdict::Violated, "{}", model.name);
+        assert!(off(&outcome).contains(&("waits-that-write", Need::NoRace)), "{:?}", off(&outcome));
+    }
+}
+
+/// The second arrival comes after the first by a barrier alone.
+const PHASES: &str = "kernel phases {
+    launch { warps: 3 }
+    shared bar: mbarrier;
+    global x: u32 = 0;
+    if tid == 0 { mbarrier.init [bar], 1; }
+    bar.sync 0;
+    if tid == 0 { st.weak [x], 1; mbarrier.arrive _, [bar]; bar.sync 1, 64; }
+    else if tid == 1 { bar.sync 1, 64; mbarrier.arrive _, [bar]; }
+    else { await mbarrier.test_wait.parity [bar], 0; let r = ld.weak [x]; assert r == 1; }
+}";
+
+#[test]
+fn phases_are_not_told_apart_by_what_the_model_does_not_order() {
+    let lines = PTX.lines().filter(|line| !line.starts_with("flag "));
+    let ordered = lines.collect::<Vec<_>>().join("\n");
+    let barriers = "  | syncbar\n";
+    assert_eq!(ordered.matches(barriers).count(), 1, "one clause says what barriers order");
+    let unordered = of_text(&ordered.replace(barriers, ""));
+    let outcome = ask(PHASES, &unordered, &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!(verdict(&outcome, Property::Assert), Verdict::Violated);
+    assert!(off(&outcome).contains(&("ordered-mbarriers", Need::PhasesInOrder)), "{:?}", off(&outcome));
+    let outcome = ask(PHASES, &of_text(&ordered), &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!((verdict(&outcome, Property::Assert), off(&outcome)), (Verdict::Proved, vec![]));
+}
+
 #[test]
 fn a_model_that_has_nothing_of_what_is_needed_is_checked_all_the_same() {
     let own = of_text(

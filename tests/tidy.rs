@@ -256,3 +256,121 @@ fn links_of_pages_beside_the_book_lead_somewhere() {
     }
     none(found, "leads nowhere");
 }
+
+/// A comment's lines, without what makes them a comment, and where the first of them is.
+struct Comment {
+    place: String,
+    lines: Vec<String>,
+}
+
+/// The comments of some sources, each a run of lines that start alike.
+fn comments(folder: &str) -> Vec<Comment> {
+    let mut found: Vec<Comment> = Vec::new();
+    for (name, text) in sources(folder) {
+        let mut of_last = "";
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let mark =
+                ["//!", "///", "//"].into_iter().find(|mark| line.starts_with(mark)).unwrap_or_default();
+            if mark.is_empty() {
+                of_last = mark;
+                continue;
+            }
+            if mark != of_last {
+                found.push(Comment { place: format!("{name}:{}", number + 1), lines: Vec::new() });
+            }
+            of_last = mark;
+            let lines = &mut found.last_mut().expect("one was begun").lines;
+            lines.push(line[mark.len()..].trim().to_owned());
+        }
+    }
+    found
+}
+
+/// The needs that a text names, as in `Need::NoRace`.
+fn needs_in(text: &str) -> BTreeSet<String> {
+    let word = |rest: &str| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>();
+    text.split("Need::").skip(1).map(word).filter(|word| !word.is_empty()).collect()
+}
+
+/// Of each argument in some comments what it needs, or where it does not say so.
+fn needs_of_arguments(comments: &[Comment]) -> Vec<Result<BTreeSet<String>, String>> {
+    let mut found = Vec::new();
+    for Comment { place, lines } in comments {
+        let starts: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].starts_with("Sound:")).collect();
+        for (number, &start) in starts.iter().enumerate() {
+            let end = starts.get(number + 1).copied().unwrap_or(lines.len());
+            let Some(at) = (start..end).find(|&at| lines[at].starts_with("Needs:")) else {
+                found.push(Err(format!("{place}: an argument without its needs")));
+                continue;
+            };
+            let paragraph: Vec<&str> =
+                lines[at..end].iter().map(String::as_str).take_while(|line| !line.is_empty()).collect();
+            let text = paragraph.join(" ");
+            let named = needs_in(&text);
+            let says_nothing = text.starts_with("Needs: nothing.");
+            let says_which = text.starts_with("Needs: [`Need::");
+            found.push(if says_nothing == named.is_empty() && says_nothing != says_which {
+                Ok(named)
+            } else {
+                Err(format!("{place}: neither nothing nor needs: {text}"))
+            });
+        }
+    }
+    found
+}
+
+#[test]
+fn every_argument_names_its_needs() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is there");
+    let of_needs = read("checker/engine/src/facts/needs.rs");
+    let (_, variants) = of_needs.split_once("pub enum Need {").expect("needs are an enum");
+    let variants: BTreeSet<String> = variants
+        .lines()
+        .take_while(|line| *line != "}")
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .map(str::to_owned)
+        .collect();
+    assert!(variants.len() > 8, "{variants:?}");
+    let arguments: Vec<_> = ["checker/engine/src", "checker/src"]
+        .into_iter()
+        .flat_map(|folder| needs_of_arguments(&comments(folder)))
+        .collect();
+    assert!(arguments.len() > 30, "{} arguments were found", arguments.len());
+    none(arguments.iter().filter_map(|argument| argument.clone().err()).collect(), "says not what it needs");
+    let by_arguments: BTreeSet<String> = arguments.into_iter().flatten().flatten().collect();
+    let by_rows = needs_in(&read("checker/engine/src/facts.rs"));
+    let named: BTreeSet<&String> = by_arguments.iter().chain(&by_rows).collect();
+    none(
+        named.iter().filter(|need| !variants.contains(**need)).map(ToString::to_string).collect(),
+        "is no variant of `Need`",
+    );
+    none(
+        variants.iter().filter(|need| !named.contains(need)).cloned().collect(),
+        "is needed by no argument and no row",
+    );
+}
+
+#[test]
+fn an_argument_that_names_no_needs_is_seen() {
+    let needs_of = |text: &str| {
+        let lines = text.lines().map(|line| line.trim().to_owned()).collect();
+        needs_of_arguments(&[Comment { place: "here:1".to_owned(), lines }])
+    };
+    assert_eq!(needs_of("Sound: so it is.\n\nNeeds: nothing. It is plain."), [Ok(BTreeSet::new())]);
+    let two = BTreeSet::from(["Monotone".to_owned(), "NoRace".to_owned()]);
+    assert_eq!(
+        needs_of("Sound: so it is.\nNeeds: [`Need::Monotone`], and of writes\n[`Need::NoRace`]."),
+        [Ok(two)]
+    );
+    for wrong in [
+        "Sound: so it is.",
+        "Sound: so it is.\nNeeds: something.",
+        "Sound: so it is.\nNeeds: nothing. But for [`Need::NoRace`].",
+        "Needs: nothing.\nSound: so it is.",
+        "Sound: the one.\nSound: the other.\nNeeds: nothing.",
+    ] {
+        assert!(needs_of(wrong).iter().any(Result::is_err), "{wrong}");
+    }
+    assert!(needs_of("An argument (a `Sound:` paragraph).").is_empty());
+}

@@ -119,7 +119,8 @@ fn assumptions(
     }
     let mut found = Vec::new();
     for variant in variants(model, Effect::OrdersLess) {
-        if !reading::may_rest_on(&outcome.graph, &variant.name) {
+        // In a file of one's own a variant of that name may be about something else.
+        if model.comes_along() && !reading::may_rest_on(&outcome.graph, &variant.name) {
             continue;
         }
         let Some(narrower) = model.with(variant) else { continue };

@@ -57,3 +57,24 @@ fn what_is_off_for_a_need_is_said_in_every_form() {
         "nothing is off with the default model"
     );
 }
+
+#[test]
+fn a_round_that_writes_back_counts_if_the_model_says_so() {
+    let folder = Folder::new("reads");
+    let kernel = folder.write("k.fence", SPIN);
+    let model =
+        "\"own\"\ninclude \"ptx.cat\"\nempty (rf & ((W & REL) * (R \\ ATOM))) as atomics-read-releases\n";
+    let model = folder.write("own.cat", model);
+    let model = model.to_str().expect("the temporary folder has a plain name");
+    let output = check(&kernel, &["--property", "assert", "--allow-bounded", "--stats", "--model", model]);
+    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 0, "{text}");
+    for said in [
+        "which the model does not allow to leave out (`--stats` says why), so each round counts",
+        "off: waits-that-write (needs reads through updates: `atomics-read-releases` says something of its own about \
+         who reads from whom)",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("others may race for that word"), "{text}");
+}

@@ -248,6 +248,9 @@ fn check_within(
                 if let Some(diagnostic) = unknown_to_model(&graph, model) {
                     return Err(CheckError::Unsupported(Box::new(diagnostic)));
                 }
+                if facts.look_at(&graph, model) {
+                    continue;
+                }
                 if waits && let Some(flag) = needs::several_rounds(&graph, model, &config.properties) {
                     let because = format!("flag `{flag}` may hold of several rounds of a loop");
                     facts.withdraw(&facts::WAITS, Need::OneRound, &because);
@@ -434,6 +437,9 @@ impl<'a> Decider<'a> {
         }
         if let Some(because) = table.basis.uncounted() {
             self.facts.withdraw(&facts::COUNTING, Need::TotalCoherence, &because);
+        }
+        if let Some(because) = table.basis.unsettled() {
+            self.facts.withdraw(&facts::RESETS, Need::TotalCoherence, &because);
         }
         self.effort = effort;
         self.decision.statistics.microseconds.push(("bound", bound_us));

@@ -8,9 +8,12 @@
 
 pub mod needs;
 mod rounds;
+mod shipped;
 
 use crate::check::Config;
 use crate::encode::Treatment;
+use crate::event::EventGraph;
+use crate::unroll::MbarrierEncoding;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
 use needs::Need;
@@ -43,13 +46,14 @@ pub const WAITS: Deduction =
 /// Neither do those whose rounds write back what they have read (`unroll::wait`).
 pub const WRITING_WAITS: Deduction = Deduction {
     name: "waits-that-write",
-    needs: &[Need::Monotone, Need::NoRace],
+    needs: &[Need::Monotone, Need::OneRound, Need::NoRace, Need::ReadsThroughUpdates],
     off: Some(Treatment::UNWOUND),
 };
-/// Tries that can be no end of a flagged pair are left out, too (`check::prepare`).
+/// Tries that can be no end of a flagged pair are left out, too (`check::prepare`); those that write back what they have
+/// read only if nobody races for the word.
 pub const PRUNE_SPINS: Deduction = Deduction {
     name: "prune-spins",
-    needs: &[Need::Monotone, Need::NoTryBetween],
+    needs: &[Need::Monotone, Need::NoTryBetween, Need::NoRace],
     off: Some(Treatment { prune_spins: false, ..Treatment::DEFAULT }),
 };
 /// A thread that goes round a loop for ever is found by one round on final memory (`unroll::hang`).
@@ -68,13 +72,43 @@ pub const SLICES: Deduction =
 /// What follows for words that only additions write (`relation::counting`).
 pub const COUNTING: Deduction = Deduction {
     name: "counting",
-    needs: &[Need::TotalCoherence],
+    needs: &[Need::TotalCoherence, Need::OneCell],
     off: Some(Treatment { counting: false, ..Treatment::DEFAULT }),
+};
+/// The order of rounds of words that are set back (`relation::counting::resets`, `check::rounds`).
+pub const RESETS: Deduction = Deduction {
+    name: "resets",
+    needs: &[Need::TotalCoherence, Need::OneCell],
+    off: Some(Treatment { resets: false, ..Treatment::DEFAULT }),
+};
+/// Of all orders of units that are alike one is enough (`relation::symmetry`).
+pub const SYMMETRY: Deduction = Deduction {
+    name: "symmetry",
+    needs: &[Need::Alike],
+    off: Some(Treatment { symmetry: false, ..Treatment::DEFAULT }),
+};
+/// Phases of mbarriers by what comes before what, without an order of all operations (`synchronization::mbarrier::phase`).
+/// Where it is off, that order is part of the execution.
+pub const PHASES: Deduction = Deduction {
+    name: "ordered-mbarriers",
+    needs: &[Need::PhasesInOrder],
+    off: Some(Treatment { mbarrier_encoding: MbarrierEncoding::Order, ..Treatment::DEFAULT }),
 };
 
 /// The deductions whose needs are evaluated.
-pub const DEDUCTIONS: &[Deduction] =
-    &[WAITS, WRITING_WAITS, PRUNE_SPINS, HANGS, BOUNDS, KNOWN_VALUES, SLICES, COUNTING];
+pub const DEDUCTIONS: &[Deduction] = &[
+    WAITS,
+    WRITING_WAITS,
+    PRUNE_SPINS,
+    HANGS,
+    BOUNDS,
+    KNOWN_VALUES,
+    SLICES,
+    COUNTING,
+    RESETS,
+    SYMMETRY,
+    PHASES,
+];
 
 /// A deduction that was off for a need.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,13 +127,16 @@ pub struct Facts {
     /// The axiom that is not monotone, if one is not.
     not_monotone: Option<String>,
     treatment: Treatment,
+    /// Needs that the model alone says all about, where they have been evaluated.
+    asked: Vec<Need>,
     off: Vec<Off>,
 }
 
 impl Facts {
     /// What the model alone says.
     pub fn of(model: &MemoryModel, launch: &Launch, treatment: Treatment) -> Self {
-        let mut this = Self { not_monotone: needs::not_monotone(model, launch), treatment, off: Vec::new() };
+        let not_monotone = needs::not_monotone(model, launch);
+        let mut this = Self { not_monotone, treatment, asked: Vec::new(), off: Vec::new() };
         if let Some(axiom) = this.not_monotone.clone() {
             let because = format!("axiom `{axiom}` may forbid more where less happens");
             for row in DEDUCTIONS.iter().filter(|row| row.needs.contains(&Need::Monotone)) {
@@ -110,6 +147,28 @@ impl Facts {
             this.withdraw(&KNOWN_VALUES, Need::NoThinAir, "no axiom makes `rf | data` acyclic");
         }
         this
+    }
+
+    /// Asks what takes time only of a graph that it matters for. Whether something is off by that: then the graph rests on it.
+    pub fn look_at(&mut self, graph: &EventGraph, model: &MemoryModel) -> bool {
+        let n_off = self.off.len();
+        if !graph.writing_tries.is_empty() {
+            self.ask_once(&WRITING_WAITS, Need::ReadsThroughUpdates, || needs::foreign_reads(model));
+        }
+        if !graph.mbarriers.is_empty() {
+            self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));
+        }
+        self.off.len() > n_off
+    }
+
+    fn ask_once(&mut self, row: &Deduction, need: Need, because: impl FnOnce() -> Option<String>) {
+        if self.asked.contains(&need) {
+            return;
+        }
+        self.asked.push(need);
+        if let Some(because) = because() {
+            self.withdraw(row, need, &because);
+        }
     }
 
     /// Whether the axioms are monotone.
@@ -139,6 +198,9 @@ impl Facts {
         let mut treatment = config.treatment;
         treatment.waits &= !self.is_off(&WAITS);
         treatment.prune_spins &= !self.is_off(&PRUNE_SPINS);
+        if self.is_off(&PHASES) {
+            treatment.mbarrier_encoding = MbarrierEncoding::Order;
+        }
         if self.is_off(&SLICES) {
             treatment.slices_from = usize::MAX;
         }

@@ -89,6 +89,11 @@ impl Model {
         Self::load(&mut SourceMap::default(), name, variants, &mut read)
     }
 
+    /// Whether it is one of those that come with Fencepost; a file is not, whatever is in it.
+    pub fn comes_along(&self) -> bool {
+        !self.name.ends_with(".cat")
+    }
+
     /// The model with this variant and no other.
     pub fn with(&self, variant: &Variant) -> Option<MemoryModel> {
         let path = if self.name.ends_with(".cat") { self.name.clone() } else { format!("{}.cat", self.name) };
@@ -163,5 +168,6 @@ mod tests {
         let model = Model::load(&mut SourceMap::default(), "own.cat", &[], &mut read).expect("it loads");
         let variant = &model.resolved.described[0];
         assert_eq!(model.with(variant).map(|with| with.variants), Some(vec![variant.name.clone()]));
+        assert!(!model.comes_along() && Model::shipped("ptx", &[]).is_ok_and(|model| model.comes_along()));
     }
 }

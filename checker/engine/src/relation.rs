@@ -105,6 +105,10 @@ pub struct Stopped;
 /// Sound: tightening removes a pair from `may` only if no execution that satisfies the axioms has it, and adds a pair to
 /// `must` only if every such execution in which both events happen has it.
 ///
+/// Needs: [`Need::TotalCoherence`](crate::facts::needs::Need::TotalCoherence),
+/// [`Need::OneCell`](crate::facts::needs::Need::OneCell) for words that count ([`counting`]),
+/// [`Need::Alike`](crate::facts::needs::Need::Alike) for the orders that `classes` leave out; [`tighten`] itself needs nothing.
+///
 /// # Errors
 /// If `stop` says so.
 pub fn bound(

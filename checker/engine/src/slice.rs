@@ -16,6 +16,9 @@
 //! and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong in a slice may
 //! be due to what was left out, and then the launch is checked as a whole.
 //!
+//! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
+//! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags). [`monotone`] evaluates both.
+//!
 //! Cannot: kernels in which everybody works on one word, launches of programs, conditions on final memory. There the
 //! whole is checked.
 

@@ -220,7 +220,8 @@ impl<'a> Questions<'a> {
     /// of the formula in which one of the literals is true is, with that variable true, one of the formula with the question.
     /// So where the question implies that its variable is false, the formula implies the same of the literals.
     ///
-    /// Needs: a variable for each question that neither the formula nor an earlier question has; they are counted here.
+    /// Needs: nothing. It takes a variable for each question that neither the formula nor an earlier question has; they are
+    /// counted here.
     ///
     /// # Errors
     /// If the answer is to be followed and cannot be. After that, and once it has stopped, nothing more may be asked.

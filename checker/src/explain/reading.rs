@@ -20,6 +20,9 @@ use fencepost_dsl::vocabulary::Sem;
 /// Whether a launch may have what a variant is about that orders less. Of one that is not known here nothing is known.
 ///
 /// Sound: where there is nothing that a variant is about, its executions are those of the model without it.
+///
+/// Needs: [`Need::ShippedModel`](crate::facts::needs::Need::ShippedModel). Which names are about what is known of the models
+/// that come along only; [`crate::examine`] asks of no other.
 pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
     let mut events = graph.events.iter();
     match variant {

@@ -3,6 +3,8 @@
 use super::{Case, Style, wording, wrap};
 use crate::encode::goal::GoalKind;
 use crate::event::{Because, UnknownKind};
+use crate::facts::Off;
+use crate::facts::needs::Need;
 use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
@@ -68,14 +70,16 @@ pub(super) fn loops(case: &Case<'_>) -> Vec<(Span, String)> {
             "loop at {} can run more than {} times: {}",
             place(case.sources, open.span),
             case.outcome.unroll,
-            more_than_a_wait(case.sources, &open.because)
+            more_than_a_wait(case, &open.because)
         )
     };
     case.outcome.open_loops.iter().map(|open| (open.span, text(open))).collect()
 }
 
 /// Why the number of rounds of a loop matters.
-fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
+fn more_than_a_wait(case: &Case<'_>, because: &Because) -> String {
+    let sources = case.sources;
+    let is_model = |off: &Off| off.need == Need::ReadsThroughUpdates;
     match because {
         Because::TripCount => "how often it does is not known before the kernel runs".into(),
         Because::Unwound => {
@@ -83,6 +87,11 @@ fn more_than_a_wait(sources: &SourceMap, because: &Because) -> String {
              (`--stats` says why)"
                 .into()
         }
+        Because::WritesBack(span) if case.outcome.statistics.off.iter().any(is_model) => format!(
+            "a round can write back at {} what it has read, which the model does not allow to leave out (`--stats` says \
+             why), so each round counts: wait with a load",
+            place(sources, *span)
+        ),
         Because::WritesBack(span) => format!(
             "a round can write back at {} what it has read, and others may race for that word, so each round counts: wait \
              with a load, or make every access of the word strong and in scope",

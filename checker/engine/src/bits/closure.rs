@@ -206,6 +206,8 @@ impl BitMatrix {
     ///
     /// Sound: an event's row only takes in rows that are final. A successor whose own successors all imply it loses
     /// nothing on the way to them, so it adds nothing where a row that was taken in whole contains it.
+    ///
+    /// Needs: nothing. It is about any relation.
     pub fn certain_closure(&self, together: Togetherness<'_>, stop: &dyn Fn() -> bool) -> Option<Self> {
         let components = self.components();
         let is_acyclic = components.members.len() == self.n && self.reflexive_event().is_none();

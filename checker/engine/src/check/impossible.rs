@@ -8,6 +8,9 @@
 //! Sound: that a read returns one of some values is what its candidate sources can hold, by the same argument as for bits that
 //! are known (`encode::memory::known_values`); a value is excluded where it contradicts the constraints together with the guard
 //! of its read. So each execution that satisfies axioms and constraints satisfies what is added, and none is lost.
+//!
+//! Needs: [`Need::NoThinAir`](crate::facts::needs::Need::NoThinAir). Asked by `known_values`, which knows nothing of any read
+//! without it.
 
 use crate::encode::value::Known;
 use crate::encode::{Problem, Treatment, memory};

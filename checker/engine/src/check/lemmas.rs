@@ -7,6 +7,8 @@
 //!
 //! Sound: what is added to the formula says of a goal that it is not reached, after the solver has found that formula to be
 //! without an execution that reaches it. So the formula has the same assignments as before.
+//!
+//! Needs: nothing. It is about formulas.
 
 use super::{CheckError, Decider, not_followed};
 use crate::cnf::Literal;

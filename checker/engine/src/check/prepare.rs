@@ -5,6 +5,7 @@ use crate::encode::goal::is_asked;
 use crate::encode::{EncodeError, Problem, Treatment, encode};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
+use crate::facts::needs;
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
 use crate::solve::{Effort, Unfollowed};
@@ -84,7 +85,7 @@ pub(super) fn prepare(
     }
     if let Ok(first) = &table
         && config.treatment.prune_spins
-        && prune_spins(&mut graph, first, &flags)
+        && prune_spins(&mut graph, model, first, &flags)
     {
         table = bounds(basis_of(&graph, &cells));
     }
@@ -143,9 +144,12 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
 /// there, and from which nobody reads but tries that are deleted as well. Where somebody else may, it stays: reading from where
 /// the try did need not be possible, if that write was let through by the reader.
 ///
-/// Needs: monotone axioms, and no flag of which a try is on the way between two events (`facts::needs`: `Need::Monotone`,
-/// `Need::NoTryBetween`). It makes formulas of locks several times smaller, and of those taken by exchange much easier.
-fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) -> bool {
+/// Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), [`Need::NoTryBetween`](crate::facts::needs::Need::NoTryBetween);
+/// of tries that write [`Need::NoRace`](crate::facts::needs::Need::NoRace), which is asked here, since nobody could tell any more
+/// once they are gone: what a word that is raced for holds in the end may be what a try has put back.
+///
+/// It makes formulas of locks several times smaller, and of those taken by exchange much easier.
+fn prune_spins(graph: &mut EventGraph, model: &MemoryModel, table: &RelationTable, flags: &[TermId]) -> bool {
     let mut needed: SortedSet<UnknownId> = SortedSet::new();
     let spin_of = |event: EventId| match graph.events[event].role {
         Role::Spin(spin) => Some(spin),
@@ -172,6 +176,10 @@ fn prune_spins(graph: &mut EventGraph, table: &RelationTable, flags: &[TermId]) 
         needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
     }
     let may_write: SortedSet<UnknownId> = graph.writing_tries.iter().copied().collect();
+    // Once they are gone, nobody would see that they race.
+    if needs::raced_word(graph, model, table).is_some() {
+        needed.extend(may_write.iter().copied());
+    }
     loop {
         let n_needed = needed.len();
         for (write, read) in table.basis.bounds(BaseRelation::ReadsFrom).may.pairs() {

@@ -29,6 +29,9 @@ pub(super) struct Unsettled<'a> {
 /// Sound: see [`crate::relation::counting::resets`]; what is asked there of all executions is asked here of the formula
 /// that states them, or of a part of its clauses.
 ///
+/// Needs: [`Need::TotalCoherence`](crate::facts::needs::Need::TotalCoherence),
+/// [`Need::OneCell`](crate::facts::needs::Need::OneCell). Asked by `Rounds::new`.
+///
 /// # Errors
 /// If bounds could not be computed again, or an answer could not be followed.
 pub(super) fn order(
@@ -42,8 +45,12 @@ pub(super) fn order(
 ) -> Result<RelationTable, Unprepared> {
     let mut table = table;
     let words = table.basis.resettable.clone();
+    let mut n_unsettled = 0;
     for word in words.iter() {
-        let Some(mut rounds) = Rounds::new(word, unsettled.model, &table) else { continue };
+        let Some(mut rounds) = Rounds::new(word, unsettled.model, &table) else {
+            n_unsettled += 1;
+            continue;
+        };
         while let Some(mut step) = rounds.next(&table.basis) {
             let Unsettled { graph, cells, model } = unsettled;
             let problem = Problem { graph, cells, model, table: &table };
@@ -56,6 +63,7 @@ pub(super) fn order(
             table = bounds(basis)?;
         }
     }
+    table.basis.n_unsettled = n_unsettled;
     Ok(table)
 }
 

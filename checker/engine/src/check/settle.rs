@@ -16,6 +16,8 @@ use fencepost_dsl::kernel::program::FinalKind;
 ///
 /// Sound: the encoder folds a goal to a constant only from bounds and term values that hold of every execution. That
 /// *true* holds of some execution needs one to exist, so it is left to the solver.
+///
+/// Needs: nothing.
 pub(super) fn settled_by_bounds(goal: Literal) -> Option<bool> {
     (goal == Literal::FALSE).then_some(false)
 }
@@ -30,6 +32,8 @@ impl Settled {
     ///
     /// Sound: only an execution counts that the re-check accepts, with the claim that every thread runs to its end. The
     /// re-check uses neither bounds nor formula, so it is as good a witness as a decoded one; none is no answer.
+    ///
+    /// Needs: nothing. The re-check asks all axioms, whichever they are.
     pub(super) fn new(problem: Problem<'_>, encoding: &Encoding, treatment: Treatment) -> Self {
         if !treatment.interleave || settled_by_bounds(encoding.complete).is_some() {
             return Self { witness: None };

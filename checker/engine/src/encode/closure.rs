@@ -15,6 +15,8 @@
 //! both outer events happening. A joint is entered and left by `M` only, so it makes no path out of nothing. Clauses only
 //! say "path implies literal" (`Up`), which is all that axioms and races need; for the other direction the closure is
 //! spelled out by repeated squaring, exactly.
+//!
+//! Needs: nothing. It is about the closure of any relation.
 
 use super::{EncodeError, Encoder};
 use crate::bits::BitMatrix;

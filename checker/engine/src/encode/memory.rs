@@ -22,7 +22,7 @@ const ROUNDS_MAX: usize = 64;
 /// rounds as there are reads cover all of them; past the round limit, a read that still changes is taken to return anything.
 /// Without such an axiom any read may, since values that justify themselves come from nowhere.
 ///
-/// Needs: no thin air (`facts::needs`: `Need::NoThinAir`).
+/// Needs: [`Need::NoThinAir`](crate::facts::needs::Need::NoThinAir).
 pub fn known_values(problem: Problem<'_>, treatment: Treatment) -> KnownValues {
     let graph = problem.graph;
     let everything = |width: u8| Known::Interval(0, mask(width));

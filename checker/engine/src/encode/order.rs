@@ -8,6 +8,8 @@
 //!
 //! Sound: a certain pair `(a, c)` is left out only if an event `b` in between happens whenever `a` or `c` does, so every
 //! cycle of an execution survives as a cycle of the reduced graph; every clause follows from real pairs.
+//!
+//! Needs: nothing. It is about the cycles of any relation.
 
 use super::{EncodeError, Encoder};
 use crate::bits::{BitMatrix, EventSet};

@@ -1,5 +1,7 @@
 //! What arguments need of the model and of a launch, each as a function that says where it does not hold.
 
+pub use super::shipped::{foreign_reads, out_of_phase_order};
+
 use super::rounds::{self, Rounds};
 use crate::encode::goal::is_asked;
 use crate::event::support::SpinSupport;
@@ -31,8 +33,24 @@ pub enum Need {
     NoThinAir,
     /// A word that a round writes back is not raced for, and has one name in each thread's rounds. By [`raced_word`].
     NoRace,
+    /// Who reads from an update that changes nothing might as well have read from its source, as under the models that come
+    /// along. By [`foreign_reads`].
+    ReadsThroughUpdates,
     /// The writes of a word are in one order, in which read-modify-writes leave no gap. By `relation::counting`.
     TotalCoherence,
+    /// An access is of one memory cell, so that it has one source, and a value that somebody has written. Asked of each access
+    /// that is argued about, by `Cells::n_pieces`, where bounds are made (`relation::base`) and words that count are looked for
+    /// (`relation::counting`); an access of several cells is left alone there, and nothing is off as a whole.
+    OneCell,
+    /// The graph, its sets and relations, and all that is asked stay the same if units change places. Asked of each two of
+    /// them, by `relation::symmetry::invariant`.
+    Alike,
+    /// The operations on an mbarrier are in one order, that of its phases, with causality in it (MB-20). By
+    /// [`out_of_phase_order`].
+    PhasesInOrder,
+    /// The model is one of those that come along, so that its variants are about what they are about there. By
+    /// `Model::comes_along`.
+    ShippedModel,
 }
 
 impl Need {
@@ -45,7 +63,12 @@ impl Need {
             Self::NoTryBetween => "no try between",
             Self::NoThinAir => "no thin air",
             Self::NoRace => "no race for the word",
+            Self::ReadsThroughUpdates => "reads through updates",
             Self::TotalCoherence => "one order of writes",
+            Self::OneCell => "one cell",
+            Self::Alike => "alike",
+            Self::PhasesInOrder => "phases in order",
+            Self::ShippedModel => "a model that comes along",
         }
     }
 }

@@ -147,6 +147,8 @@ pub fn evaluate<A: Algebra>(
 ///
 /// Sound: a term's value is a function of its operands' values and, of base relations, of those that it names itself.
 /// Sets of the graph do not change. With a `let rec` in the model everything is evaluated afresh.
+///
+/// Needs: nothing. Which terms there are is looked up, and so is whether any is recursive.
 pub fn evaluate_again<A: Algebra>(
     model: &MemoryModel,
     algebra: &A,

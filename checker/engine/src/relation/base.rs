@@ -40,6 +40,8 @@ pub struct Basis {
     pub(super) counters: Arc<Vec<Counter>>,
     /// Words that additions and writes of constants write.
     pub resettable: Arc<Vec<Word>>,
+    /// How many of those the axioms do not put into the order that it takes.
+    pub n_unsettled: usize,
     /// What the words that count let know beyond the bounds of relations.
     pub counted: Counted,
 }
@@ -93,6 +95,13 @@ impl Basis {
         (n_counted < n_words).then(|| {
             format!("the axioms do not order the additions to {} of {n_words} words", n_words - n_counted)
         })
+    }
+
+    /// What keeps the rounds of words that are set back from being ordered under the model, if there are such words.
+    pub fn unsettled(&self) -> Option<String> {
+        let (n_words, n_unsettled) = (self.resettable.len(), self.n_unsettled);
+        (n_unsettled > 0)
+            .then(|| format!("the axioms do not order the writes of {n_unsettled} of {n_words} words"))
     }
 
     /// From now on, `b` is known to happen whenever `a` does.
@@ -155,6 +164,7 @@ impl Basis {
             single,
             counters: Arc::new(counters),
             resettable: Arc::new(resettable),
+            n_unsettled: 0,
             counted: Counted::default(),
         };
         basis.add_communication(graph, cells, &about_values);
@@ -172,6 +182,8 @@ impl Basis {
     ///
     /// Sound: a read does not take from a write of a constant that its happening at all rules out (a wait that was left,
     /// the comparison of a `cas`), where one piece is all that both have.
+    ///
+    /// Needs: [`Need::OneCell`](crate::facts::needs::Need::OneCell). Asked here, of the read and of each write.
     fn add_communication(
         &mut self,
         graph: &EventGraph,

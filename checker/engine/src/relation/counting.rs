@@ -32,6 +32,10 @@
 //!
 //! What follows is stated in the formula, too, so that what the axioms exclude stays excluded where bounds have taken their
 //! place.
+//!
+//! Needs: [`Need::TotalCoherence`](crate::facts::needs::Need::TotalCoherence),
+//! [`Need::OneCell`](crate::facts::needs::Need::OneCell). The one is read off the axioms by `grounds`, word by word, the other
+//! asked of each access by `counter`.
 
 mod grounds;
 pub mod resets;

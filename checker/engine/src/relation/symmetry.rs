@@ -14,6 +14,9 @@
 //!
 //! Nothing here is taken on trust: what looks alike is only a guess, which [`invariant`] checks event by event, term by
 //! term and pair by pair.
+//!
+//! Needs: [`Need::Alike`](crate::facts::needs::Need::Alike). That coherence orders writes of one cell partially is so under any
+//! model.
 
 mod invariant;
 mod renaming;

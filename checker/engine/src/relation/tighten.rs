@@ -3,6 +3,9 @@
 //! Sound: every removal from `may` is of a pair that no execution satisfying the axioms has, every addition to `must` of
 //! one that each such execution has whenever both events happen. The steps only use the meaning of the operators and of
 //! `acyclic`, `irreflexive` and `empty`; which axioms there are is the model's business.
+//!
+//! Needs: nothing. That coherence and the order of fences are orders is so under any model: the encoder states it, and the re-check
+//! asks for it.
 
 use super::algebra::Values;
 use super::base::Basis;

@@ -10,7 +10,7 @@
 //! of them is false itself. That its last clause says that not all assumptions hold, or nothing at all, is the claim.
 //! Deletions are not heeded, since what followed once still does.
 //!
-//! Needs: that what is handed over as given is the formula that was asked about; it comes from whoever asked, never from the
+//! Needs: nothing. What is handed over as given is the formula that was asked about; it comes from whoever asked, never from the
 //! solver. Names are no part of the argument: they only say where to look, and what is found there is checked.
 
 use crate::cnf::Literal;

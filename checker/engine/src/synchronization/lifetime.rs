@@ -19,6 +19,8 @@ use fencepost_dsl::sorted::SortedMap;
 ///
 /// Sound: that a cluster has not started is a state that every execution with it passes through; all that is asked
 /// of executions in which threads end or wait for ever asks for the clusters they are about.
+///
+/// Needs: nothing. When clusters start is a matter of launches (LT-6), of which models do not speak.
 pub fn declare_starts(graph: &mut GraphBuilder, first_of_launch: impl Fn(GridId) -> GridId) {
     let mut of_launch: SortedMap<GridId, TermRef> = SortedMap::new();
     for cluster in 0..graph.hierarchy.n_clusters() {

@@ -25,8 +25,9 @@
 //! the rounds on final memory go on until they are back; circles longer than that, and those of rounds with weak reads, count as
 //! runs past the bound.
 //!
-//! Needs: monotone axioms (`facts::needs`: `Need::Monotone`), since the rounds of one who stands are left out. Where they are
-//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound.
+//! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), since the rounds of one who stands are left out. Where they are
+//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound. That a strong
+//! read returns the last write in the end is promised by LT-8, whatever the model.
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};

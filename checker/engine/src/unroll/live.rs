@@ -10,6 +10,8 @@
 //! Sound: an assignment has no effect but on its register, and no value that a condition, address, stored value or other
 //! operand is made of comes from a register left out, but for the conditions of what is left out as well and for how long
 //! a thread sleeps.
+//!
+//! Needs: nothing. No dependency gets lost but of what is left out itself.
 
 use fencepost_dsl::kernel::program::{
     Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, LoopId, Program, RegisterId,

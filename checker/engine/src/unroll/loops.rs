@@ -108,6 +108,8 @@ impl Unroller<'_> {
             let value = self.graph.terms.binary(BinaryOp::Add, start, offset);
             // Sound: in each round before, the register was below the end, so it has not wrapped, and after as many rounds as
             // the ends are ever apart it is there. Of a start that is read that is more than terms know.
+            //
+            // Needs: nothing. It is about numbers.
             let is_over = !needs_bound && u128::from(iteration) >= ends_soon;
             let goes_on = if is_over { TermPool::FALSE } else { self.graph.terms.less(value, end) };
             let (stay, leave) = self.split(state.live, goes_on);

@@ -9,7 +9,7 @@
 //! loop whose registers end it, whatever its reads return, decides nothing behind it ([`ends`]); nor does one that has a
 //! round without a strong read or something that blocks, since its end may be assumed (LT-7).
 //!
-//! Needs: nothing of model or graph; a dependency that is left out only allows more executions.
+//! Needs: nothing. A dependency that is left out only allows more executions.
 
 mod ends;
 

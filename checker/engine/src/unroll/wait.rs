@@ -21,10 +21,12 @@
 //! what comes after the one comes after the other, whoever reads from the source has read of it before through the
 //! read-modify-write, and nothing is observed that was not.
 //!
-//! Needs: monotone axioms, and one round (`facts::needs`: `Need::Monotone`, `Need::OneRound`); of rounds that write back
-//! `Need::NoRace`, for which bounds are needed, so it is evaluated after unrolling ([`crate::check`]), and if it does not
-//! hold, such rounds are taken for rounds with an effect (`UnrollOptions::writing_waits`). Not evaluated: that a model of
-//! one's own follows `rf` through read-modify-writes wherever it follows it at all, as those that come along do.
+//! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), [`Need::OneRound`](crate::facts::needs::Need::OneRound); of
+//! rounds that write back [`Need::NoRace`](crate::facts::needs::Need::NoRace),
+//! [`Need::ReadsThroughUpdates`](crate::facts::needs::Need::ReadsThroughUpdates). What was just said of the model then is argued
+//! axiom by axiom, so it takes those of a model that comes along, and no others about who reads from whom. Both are evaluated after
+//! unrolling ([`crate::check`]), the race by bounds. Where one does not hold, such rounds are taken for rounds with an effect
+//! (`UnrollOptions::writing_waits`).
 
 use super::expression::Frame;
 use super::loops::{Keeps, Round, Shape};

@@ -8,6 +8,8 @@
 //! Sound: what is said of base sets and relations is read off the execution's own (`ExactBasis`), pair by pair; each
 //! operator says of its result only what follows from that of its operands. It is a proof about the very relations that
 //! would be computed, for a thousandth of the work where a thousand threads meet at barriers.
+//!
+//! Needs: nothing. What the axioms are made of is looked at term by term.
 
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::EventId;

@@ -9,6 +9,8 @@
 //! which the path is taken. Registers are read for what happens on the path that reads them, and what they hold is taken over
 //! where paths join only in executions that came this way; in all others it has no influence on anything. What no longer
 //! occurs in an address or a value was a choice that the guard makes: a dependency through it is one of control.
+//!
+//! Needs: nothing. Values are what they were; that a dependency is no longer there only allows more executions.
 
 use super::{TermKind, TermPool, TermRef};
 use crate::work;

@@ -39,6 +39,10 @@
 //! comes before the others, too.
 //!
 //! All this is of every execution of the formula, so it is stated in the formula, too.
+//!
+//! Needs: [`Need::TotalCoherence`](crate::facts::needs::Need::TotalCoherence),
+//! [`Need::OneCell`](crate::facts::needs::Need::OneCell). The one is asked of each word by `Rounds::new`, the other of each access
+//! by `word`.
 
 use super::grounds::Grounds;
 use super::{SUMS_MAX, UPDATES_MAX, Update, amount};

@@ -4,6 +4,8 @@
 //! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which
 //! groups they share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each
 //! other and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
+//!
+//! Needs: nothing. What a relation of a model can ask of threads is a closed list, `BaseRelation`.
 
 use super::Piece;
 use crate::event::{

@@ -7,6 +7,8 @@
 //! wait for the next round; the litmus format has named this one.)
 //!
 //! Sound: the choice is an unknown per execution, so every quorum is looked at.
+//!
+//! Needs: nothing. No axiom is asked.
 
 use super::instances::Barriers;
 use crate::event::support::Supports;

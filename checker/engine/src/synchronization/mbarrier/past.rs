@@ -4,6 +4,8 @@
 //! for has passed on either of two paths. Of the members one holds, so what is known under each of them is known.
 //!
 //! Sound: members are taken to hold one after the other, each where those before it fail.
+//!
+//! Needs: nothing. It is about guards alone.
 //! Cannot: see what disjunctions have in common, or look into more than so many cases.
 
 use crate::event::{TermKind, TermPool, TermRef};

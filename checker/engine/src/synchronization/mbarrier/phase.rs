@@ -10,6 +10,10 @@
 //! kinds. What is *ordered* before it, by base causality, comes before all that it does, since the operations on an object
 //! are in one order, which contains causality (MB-20). Of what it was only *let through* by, whatever the sems on the way,
 //! just the phases that waits have seen are known: not what the threads did besides.
+//!
+//! Needs: [`Need::PhasesInOrder`](crate::facts::needs::Need::PhasesInOrder). Asked after unrolling ([`crate::facts`]); where it
+//! does not hold, the order of the operations is part of each execution (`MbarrierEncoding::Order`), and what is found here only
+//! says which phase a wait is for.
 
 use super::past::Past;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
