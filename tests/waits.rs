@@ -110,8 +110,7 @@ fn a_round_may_be_written_out() {
     ];
     let model = model(&[]);
     let plan = Plan { salt: 37, ..PLAN };
-    let suite =
-        Suite { set_aside_max: 15, ..Suite::new("peeled", plan, &features, &["violated", "proved"]) };
+    let suite = Suite { set_aside_max: 15, ..Suite::new("peeled", plan, &features, &["violated", "proved"]) };
     suite.run("", |plan| {
         run_over(
             plan,
@@ -119,8 +118,7 @@ fn a_round_may_be_written_out() {
             |sketch, _, counts| {
                 let (text, peeled) =
                     (format!("{}}}\n", sketch.text()), format!("{}}}\n", sketch.peeled_text()));
-                let both = [&text, &peeled]
-                    .map(|text| outcome(&load_text(text), &model, Treatment::DEFAULT));
+                let both = [&text, &peeled].map(|text| outcome(&load_text(text), &model, Treatment::DEFAULT));
                 let [Ok(one), Ok(other)] = both else {
                     counts.add("refused", true);
                     return Ok(());

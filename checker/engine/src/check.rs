@@ -4,6 +4,7 @@
 //! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
 //! nothing: does some execution complete, and reach what should be reachable?
 
+mod config;
 mod decision;
 #[cfg(test)]
 mod followed;
@@ -16,6 +17,7 @@ mod settle;
 mod slices;
 mod unreached;
 
+pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of, usual_properties};
 pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
@@ -25,7 +27,6 @@ use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::findings;
-use crate::listener::{Listener, Silent};
 use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::verdict::{
@@ -33,7 +34,7 @@ use crate::verdict::{
 };
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
-use crate::work::{Allowance, UsedUp};
+use crate::work::Allowance;
 use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantifier};
@@ -44,120 +45,6 @@ use residency::waits_for_other_clusters;
 use settle::Settled;
 use slices::Sliced;
 use std::sync::Arc;
-
-/// How to run. Plain data; the engine reads no environment and no clock.
-#[derive(Clone)]
-pub struct Config {
-    /// Properties to decide.
-    pub properties: Vec<Property>,
-    /// Whether they were asked for one by one; if so, one that the model says nothing about is undecided, else it is
-    /// only named.
-    pub is_asked_by_name: bool,
-    /// Loop bound to start with.
-    pub unroll: u32,
-    /// Loop bound to raise it to, by doubling, while some loop can run longer.
-    pub unroll_max: u32,
-    /// Limits, each of which ends in [`Inconclusive`](crate::verdict::Verdict::Inconclusive).
-    pub limits: Limits,
-    /// Which optimisations are on.
-    pub treatment: Treatment,
-    /// Who measures the stages, and says when to give up.
-    pub listener: Arc<dyn Listener>,
-    /// How many steps a check may take (see [`crate::work`]).
-    pub budget: u64,
-    /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see [`crate::solve`]). One that cannot be
-    /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
-    pub follow: bool,
-}
-
-impl Config {
-    /// Everything on, the default bounds and sizes, and neither deadline nor budget.
-    pub fn without_deadline(treatment: Treatment) -> Self {
-        Self {
-            properties: Property::ALL.to_vec(),
-            is_asked_by_name: false,
-            unroll: UNROLL,
-            unroll_max: UNROLL_MAX,
-            limits: Limits::default(),
-            treatment,
-            listener: Arc::new(Silent),
-            budget: u64::MAX,
-            follow: false,
-        }
-    }
-
-    /// What the command line has if it says nothing.
-    pub fn usual(kernel: &Kernel) -> Self {
-        Self {
-            properties: usual_properties(kernel),
-            limits: Limits { findings_max: FINDINGS_MAX, ..Limits::default() },
-            budget: BUDGET * 1_000_000,
-            ..Self::without_deadline(Treatment::DEFAULT)
-        }
-    }
-
-    /// What a check that starts now may do.
-    pub fn allowance(&self) -> Allowance {
-        Allowance::new(self.budget, Arc::clone(&self.listener))
-    }
-
-    /// The limit that an allowance has come to.
-    fn used_up(&self, allowance: &Allowance) -> Limit {
-        match allowance.used_up() {
-            Some(UsedUp::Time) => Limit::Deadline,
-            Some(UsedUp::Steps) | None => Limit::Budget { limit: self.budget },
-        }
-    }
-}
-
-/// The loop bound to start with, unless another one is asked for.
-pub const UNROLL: u32 = 2;
-/// The loop bound to raise it to.
-pub const UNROLL_MAX: u32 = 8;
-/// Violations listed per launch.
-pub const FINDINGS_MAX: usize = 16;
-/// Millions of steps of a launch.
-pub const BUDGET: u64 = 1_000;
-
-/// The properties that a kernel is checked for if none are asked for. A litmus test asks its own question; races are often
-/// its very point.
-pub fn usual_properties(kernel: &Kernel) -> Vec<Property> {
-    let is_litmus = kernel.condition.is_some();
-    Property::ALL.into_iter().filter(|&property| (property == Property::Condition) == is_litmus).collect()
-}
-
-/// The properties that a kernel is checked for: those that are asked for, each once and in order, or the usual ones.
-pub fn properties_of(kernel: &Kernel, asked: &[Property]) -> Vec<Property> {
-    if asked.is_empty() {
-        return usual_properties(kernel);
-    }
-    let mut properties = asked.to_vec();
-    properties.sort_unstable();
-    properties.dedup();
-    properties
-}
-
-/// Sizes past which a run is given up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Events of a launch that is looked at as a whole; where slices may do, there may be some times as many.
-    pub events_max: usize,
-    /// Clauses of a formula.
-    pub clauses_max: usize,
-    /// Violations listed per launch.
-    pub findings_max: usize,
-}
-
-impl Limits {
-    /// Those of a run that says nothing else.
-    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8 };
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -241,7 +241,8 @@ impl<'a> Model<'a> {
             }
             // What an operation has read says nothing of when it is over; that it was started does.
             for &over in &own.follows {
-                let cause = if self.event(over).is_memory() { self.event(over).operation } else { Some(over) };
+                let cause =
+                    if self.event(over).is_memory() { self.event(over).operation } else { Some(over) };
                 cause.into_iter().for_each(|cause| flow.insert(cause, event));
             }
             if !own.is_memory() {
