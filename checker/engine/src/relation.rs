@@ -106,8 +106,8 @@ pub struct Stopped;
 /// `must` only if every such execution in which both events happen has it.
 ///
 /// Needs: [`Need::TotalCoherence`](crate::facts::needs::Need::TotalCoherence),
-/// [`Need::OneCell`](crate::facts::needs::Need::OneCell) for words that count ([`counting`]),
-/// [`Need::Alike`](crate::facts::needs::Need::Alike) for the orders that `classes` leave out; [`tighten`] itself needs nothing.
+/// [`Need::OneCell`](crate::facts::needs::Need::OneCell) for words that count (`counting`),
+/// [`Need::Alike`](crate::facts::needs::Need::Alike) for the orders that `classes` leave out; `tighten` itself needs nothing.
 ///
 /// # Errors
 /// If `stop` says so.

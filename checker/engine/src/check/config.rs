@@ -27,7 +27,7 @@ pub struct Config {
     pub listener: Arc<dyn Listener>,
     /// How many steps a check may take (see [`crate::work`]).
     pub budget: u64,
-    /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see [`crate::solve`]). One that cannot be
+    /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see `solve`). One that cannot be
     /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
     pub follow: bool,
 }
