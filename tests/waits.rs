@@ -106,7 +106,6 @@ fn a_round_may_be_written_out() {
         ("poll in a for", " = 1; break;"),
         ("poll in a while", " < 2 && "),
         ("count read later", " < 100;"),
-        ("search", " == 9 {"),
     ];
     let model = model(&[]);
     let plan = Plan { salt: 37, ..PLAN };
