@@ -289,9 +289,11 @@ base_names! {
         Sys = "SYS",
     }
     /// What instructions do whose full spelling has this word: sets that are told by no more than that. `NC` is `ld.global.nc`,
-    /// whose reads are not kept coherent; they are in `TEX`, too.
+    /// whose reads are not kept coherent; they are in `TEX`, too. `TCGEN05` is what `tcgen05` instructions do, and the
+    /// operations that they start.
     Word {
         "NC" = "nc",
+        "TCGEN05" = "tcgen05",
     }
 }
 
