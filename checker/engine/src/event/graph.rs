@@ -444,6 +444,8 @@ pub struct LoopCut {
     pub guard: TermRef,
     /// What makes the loop more than a wait.
     pub because: Because,
+    /// Whether the thread could go round it for ever, so that it need not come to what is behind it.
+    pub spins: bool,
 }
 
 /// Why the number of rounds of a loop matters, so that it has a bound.

@@ -77,8 +77,10 @@ impl Store {
 /// From a read to each store of its thread that a branch on it decides: whether it happens, or what it stores.
 ///
 /// Asked per store: the same store in another arm is the same store, so one that happens whichever way the branch goes
-/// does not depend on it. An iteration past the bound of a loop counts as an arm that has all stores, and a wait as
-/// passed, so that what comes after a loop or a wait does not depend on what let the thread out of it.
+/// does not depend on it. An iteration past the bound of a loop that ends counts as an arm that has all stores, and a wait as
+/// passed, so that what comes after a loop or a wait does not depend on what let the thread out of it. One past the bound of a
+/// loop that could go round for ever is no such arm, since that way may lead nowhere: behind it all depends on that in any case
+/// (`unroll::past`).
 pub fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(EventId, EventId)> {
     let mut stores: SortedMap<Store, Vec<EventId>> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
@@ -102,7 +104,7 @@ pub fn decided_stores(graph: &EventGraph, supports: &mut Supports) -> Vec<(Event
             };
             let mut ways: Vec<TermRef> =
                 events.iter().filter(same).map(|&other| graph.events[other].guard).collect();
-            for cut in graph.cuts.iter().filter(|cut| cut.agent == store.thread) {
+            for cut in graph.cuts.iter().filter(|cut| cut.agent == store.thread && !cut.spins) {
                 if !supports.reads(&graph.terms, cut.guard).is_disjoint(&reads) {
                     ways.push(cut.guard);
                 }

@@ -214,7 +214,7 @@ impl Unroller<'_> {
                 let because = Because::ReadsOwnWrites(weak.unwrap_or(self.program.loops[shape.id].span));
                 self.take_back(&checkpoint);
                 (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, true)?;
-                self.cut(shape.id, state.live, &because);
+                self.cut(shape.id, state.live, &because, false);
             }
         }
         if stuck == TermPool::FALSE {
@@ -383,7 +383,7 @@ impl Unroller<'_> {
                 earlier = again.env.clone();
             }
             if n_uncertain == self.options.bound || never_leaves {
-                self.cut(shape.id, again.live, &Because::TripCount);
+                self.cut(shape.id, again.live, &Because::TripCount, false);
                 break;
             }
             if round.uncertain || endless || (shape.is_unconditional() && may_have_left) {

@@ -67,6 +67,8 @@ pub struct Cut<'b> {
     /// Whether a path is cut where the loop's own condition sends it round again without a choice, too. Where that
     /// condition changes from round to round, it ends the loop by itself.
     may_go_on_for_ever: bool,
+    /// Whether its registers never end the loop, and each round reads strongly.
+    spins: bool,
 }
 
 /// What one iteration comes to.
@@ -124,7 +126,7 @@ impl Unroller<'_> {
             }
             if stay != state.live && needs_bound {
                 if n_uncertain == self.options.bound {
-                    self.cut(id, stay, &Because::TripCount);
+                    self.cut(id, stay, &Because::TripCount, false);
                     self.ways_out(&mut ways_out, (head, first), &leaves, false);
                     left.append(&mut leaves);
                     break;
@@ -196,7 +198,8 @@ impl Unroller<'_> {
             }
             let n_exits = self.exits.len();
             let may_go_on_for_ever = shape.is_unconditional() || decides_alike;
-            let cut = (n_uncertain == self.options.bound).then_some(Cut { because, may_go_on_for_ever });
+            let cut =
+                (n_uncertain == self.options.bound).then_some(Cut { because, may_go_on_for_ever, spins });
             let (head, first) = (state.clone(), self.graph.events.next_id());
             let mut round = self.round(state.clone(), frame, shape, cut)?;
             if iteration == 0 && self.last_try.is_none() {
@@ -264,11 +267,11 @@ impl Unroller<'_> {
         let mut uncertain = false;
         if state.live != TermPool::FALSE {
             uncertain = self.test(&mut state, frame, shape, &mut leaves)?;
-            if let Some(Cut { because, may_go_on_for_ever }) = cut
+            if let Some(Cut { because, may_go_on_for_ever, spins }) = cut
                 && state.live != TermPool::FALSE
                 && (uncertain || may_go_on_for_ever)
             {
-                self.cut(shape.id, state.live, because);
+                self.cut(shape.id, state.live, because, spins);
                 state.live = TermPool::FALSE;
             }
             if !shape.tests_last {
@@ -299,9 +302,9 @@ impl Unroller<'_> {
         Ok(stay != TermPool::FALSE && leave != TermPool::FALSE)
     }
 
-    pub(super) fn cut(&mut self, id: LoopId, guard: TermRef, because: &Because) {
+    pub(super) fn cut(&mut self, id: LoopId, guard: TermRef, because: &Because, spins: bool) {
         let span = self.program.loops[id].span;
-        self.graph.cuts.push(LoopCut { id, span, agent: self.agent, guard, because: because.clone() });
+        self.graph.cuts.push(LoopCut { id, span, agent: self.agent, guard, because: because.clone(), spins });
     }
 
     pub(super) fn set_iteration(&mut self, iteration: u32) {

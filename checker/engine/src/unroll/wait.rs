@@ -179,7 +179,7 @@ impl Unroller<'_> {
                 break;
             }
             if iteration + 1 >= self.options.bound {
-                self.cut(shape.id, again, &culprit.unwrap_or(Because::TripCount));
+                self.cut(shape.id, again, &culprit.unwrap_or(Because::TripCount), spins);
             }
             head = round.again;
         }

@@ -17,7 +17,7 @@ use fencepost_dsl::sorted::{SortedMap, SortedSet};
 /// Rounds after which a loop counts as one that may go on for ever.
 const ROUNDS_MAX: u32 = 1 << 16;
 
-/// How far apart the values of a register are that the loop does not set.
+/// How far apart the values are that a register may have, where the loop does not set it and may count up to it.
 const BOUND_MAX: u128 = 64;
 
 type Range = (u128, u128);
@@ -40,9 +40,10 @@ pub fn ends(unroller: &mut Unroller<'_>, state: &State, frame: &Frame<'_>, shape
             && unroller.is_carried(shape, register)
         {
             let (min, max) = unroller.graph.terms.range(value);
-            // A count that ends at a small bound ends at any: a bound that was read, or is a parameter, is taken for small.
+            // A count that ends at a small bound ends at any: a bound that was read, or is a parameter, is taken for a small one.
             let is_bound = !assigned.contains(&register) && max - min > BOUND_MAX;
-            ranges.insert(register, (min, if is_bound { min + BOUND_MAX } else { max }));
+            let bound = min + BOUND_MAX;
+            ranges.insert(register, if is_bound { (bound, bound) } else { (min, max) });
         }
     }
     let key = (shape.id, ranges.iter().map(|(&register, &range)| (register, range)).collect::<Vec<_>>());
