@@ -6,15 +6,16 @@
 use fencepost::library;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::isa::Form;
-use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::kernel::program::{Instruction, Program};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::forms::assembler::Assembler;
 use fencepost_tests::forms::known::DIFFERENCES;
 use fencepost_tests::forms::operands::of_assembler;
 use fencepost_tests::forms::table::page;
 use fencepost_tests::forms::{Compared, Ours, architecture, compare, rows, spellings};
+use fencepost_tests::litmus::files_with;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 #[test]
@@ -115,4 +116,53 @@ fn instructions(path: &Path) -> Vec<(String, &'static Form)> {
         });
     }
     found.into_inner()
+}
+
+/// The registers that an instruction reads, as its kind tells them.
+fn registers_read(instruction: &Instruction) -> BTreeSet<String> {
+    let text = format!("{:?}", instruction.kind);
+    let read = text.split("Register(RegisterId(").skip(1);
+    read.filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())).collect()
+}
+
+/// What decides which registers matter looks at the operands and not at the kinds: a register that only a kind knows of would
+/// be left as it was before, and nobody would notice.
+#[test]
+fn what_an_instruction_reads_is_among_its_operands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = ["examples", "checker/lib", "tests/rules", "tests/tables", "tests/repairs"];
+    let (mut n_reading, mut mnemonics) = (0, BTreeSet::new());
+    for path in folders.iter().flat_map(|folder| files_with(&root.join(folder), "fence")) {
+        // Some tables have what is refused.
+        let mut read = library::with(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
+        let options = LoadOptions::default();
+        let Ok(program) = load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &options)
+        else {
+            continue;
+        };
+        for kernel in program.parts.iter().chain(&program.kernels) {
+            let seen = RefCell::new(Vec::new());
+            program.any_instruction(kernel, |instruction| {
+                let read = registers_read(instruction);
+                if !read.is_empty() {
+                    let operands = format!("{:?}", instruction.operands);
+                    let is_there =
+                        |register: &String| operands.contains(&format!("Register(RegisterId({register}))"));
+                    let missing: Vec<String> =
+                        read.into_iter().filter(|register| !is_there(register)).collect();
+                    seen.borrow_mut().push((instruction.text.clone(), missing));
+                }
+                false
+            });
+            for (text, missing) in seen.into_inner() {
+                assert!(missing.is_empty(), "{}: `{text}` reads {missing:?}", path.display());
+                n_reading += 1;
+                mnemonics.insert(text.split('.').next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    assert!(n_reading > 1_000, "{n_reading} instructions read a register");
+    for mnemonic in ["st", "atom", "cp", "mbarrier", "bar", "red", "tcgen05"] {
+        assert!(mnemonics.contains(mnemonic), "no `{mnemonic}` among {mnemonics:?}");
+    }
 }

@@ -10,7 +10,7 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_tests::generate::loops::loop_sketches;
 use fencepost_tests::random::{Counts, Plan, Suite, run_over};
-use fencepost_tests::run::{config, load, load_text, model, model_for, spa_model};
+use fencepost_tests::run::{both, config, load, load_text, model, model_for, spa_model};
 use std::path::{Path, PathBuf};
 
 const PLAN: Plan = Plan { n_programs: 400, first_seed: 0, salt: 31, n_memory_max: 15, progress: false };
@@ -38,16 +38,8 @@ fn complaint(waited: Verdict, unwound: Verdict) -> Option<&'static str> {
 }
 
 fn compare(program: &Program, text: &str, model: &MemoryModel, counts: &mut Counts) -> Result<(), String> {
-    let both = (outcome(program, model, Treatment::DEFAULT), outcome(program, model, Treatment::UNWOUND));
-    let (Ok(waited), Ok(unwound)) = both else {
-        counts.add("refused", true);
-        return Ok(());
-    };
-    if waited.limit.is_some() || unwound.limit.is_some() {
-        counts.add("over budget", true);
-        return Ok(());
-    }
-    counts.add("compared", true);
+    let pair = [Treatment::DEFAULT, Treatment::UNWOUND].map(|treatment| outcome(program, model, treatment));
+    let Some([waited, unwound]) = both(pair, counts) else { return Ok(()) };
     counts.add("bounded when unwound", waited.open_loops.is_empty() && !unwound.open_loops.is_empty());
     counts.add("violated", waited.verdict == Verdict::Violated);
     counts.add("proved of waits", waited.verdict == Verdict::Proved);
@@ -117,16 +109,8 @@ fn a_round_may_be_written_out() {
             |sketch, _, counts| {
                 let (text, peeled) =
                     (format!("{}}}\n", sketch.text()), format!("{}}}\n", sketch.peeled_text()));
-                let both = [&text, &peeled].map(|text| outcome(&load_text(text), &model, Treatment::DEFAULT));
-                let [Ok(one), Ok(other)] = both else {
-                    counts.add("refused", true);
-                    return Ok(());
-                };
-                if one.limit.is_some() || other.limit.is_some() {
-                    counts.add("over budget", true);
-                    return Ok(());
-                }
-                counts.add("compared", true);
+                let pair = [&text, &peeled].map(|text| outcome(&load_text(text), &model, Treatment::DEFAULT));
+                let Some([one, other]) = both(pair, counts) else { return Ok(()) };
                 counts.add_features(&text, &features);
                 counts.add("violated", one.verdict == Verdict::Violated);
                 counts.add("proved", one.verdict == Verdict::Proved);

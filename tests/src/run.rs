@@ -1,6 +1,7 @@
 //! One kernel text through the whole pipeline, in one call.
 
-use fencepost::check::{Config, check};
+use crate::random::Counts;
+use fencepost::check::{CheckError, Config, check};
 use fencepost::encode::Treatment;
 use fencepost::explain::explain;
 use fencepost::library;
@@ -88,6 +89,20 @@ pub fn load(path: &Path) -> Program {
     let mut read = library::with(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
     kernel::load(&mut SourceMap::default(), &path.to_string_lossy(), &mut read, &LoadOptions::default())
         .unwrap_or_else(|errors| panic!("{} is rejected: {errors:#?}", path.display()))
+}
+
+/// Two outcomes that are to be compared, unless a program was refused or a limit stopped a run; counts what became of them.
+pub fn both(pair: [Result<Outcome, CheckError>; 2], counts: &mut Counts) -> Option<[Outcome; 2]> {
+    let [Ok(one), Ok(other)] = pair else {
+        counts.add("refused", true);
+        return None;
+    };
+    if one.limit.is_some() || other.limit.is_some() {
+        counts.add("over budget", true);
+        return None;
+    }
+    counts.add("compared", true);
+    Some([one, other])
 }
 
 /// The outcome of each kernel and launch of a program, in order.

@@ -3,6 +3,7 @@
 #[path = "cli/support.rs"]
 mod support;
 
+use std::path::{Path, PathBuf};
 use support::{Folder, all_text, check, code};
 
 const SPIN: &str = "kernel k {
@@ -10,6 +11,21 @@ const SPIN: &str = "kernel k {
     global x: u32 = 0;
     if ctaid == 0 { st.release.gpu [x], 3; } else { await (atom.add.relaxed.gpu.u32 [x], 0) == 3; }
 }";
+
+/// The spin, and the default model with an axiom more.
+fn written(folder: &Folder, axiom: &str) -> (PathBuf, String) {
+    let kernel = folder.write("k.fence", SPIN);
+    let model = folder.write("own.cat", format!("\"own\"\ninclude \"ptx.cat\"\n{axiom}\n"));
+    (kernel, model.to_str().expect("the temporary folder has a plain name").to_owned())
+}
+
+/// What a check of its assertions with counts says, on one line.
+fn stats_with(kernel: &Path, model: &str) -> String {
+    let output = check(kernel, &["--property", "assert", "--allow-bounded", "--stats", "--model", model]);
+    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 0, "{text}");
+    text
+}
 
 #[test]
 fn a_round_that_writes_back_a_word_that_is_raced_for_counts() {
@@ -34,13 +50,8 @@ fn a_round_that_writes_back_a_word_that_is_raced_for_counts() {
 #[test]
 fn what_is_off_for_a_need_is_said_in_every_form() {
     let folder = Folder::new("needs");
-    let kernel = folder.write("k.fence", SPIN);
-    let model = "\"own\"\ninclude \"ptx.cat\"\nempty ((W & REL) \\ domain(rf)) as every-release-is-read\n";
-    let model = folder.write("own.cat", model);
-    let model = model.to_str().expect("the temporary folder has a plain name");
-    let output = check(&kernel, &["--property", "assert", "--allow-bounded", "--stats", "--model", model]);
-    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(code(&output), 0, "{text}");
+    let (kernel, model) = written(&folder, "empty ((W & REL) \\ domain(rf)) as every-release-is-read");
+    let text = stats_with(&kernel, &model);
     for said in [
         "the model does not allow it (`--stats` says why)",
         "off: waits (needs monotone axioms: axiom `every-release-is-read` may forbid more where less happens)",
@@ -48,7 +59,7 @@ fn what_is_off_for_a_need_is_said_in_every_form() {
         assert!(text.contains(said), "{said}: {text}");
     }
     let output =
-        check(&kernel, &["--property", "assert", "--allow-bounded", "--format", "json", "--model", model]);
+        check(&kernel, &["--property", "assert", "--allow-bounded", "--format", "json", "--model", &model]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\"off\":[{\"deduction\":\"waits\",\"need\":\"monotone axioms\""), "{text}");
     let output = check(&kernel, &["--property", "assert", "--format", "json"]);
@@ -61,14 +72,8 @@ fn what_is_off_for_a_need_is_said_in_every_form() {
 #[test]
 fn a_round_that_writes_back_counts_if_the_model_says_so() {
     let folder = Folder::new("reads");
-    let kernel = folder.write("k.fence", SPIN);
-    let model =
-        "\"own\"\ninclude \"ptx.cat\"\nempty (rf & ((W & REL) * (R \\ ATOM))) as atomics-read-releases\n";
-    let model = folder.write("own.cat", model);
-    let model = model.to_str().expect("the temporary folder has a plain name");
-    let output = check(&kernel, &["--property", "assert", "--allow-bounded", "--stats", "--model", model]);
-    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(code(&output), 0, "{text}");
+    let (kernel, model) = written(&folder, "empty (rf & ((W & REL) * (R \\ ATOM))) as atomics-read-releases");
+    let text = stats_with(&kernel, &model);
     for said in [
         "which the model does not allow to leave out (`--stats` says why), so each round counts",
         "off: waits-that-write (needs reads through updates: `atomics-read-releases` says something of its own about \

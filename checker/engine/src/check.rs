@@ -22,7 +22,7 @@ pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
-use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
+use crate::encode::{EncodeError, Encoding, Problem, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
@@ -106,7 +106,6 @@ fn check_within(
         let mut statistics = Statistics::default();
         // What is off since something that it needs was seen not to hold; then it is unrolled again.
         let config = &facts.allowed(config);
-        let Treatment { waits, prune_spins, .. } = config.treatment;
         // After unrolling: no loops, no control flow, only guards.
         let options = UnrollOptions {
             bound: n_iterations,
@@ -114,7 +113,7 @@ fn check_within(
             allowance: allowance.clone(),
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
-            waits,
+            waits: config.treatment.waits,
             writing_waits: !facts.is_off(&facts::WRITING_WAITS),
             hangs_in_loops: facts.is_monotone(),
             paths: config.treatment.paths,
@@ -135,17 +134,7 @@ fn check_within(
                 if let Some(diagnostic) = unknown_to_model(&graph, model) {
                     return Err(CheckError::Unsupported(Box::new(diagnostic)));
                 }
-                if facts.look_at(&graph, model) {
-                    continue;
-                }
-                if waits && let Some(flag) = needs::several_rounds(&graph, model, &config.properties) {
-                    let because = format!("flag `{flag}` may hold of several rounds of a loop");
-                    facts.withdraw(&facts::WAITS, Need::OneRound, &because);
-                    continue;
-                }
-                if prune_spins && let Some(flag) = needs::try_between(&graph, model, &config.properties) {
-                    let because = format!("flag `{flag}` may hold for the sake of a try");
-                    facts.withdraw(&facts::PRUNE_SPINS, Need::NoTryBetween, &because);
+                if facts.look_at(&graph, model, config) {
                     continue;
                 }
                 match lowered {

@@ -150,13 +150,30 @@ impl Facts {
     }
 
     /// Asks what takes time only of a graph that it matters for. Whether something is off by that: then the graph rests on it.
-    pub fn look_at(&mut self, graph: &EventGraph, model: &MemoryModel) -> bool {
+    pub fn look_at(&mut self, graph: &EventGraph, model: &MemoryModel, config: &Config) -> bool {
         let n_off = self.off.len();
         if !graph.writing_tries.is_empty() {
             self.ask_once(&WRITING_WAITS, Need::ReadsThroughUpdates, || needs::foreign_reads(model));
         }
         if !graph.mbarriers.is_empty() {
             self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));
+        }
+        if self.off.len() > n_off {
+            return true;
+        }
+        let Treatment { waits, prune_spins, .. } = config.treatment;
+        if waits && let Some(flag) = needs::several_rounds(graph, model, &config.properties) {
+            self.withdraw(
+                &WAITS,
+                Need::OneRound,
+                &format!("flag `{flag}` may hold of several rounds of a loop"),
+            );
+        } else if prune_spins && let Some(flag) = needs::try_between(graph, model, &config.properties) {
+            self.withdraw(
+                &PRUNE_SPINS,
+                Need::NoTryBetween,
+                &format!("flag `{flag}` may hold for the sake of a try"),
+            );
         }
         self.off.len() > n_off
     }

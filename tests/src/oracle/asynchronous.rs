@@ -1,10 +1,9 @@
 //! The checker against its dull twin on asynchronous operations: races by their statements, final states, deadlocks, broken
 //! rules. What is compared, and how, is as for [`synchronization`](super::synchronization).
 
-use super::synchronization::{compare, compare_texts};
+use super::synchronization::Family;
 use crate::generate::asynchronous::async_sketches;
 use crate::random::{Counts, Plan, Suite};
-use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode.
@@ -54,16 +53,21 @@ const FEATURES: &[(&str, &str)] = &[
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
-    let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
-    let sketches = || async_sketches(plan.n_memory_max);
-    compare_texts(plan, sketches, |sketch| sketch.text(), compare, (FEATURES, PROVED_WITH))
+    FAMILY.compare(model, plan, async_sketches, |sketch| sketch.text())
 }
 
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
-    let proved = PROVED_WITH.iter().map(|&(name, _)| name).collect();
-    Suite { some: proved, ..Suite::new("oracle_async", PLAN, FEATURES, RESULTS) }
+    FAMILY.suite()
 }
+
+const FAMILY: Family = Family {
+    name: "oracle_async",
+    plan: PLAN,
+    features: FEATURES,
+    results: RESULTS,
+    proved_with: PROVED_WITH,
+};
 
 /// What proved programs must have, too: all of some texts.
 const PROVED_WITH: &[(&str, &[&str])] = &[
@@ -81,7 +85,7 @@ const PROVED_WITH: &[(&str, &[&str])] = &[
 ];
 
 /// What comparisons were of, besides features.
-const RESULTS: &[&str] = &[
+pub const RESULTS: &[&str] = &[
     "a race",
     "no race",
     "a deadlock",

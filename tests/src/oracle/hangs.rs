@@ -86,17 +86,8 @@ pub fn ask_twin(edition: Edition, text: &str, effort: Effort) -> Result<Referenc
 /// # Errors
 /// How they differ, with the text.
 pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Result<Comparison, String> {
-    compare_under(model, Edition::PTX, open_text, treatment)
-}
-
-fn compare_under(
-    model: &MemoryModel,
-    edition: Edition,
-    open_text: &str,
-    treatment: Treatment,
-) -> Result<Comparison, String> {
     let bare = format!("{open_text}}}\n");
-    let Ok(twin) = ask_twin(edition, &bare, EFFORT) else { return Ok(Comparison::TooLarge) };
+    let Ok(twin) = ask_twin(Edition::PTX, &bare, EFFORT) else { return Ok(Comparison::TooLarge) };
     if twin.misuses.iter().any(|&misuse| misuse != Misuse::PhaseNotWaitedFor) {
         return Ok(Comparison::Meaningless);
     }
@@ -113,8 +104,7 @@ fn compare_under(
         return Ok(Comparison::OverBudget);
     }
     let is_open = Cell::new(false);
-    let sides =
-        Sides { edition, bare: &bare, text: &text, outcome: &outcome, twin: &twin, is_open: &is_open };
+    let sides = Sides { bare: &bare, text: &text, outcome: &outcome, twin: &twin, is_open: &is_open };
     let complaints = sides.complaints();
     if !complaints.is_empty() {
         return Err(format!("{complaints}{bare}the twin has {} final states", twin.outcomes.len()));
@@ -143,7 +133,6 @@ fn ask_checker(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<
 
 /// What both say of one program.
 struct Sides<'a> {
-    edition: Edition,
     bare: &'a str,
     /// As the checker was asked about it.
     text: &'a str,
@@ -192,7 +181,7 @@ impl Sides<'_> {
             rounds_max,
             steps_max: EFFORT.steps_max,
         };
-        let twin = ask_twin(self.edition, self.bare, effort).ok();
+        let twin = ask_twin(Edition::PTX, self.bare, effort).ok();
         if twin.is_none() {
             self.is_open.set(true);
         }

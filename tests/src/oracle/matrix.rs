@@ -1,10 +1,10 @@
 //! The checker against its dull twin on `wgmma`: races by their statements, final states, deadlocks, broken rules. What is
 //! compared, and how, is as for [`synchronization`](super::synchronization).
 
-use super::synchronization::{compare, compare_texts};
+use super::asynchronous::RESULTS;
+use super::synchronization::Family;
 use crate::generate::matrix::matrix_sketches;
 use crate::random::{Counts, Plan, Suite};
-use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode. The last number is of accesses of shared memory here.
@@ -36,32 +36,26 @@ const FEATURES: &[(&str, &str)] = &[
     ("three threads", "warps: 3"),
 ];
 
-/// What comparisons were of, besides features.
-const RESULTS: &[&str] = &[
-    "a race",
-    "no race",
-    "a deadlock",
-    "no deadlock",
-    "completes without race or deadlock",
-    "lifetime::operation-pending",
-    "no broken rule of lifetime",
-];
-
 /// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
 ///
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
-    let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
-    let sketches = || matrix_sketches(plan.n_memory_max);
-    compare_texts(plan, sketches, |sketch| sketch.text(), compare, (FEATURES, PROVED_WITH))
+    FAMILY.compare(model, plan, matrix_sketches, |sketch| sketch.text())
 }
 
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
-    let proved = PROVED_WITH.iter().map(|&(name, _)| name).collect();
-    Suite { some: proved, ..Suite::new("oracle_matrix", PLAN, FEATURES, RESULTS) }
+    FAMILY.suite()
 }
+
+const FAMILY: Family = Family {
+    name: "oracle_matrix",
+    plan: PLAN,
+    features: FEATURES,
+    results: RESULTS,
+    proved_with: PROVED_WITH,
+};
 
 /// What proved programs must have, too: all of some texts.
 const PROVED_WITH: &[(&str, &[&str])] = &[

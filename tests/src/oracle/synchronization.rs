@@ -326,6 +326,44 @@ pub fn compare_texts<S: Strategy>(
     })
 }
 
+/// Random programs of one kind, and what they must show; what is compared is the same for all kinds.
+pub struct Family {
+    /// The suite's name.
+    pub name: &'static str,
+    /// The programs of the quick mode.
+    pub plan: Plan,
+    /// What programs are looked through for, and the text that shows it.
+    pub features: &'static [(&'static str, &'static str)],
+    /// What comparisons were of, besides features.
+    pub results: &'static [&'static str],
+    /// What proved programs must have, too: all of some texts.
+    pub proved_with: &'static [(&'static str, &'static [&'static str])],
+}
+
+impl Family {
+    /// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
+    ///
+    /// # Errors
+    /// The disagreements, shrunk.
+    pub fn compare<S: Strategy>(
+        &self,
+        model: &MemoryModel,
+        plan: Plan,
+        sketches: fn(usize) -> S,
+        text: impl Fn(&S::Value) -> String + Sync,
+    ) -> Result<Counts, Vec<String>> {
+        let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
+        let census = (self.features, self.proved_with);
+        compare_texts(plan, || sketches(plan.n_memory_max), text, compare, census)
+    }
+
+    /// Which programs are compared, and what they must show.
+    pub fn suite(&self) -> Suite {
+        let some = self.proved_with.iter().map(|&(name, _)| name).collect();
+        Suite { some, ..Suite::new(self.name, self.plan, self.features, self.results) }
+    }
+}
+
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
     Suite { some: RULES.to_vec(), ..Suite::new("oracle_sync", PLAN, FEATURES, RESULTS) }

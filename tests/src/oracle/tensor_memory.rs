@@ -4,10 +4,9 @@
 pub mod mutants;
 pub mod shapes;
 
-use super::synchronization::{compare, compare_texts};
+use super::synchronization::Family;
 use crate::generate::tensor_memory::tensor_sketches;
 use crate::random::{Counts, Plan, Suite};
-use fencepost::encode::Treatment;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
 /// The programs of the quick mode. The last number is of events here.
@@ -68,16 +67,21 @@ const RESULTS: &[&str] = &[
 /// # Errors
 /// The disagreements, shrunk.
 pub fn compare_random(model: &MemoryModel, plan: Plan) -> Result<Counts, Vec<String>> {
-    let compare = |text: &str| compare(model, text, Treatment::DEFAULT);
-    let sketches = || tensor_sketches(plan.n_memory_max);
-    compare_texts(plan, sketches, |sketch| sketch.text(), compare, (FEATURES, PROVED_WITH))
+    FAMILY.compare(model, plan, tensor_sketches, |sketch| sketch.text())
 }
 
 /// Which programs are compared, and what they must show.
 pub fn suite() -> Suite {
-    let proved = PROVED_WITH.iter().map(|&(name, _)| name).collect();
-    Suite { some: proved, ..Suite::new("oracle_tensor", PLAN, FEATURES, RESULTS) }
+    FAMILY.suite()
 }
+
+const FAMILY: Family = Family {
+    name: "oracle_tensor",
+    plan: PLAN,
+    features: FEATURES,
+    results: RESULTS,
+    proved_with: PROVED_WITH,
+};
 
 /// What proved programs must have, too: all of some texts.
 const PROVED_WITH: &[(&str, &[&str])] = &[

@@ -1,6 +1,7 @@
 //! Whoever asks the solver hears of an answer that cannot be followed: there is no verdict then.
 
 use super::*;
+use crate::encode::Treatment;
 use crate::models::{self, Model};
 use crate::solve::LOSES;
 use crate::verdict::Verdict;

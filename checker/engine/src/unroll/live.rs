@@ -76,13 +76,7 @@ impl Live {
         if any_host(body) {
             return;
         }
-        let mut walk = Walk {
-            exit: end.clone(),
-            needed: FxHashSet::default(),
-            seen: FxHashSet::default(),
-            loops: Some(&mut self.loops),
-            breaks: Vec::new(),
-        };
+        let mut walk = Walk::new(end.clone(), Some(&mut self.loops));
         walk.before(body, end);
         let (needed, seen) = (walk.needed, walk.seen);
         self.idle.extend(seen.difference(&needed));
@@ -107,7 +101,12 @@ struct Walk<'l> {
     breaks: Vec<Registers>,
 }
 
-impl Walk<'_> {
+impl<'l> Walk<'l> {
+    fn new(exit: Registers, loops: Option<&'l mut FxHashMap<LoopId, LoopRegisters>>) -> Self {
+        let (needed, seen) = (FxHashSet::default(), FxHashSet::default());
+        Self { exit, needed, seen, loops, breaks: Vec::new() }
+    }
+
     /// What is read from the start of some statements on, if `after` is read behind them.
     fn before(&mut self, statements: &[Statement], after: Registers) -> Registers {
         statements.iter().rev().fold(after, |after, statement| self.before_one(statement, after))
@@ -190,13 +189,7 @@ impl Walk<'_> {
     ) -> Registers {
         let (_, head) = self.round(shape, &after);
         if self.loops.is_some() {
-            let mut inside = Walk {
-                exit: Registers::new(),
-                needed: FxHashSet::default(),
-                seen: FxHashSet::default(),
-                loops: None,
-                breaks: Vec::new(),
-            };
+            let mut inside = Walk::new(Registers::new(), None);
             let (carried_past_test, carried) = inside.round(shape, &Registers::new());
             if let Some(loops) = &mut self.loops {
                 let registers = loops.entry(id).or_default();

@@ -71,8 +71,12 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         match operation {
             TensorOp::Multiply(product) => self.product(step, product),
-            TensorOp::Copy { destination, source } => self.tensor_copy(step, destination, source),
-            TensorOp::Load { destination, source } => self.tensor_load(step, destination, source),
+            TensorOp::Copy { destination, source } => {
+                self.tensor_move(step, (OperationSort::TensorMemoryCopy, Class::Copy), destination, source)
+            }
+            TensorOp::Load { destination, source } => {
+                self.tensor_move(step, (OperationSort::TensorMemoryLoad, Class::Load), destination, source)
+            }
             TensorOp::Store { destination, values } => self.tensor_store(step, destination, values),
             TensorOp::Commit { mbarrier, multicast } => {
                 self.tensor_commit(step, mbarrier, multicast.as_ref())
@@ -132,32 +136,22 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    fn tensor_copy(
+    /// A copy, or a load; who executes loads does so with all lanes of the warp.
+    fn tensor_move(
         &mut self,
         step: &mut Step<'_>,
+        (sort, class): (OperationSort, Class),
         destination: &Address,
         source: &Address,
     ) -> Result<(), UnrollError> {
         let Some(to) = self.named(step, destination)? else { return Ok(()) };
         let Some(from) = self.named(step, source)? else { return Ok(()) };
-        let operation = self.start(step, OperationSort::TensorMemoryCopy)?;
+        let operation = self.start(step, sort)?;
+        if class == Class::Load {
+            self.log_aligned(step.state.live, operation.issue);
+        }
         let events = self.move_elements(operation, from, to)?;
-        self.note_tensor(Class::Copy, None, events);
-        Ok(())
-    }
-
-    fn tensor_load(
-        &mut self,
-        step: &mut Step<'_>,
-        destination: &Address,
-        source: &Address,
-    ) -> Result<(), UnrollError> {
-        let Some(to) = self.named(step, destination)? else { return Ok(()) };
-        let Some(from) = self.named(step, source)? else { return Ok(()) };
-        let operation = self.start(step, OperationSort::TensorMemoryLoad)?;
-        self.log_aligned(step.state.live, operation.issue);
-        let events = self.move_elements(operation, from, to)?;
-        self.note_tensor(Class::Load, None, events);
+        self.note_tensor(class, None, events);
         Ok(())
     }
 
