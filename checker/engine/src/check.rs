@@ -116,6 +116,7 @@ fn check_within(
             waits: config.treatment.waits,
             writing_waits: !facts.is_off(&facts::WRITING_WAITS),
             hangs_in_loops: facts.is_monotone(),
+            unpromised: facts.unpromised().clone(),
             paths: config.treatment.paths,
             failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
             ..UnrollOptions::default()

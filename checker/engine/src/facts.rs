@@ -13,9 +13,10 @@ mod shipped;
 use crate::check::Config;
 use crate::encode::Treatment;
 use crate::event::EventGraph;
-use crate::unroll::MbarrierEncoding;
+use crate::unroll::{MbarrierEncoding, unpromised};
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::Launch;
+use fencepost_dsl::kernel::program::{Launch, StorageId};
+use fencepost_dsl::sorted::SortedSet;
 use needs::Need;
 
 /// A conclusion that has needs.
@@ -130,13 +131,21 @@ pub struct Facts {
     /// Needs that the model alone says all about, where they have been evaluated.
     asked: Vec<Need>,
     off: Vec<Off>,
+    /// Words with writes that whoever waits there is not promised to see (LT-8): rounds that read them are events.
+    unpromised: SortedSet<StorageId>,
 }
 
 impl Facts {
     /// What the model alone says.
     pub fn of(model: &MemoryModel, launch: &Launch, treatment: Treatment) -> Self {
         let not_monotone = needs::not_monotone(model, launch);
-        let mut this = Self { not_monotone, treatment, asked: Vec::new(), off: Vec::new() };
+        let mut this = Self {
+            not_monotone,
+            treatment,
+            asked: Vec::new(),
+            off: Vec::new(),
+            unpromised: SortedSet::new(),
+        };
         if let Some(axiom) = this.not_monotone.clone() {
             let because = format!("axiom `{axiom}` may forbid more where less happens");
             for row in DEDUCTIONS.iter().filter(|row| row.needs.contains(&Need::Monotone)) {
@@ -149,7 +158,8 @@ impl Facts {
         this
     }
 
-    /// Asks what takes time only of a graph that it matters for. Whether something is off by that: then the graph rests on it.
+    /// Asks what takes time only of a graph that it matters for. Whether that changes what the graph rests on: then it has to be
+    /// made again.
     pub fn look_at(&mut self, graph: &EventGraph, model: &MemoryModel, config: &Config) -> bool {
         let n_off = self.off.len();
         if !graph.writing_tries.is_empty() {
@@ -158,7 +168,9 @@ impl Facts {
         if !graph.mbarriers.is_empty() {
             self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));
         }
-        if self.off.len() > n_off {
+        let n_unpromised = self.unpromised.len();
+        self.unpromised.extend(unpromised(graph));
+        if self.off.len() > n_off || self.unpromised.len() > n_unpromised {
             return true;
         }
         let Treatment { waits, prune_spins, .. } = config.treatment;
@@ -186,6 +198,11 @@ impl Facts {
         if let Some(because) = because() {
             self.withdraw(row, need, &because);
         }
+    }
+
+    /// Words with writes that whoever waits there is not promised to see.
+    pub fn unpromised(&self) -> &SortedSet<StorageId> {
+        &self.unpromised
     }
 
     /// Whether the axioms are monotone.

@@ -28,6 +28,7 @@ mod wait;
 
 pub use crate::synchronization::mbarrier::MbarrierEncoding;
 pub use dump::dump;
+pub use hang::unpromised;
 
 use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
@@ -83,6 +84,8 @@ pub struct UnrollOptions {
     pub writing_waits: bool,
     /// Whether `hangs` includes loops in which a thread goes round for ever.
     pub hangs_in_loops: bool,
+    /// Storages with writes that somebody who stands in a loop and reads strongly is not promised to see (LT-8).
+    pub unpromised: SortedSet<StorageId>,
     /// Whether registers are read as what they are on the path that reads them.
     pub paths: bool,
 }
@@ -101,6 +104,7 @@ impl Default for UnrollOptions {
             waits: true,
             writing_waits: true,
             hangs_in_loops: true,
+            unpromised: SortedSet::new(),
             paths: true,
         }
     }

@@ -5,7 +5,8 @@
 //! circle the author meant to come first, or how often a thread would have arrived on another path.
 
 use super::near::{circle, updates};
-use super::{Explanation, Subject, bare, final_reads, support};
+use super::search::scope_gap;
+use super::{Explanation, Reason, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
     Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole,
@@ -129,6 +130,8 @@ pub struct LookFact {
     pub value: u128,
     /// Whether the read is weak.
     pub is_weak: bool,
+    /// The read, and a write that has happened and that it need never see.
+    pub unpromised: Option<(EventId, EventId)>,
 }
 
 /// Where a thread is when nothing happens any more.
@@ -200,6 +203,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         &kinds::REGISTERS_NEVER_FREE
     } else if looks().any(|look| look.is_weak) {
         &kinds::WEAK_SPIN
+    } else if looks().any(|look| look.unpromised.is_some()) {
+        &kinds::UNPROMISED_WRITE
     } else if is_spin {
         &kinds::SPIN_NEVER_ENDS
     } else if roles.iter().any(|role| matches!(role.wait, WaitFact::Phase { .. })) {
@@ -207,6 +212,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     } else {
         &kinds::BARRIER_NEVER_COMPLETES
     };
+    let unseen = looks().find_map(|look| look.unpromised);
     let runs_ahead = kind == &kinds::PHASE_NEVER_COMPLETES && roles.iter().any(is_overtaken);
     let mut reads = Vec::new();
     for blocked in &standing {
@@ -223,6 +229,11 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         }
     }
     let mut explanation = bare(kind, Subject::Deadlock { roles, absent });
+    if let Some((read, write)) = unseen {
+        let weak = Reason::WeakEnd { event: write, other: read };
+        let is_weak = graph.events[write].kind.scope().is_none();
+        explanation.reasons.extend(if is_weak { Some(weak) } else { scope_gap(graph, write, read) });
+    }
     if runs_ahead {
         explanation.rules = vec!["UB-M11"];
     }
@@ -238,6 +249,16 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     explanation.reads = reads;
     explanation
+}
+
+/// The last write that a strong read does not see.
+fn unpromised_write(graph: &EventGraph, witness: &Witness, read: EventId) -> Option<EventId> {
+    graph.events[read].kind.scope()?;
+    let (execution, after) = (&witness.execution, &witness.execution.coherence);
+    let sources = execution.sources.get(&read)?;
+    let unseen = sources.iter().flat_map(|&(source, _)| after.successors(source));
+    let unseen: Vec<EventId> = unseen.filter(|&write| execution.executed.contains(write)).collect();
+    unseen.iter().copied().find(|&write| unseen.iter().all(|&other| !after.contains(write, other)))
 }
 
 fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], blocked: &Blocked) -> WaitFact {
@@ -261,7 +282,9 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], block
                     operand.contains('…').then(|| (look.access.clone(), witness.values[look.access.offset]));
                 let value = witness.values[look.value];
                 let (opcode, span, is_weak) = (site.text.clone(), site.span, look.is_weak);
-                facts.push(LookFact { span, opcode, operand, access, value, is_weak });
+                let unpromised =
+                    look.event.and_then(|read| Some((read, unpromised_write(graph, witness, read)?)));
+                facts.push(LookFact { span, opcode, operand, access, value, is_weak, unpromised });
             }
             WaitFact::Memory(facts, missing_writes(graph, witness, standing, looks))
         }

@@ -137,7 +137,8 @@ impl Words<'_> {
                 format!("the loop at {} reads nothing that could end it", self.line(role.span))
             }
             WaitFact::Memory(looks, writes) => {
-                let is_weak = looks.iter().any(|look| look.is_weak);
+                // What it reads may have been changed long ago.
+                let may_be_old = looks.iter().any(|look| look.is_weak || look.unpromised.is_some());
                 let looks: Vec<String> = looks.iter().map(|look| self.look(role, look)).collect();
                 let statement = self.case.sources.text(role.span);
                 let awaited =
@@ -147,11 +148,10 @@ impl Words<'_> {
                     Some((condition, "true"))
                 };
                 let condition = awaited.or_else(repeated).map(|(text, is)| (text.trim(), is));
-                let condition = condition.filter(|(text, _)| !is_weak && text.len() <= CONDITION_MAX);
+                let condition = condition.filter(|(text, _)| !may_be_old && text.len() <= CONDITION_MAX);
                 let is_false =
                     condition.map_or_else(String::new, |(text, is)| format!(", so `{text}` is {is}"));
-                let others = match (is_weak, absent) {
-                    // What it reads may have been changed long ago.
+                let others = match (may_be_old, absent) {
                     (true, _) => "",
                     (false, true) => "; no thread of those that have started is left that could change it",
                     (false, false) => "; no thread is left that could change it",
@@ -398,6 +398,12 @@ impl Words<'_> {
                 text,
                 self.line(look.span)
             )
+        } else if let Some((_, write)) = look.unpromised {
+            format!(
+                "`{text}` ({}) may return {value} for ever, since nothing promises that it sees {}",
+                self.line(look.span),
+                self.quoted(write)
+            )
         } else {
             format!("`{text}` ({}) returns {value} in the end", self.line(look.span))
         }
@@ -430,10 +436,11 @@ impl Words<'_> {
     }
 }
 
-/// What a wait is about most likely: a weak read, which may never see anything new, or else what is read last, since what is
+/// What a wait is about most likely: a read that may never see anything new, or else what is read last, since what is
 /// read before mostly says where.
 fn headline(looks: &[LookFact]) -> Option<&LookFact> {
-    looks.iter().find(|look| look.is_weak).or_else(|| looks.last())
+    let may_be_old = |look: &&LookFact| look.is_weak || look.unpromised.is_some();
+    looks.iter().find(may_be_old).or_else(|| looks.last())
 }
 
 /// `produce`, `produce and clear`.

@@ -2,8 +2,9 @@
 //!
 //! A thread that has not finished hangs if what it stands at will never let it go on: a barrier at which somebody is still
 //! missing, or an `await` or loop whose last round can be repeated for ever: it changes no register, writes only what is
-//! there in the end, and its waits find mbarriers as they are in the end. A strong read of that round sees a coherence-last
-//! write (LT-8), a weak one whatever the model lets it see each time (LT-7), after what the round has acquired.
+//! there in the end, and its waits find mbarriers as they are in the end. A strong read of that round sees the last of the
+//! writes that it is promised to see, or a later one (LT-8): those are strong, with each of the two in the other's scope. A
+//! weak one sees whatever the model lets it see each time (LT-7), after what the round has acquired.
 
 use super::event::{BarrierKey, Event, Kind, Misuse};
 use super::execution::{Combination, ReadsFrom};
@@ -75,31 +76,57 @@ pub fn standstill(
             Standstill::Hang
         }
         End::AtAwait { tried: true } | End::Round { is_still: true }
-            if repeats(thread, combination, rf, co) =>
+            if repeats(threads, thread, combination, rf, co) =>
         {
             Standstill::Hang
         }
-        End::Round { is_still: false } if repeats(thread, combination, rf, co) => Standstill::Moving,
+        End::Round { is_still: false } if repeats(threads, thread, combination, rf, co) => Standstill::Moving,
         End::AtBarrier(..) | End::AtAwait { .. } | End::Round { .. } | End::Cut | End::Broken(_) => {
             Standstill::None
         }
     };
     let all = combination.ends.iter().enumerate().map(of_thread).min().unwrap_or(Standstill::None);
-    if is_one_memory(&combination.events) { all } else { Standstill::None }
+    if is_one_memory(threads, &combination.events) { all } else { Standstill::None }
 }
 
 /// Whether what goes on for ever sees and writes one value per granule: racing writes may leave any of their values, but
 /// memory ends with one.
-fn is_one_memory(events: &[Event]) -> bool {
+fn is_one_memory(threads: &[Thread], events: &[Event]) -> bool {
     let mut ends: BTreeMap<usize, u64> = BTreeMap::new();
     let tells = |event: &&Event| event.is_repeated && (event.is_write() || event.strong);
-    let told = events.iter().filter(tells).flat_map(|event| event.granules.iter().zip(&event.values));
+    let told = events.iter().filter(tells).flat_map(|event| {
+        let told = event.granules.iter().zip(&event.values);
+        told.filter(|&(&granule, _)| event.is_write() || is_all_promised(threads, events, event, granule))
+    });
     told.into_iter().all(|(&granule, &value)| *ends.entry(granule).or_insert(value) == value)
 }
 
+/// Whether a strong read that is repeated for ever sees a write, or a later one, in the end.
+fn is_promised(threads: &[Thread], write: &Event, read: &Event) -> bool {
+    let (Some(writer), Some(reader)) = (write.thread, read.thread) else { return true };
+    let in_scope = || {
+        Combination::in_scope(threads, writer, write.scope, reader)
+            && Combination::in_scope(threads, reader, read.scope, writer)
+    };
+    writer == reader && write.operation.is_none() || write.strong && in_scope()
+}
+
+/// Whether it sees all writes of a granule.
+fn is_all_promised(threads: &[Thread], events: &[Event], read: &Event, granule: usize) -> bool {
+    let mut writes = events.iter().filter(|event| event.is_write() && event.granules.contains(&granule));
+    writes.all(|write| is_promised(threads, write, read))
+}
+
 /// Whether what the thread did last can go on for ever with memory and mbarriers as they are in the end.
-fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relation) -> bool {
+fn repeats(
+    threads: &[Thread],
+    thread: usize,
+    combination: &Combination,
+    rf: &ReadsFrom,
+    co: &Relation,
+) -> bool {
     let events = &combination.events;
+    let is_own = |event: &Event| event.thread == Some(thread) && event.is_repeated && event.is_write();
     // What is written again and again comes after everything, so it has to be what is there.
     let once = |write: &usize| events[*write].is_write() && !events[*write].is_repeated;
     let is_last = |write: usize, granule: usize| {
@@ -122,18 +149,35 @@ fn repeats(thread: usize, combination: &Combination, rf: &ReadsFrom, co: &Relati
         match event.kind {
             Kind::Write => leaves_as_is(event),
             Kind::Read if event.strong => {
-                let sources = event.granules.iter().zip(&rf[&position]);
-                leaves_as_is(event)
-                    && sources
-                        .into_iter()
-                        .all(|(&granule, &source)| events[source].is_repeated || is_last(source, granule))
+                let is_written = |granule: &usize| {
+                    events.iter().any(|write| is_own(write) && write.granules.contains(granule))
+                };
+                let is_settled = |granule: &usize| {
+                    is_written(granule) || is_all_promised(threads, events, event, *granule)
+                };
+                if event.granules.iter().all(is_settled) && !leaves_as_is(event) {
+                    return false;
+                }
+                let mut sources = event.granules.iter().zip(&rf[&position]);
+                sources.all(|(&granule, &source)| {
+                    let is_missed = |later: &Event| {
+                        later.granules.contains(&granule) && is_promised(threads, later, event)
+                    };
+                    let mut after =
+                        (0..events.len()).filter(once).filter(|&later| co.contains(source, later));
+                    events[source].is_repeated
+                        || if is_settled(&granule) {
+                            is_last(source, granule)
+                        } else {
+                            !after.any(|later| is_missed(&events[later]))
+                        }
+                })
             }
             // The next time it comes after what the thread itself writes in the round, and sees nothing older.
             Kind::Read => {
                 let overwritten = |granule: usize, source: usize| {
                     events.iter().enumerate().any(|(write, own)| {
-                        let is_own = own.thread == Some(thread) && own.is_repeated && own.is_write();
-                        is_own && own.granules.contains(&granule) && co.contains(source, write)
+                        is_own(own) && own.granules.contains(&granule) && co.contains(source, write)
                     })
                 };
                 let mut sources = event.granules.iter().zip(&rf[&position]);

@@ -6,6 +6,7 @@ use crate::cnf::{Direction, Literal};
 use crate::event::term::mask;
 use crate::event::{Access, EventId, EventKind, LocationId, TermPool, TermRef, UnknownId, UnknownKind};
 use crate::facts::needs::no_thin_air;
+use crate::relation::base;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
@@ -403,11 +404,11 @@ impl Encoder<'_> {
     }
 
     /// Where it is claimed that a read is of last writes, it takes each piece from a write that no other executed one of the
-    /// cell is coherence-after. Only that direction is stated: the claim is asked for, never its opposite.
+    /// cell is coherence-after, or no promised one. Only that direction is stated: the claim is asked for, never its opposite.
     pub(super) fn last_reads(&mut self) -> Result<(), EncodeError> {
         let graph = self.problem.graph;
         for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
-            let UnknownKind::ReadsLast(read) = unknown.kind else { continue };
+            let Some((read, counts)) = base::last_writes(graph, &unknown.kind) else { continue };
             let claim =
                 self.blaster.unknown(&mut self.formula, id, unknown.width, &self.known.unknowns[id])[0];
             let access = self.access(read);
@@ -415,6 +416,9 @@ impl Encoder<'_> {
             for (piece, candidates) in (0u32..).zip(&pieces) {
                 for (later, event) in graph.events.iter_enumerated() {
                     let EventKind::Write(written) = &event.kind else { continue };
+                    if !counts(later) {
+                        continue;
+                    }
                     let mut covers = Vec::new();
                     for from in 0..self.problem.cells.n_pieces(written) {
                         covers.push(self.same_cell(&access, piece, written, from));

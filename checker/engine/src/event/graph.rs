@@ -545,7 +545,7 @@ pub enum Wait {
     },
 }
 
-/// A read of a try that fails for ever (LT-8: it sees what memory holds in the end).
+/// A read of a try that fails for ever (LT-8: it sees what memory holds in the end, as far as that is promised).
 #[derive(Clone, Debug)]
 pub struct FinalLook {
     /// The reading instruction.
@@ -560,6 +560,8 @@ pub struct FinalLook {
     pub value: TermRef,
     /// Whether the read is weak, so that it may never see what others write (LT-7).
     pub is_weak: bool,
+    /// The read, if the try is part of the execution: then what it reads need not be last.
+    pub event: Option<EventId>,
 }
 
 /// A `reachable` statement's instance; some instance of each statement must be 1 in some execution.

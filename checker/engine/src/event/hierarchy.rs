@@ -332,6 +332,17 @@ impl Hierarchy {
         self.agents().filter(move |&agent| self.warp_of[agent] == warp)
     }
 
+    /// Whether a read that is repeated for ever sees a write, or a later one, in the end (LT-8): both are strong, and each of
+    /// the two is in the other's scope.
+    pub fn promises(
+        &self,
+        (writer, of_write): (AgentId, Option<Scope>),
+        (reader, of_read): (AgentId, Option<Scope>),
+    ) -> bool {
+        let (Some(of_write), Some(of_read)) = (of_write, of_read) else { return false };
+        self.in_scope(writer, reader, of_write) && self.in_scope(reader, writer, of_read)
+    }
+
     /// Whether `b` is in scope `scope` as seen from `a`.
     ///
     /// Source: PTX ISA 9.4 §8.5.

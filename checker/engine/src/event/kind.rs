@@ -79,7 +79,7 @@ impl EventKind {
         match self {
             Self::Fence { scope, .. } => Some(*scope),
             Self::RestrictedFence(fence) => Some(fence.scope()),
-            Self::Read(access) | Self::Write(access) => (access.sem != Sem::Weak).then_some(access.scope),
+            Self::Read(access) | Self::Write(access) => access.strong_scope(),
             Self::ClusterArrive { .. } | Self::ClusterWait => Some(Scope::Cluster),
             Self::Issue { sem, scope } => (*sem != Sem::Weak).then_some(*scope),
             Self::Mbarrier(operation) => (operation.sem != Sem::Weak).then_some(operation.scope),
@@ -296,6 +296,10 @@ impl Access {
     /// Whether it is anything but weak (MM-18).
     pub fn is_strong(&self) -> bool {
         self.sem != Sem::Weak
+    }
+    /// Its scope, if it is.
+    pub fn strong_scope(&self) -> Option<Scope> {
+        self.is_strong().then_some(self.scope)
     }
 }
 

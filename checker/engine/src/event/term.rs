@@ -108,6 +108,9 @@ pub enum UnknownKind {
     },
     /// Whether each byte of a read is of a write that no other is coherence-after.
     ReadsLast(EventId),
+    /// Whether each byte of a strong read is of a write that no other is coherence-after which the read is promised to see
+    /// (LT-8).
+    ReadsPromised(EventId),
     /// Whether a thread makes a failing try of a spin loop.
     Spins(AgentId),
     /// Whether a thread gets past a blocking instruction (or a barrier instance completes).

@@ -31,6 +31,13 @@ kinds! {
         property: Some(Property::Deadlock),
         rules: ["LT-7"],
     }
+    UNPROMISED_WRITE {
+        code: "deadlock::unpromised-write",
+        page: "deadlock-unpromised-write",
+        summary: "a thread waits for a write that it need never see",
+        property: Some(Property::Deadlock),
+        rules: ["LT-8"],
+    }
     PHASE_NEVER_COMPLETES {
         code: "deadlock::phase-never-completes",
         page: "deadlock-phase-never-completes",

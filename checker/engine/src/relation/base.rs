@@ -14,7 +14,7 @@ use crate::event::cell::Cells;
 use crate::event::{
     Access, AgentId, AtomicClass, CancelEvent, CtaId, Edges, Event, EventGraph, EventId, EventKind,
     GridEvent, LocationId, MbarrierId, MbarrierRole, Role, SpaEvent, TensorEvent, TermKind, TermPool,
-    TermRef,
+    TermRef, UnknownKind,
 };
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet, TermId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
@@ -275,6 +275,28 @@ fn base_sets(graph: &EventGraph) -> SortedMap<BaseSet, EventSet> {
         .iter()
         .map(|&(base, _)| (base, EventSet::from_fn(n, |event| in_set(graph, &graph.events[event], base))))
         .collect()
+}
+
+/// The read that an unknown says to be of last writes, and which writes there must be none of after those.
+pub fn last_writes<'g>(
+    graph: &'g EventGraph,
+    kind: &UnknownKind,
+) -> Option<(EventId, impl Fn(EventId) -> bool + 'g)> {
+    let (read, all) = match *kind {
+        UnknownKind::ReadsLast(read) => (read, true),
+        UnknownKind::ReadsPromised(read) => (read, false),
+        _ => return None,
+    };
+    let place = |event: EventId| {
+        let event = &graph.events[event];
+        Some((event.agent?, event.kind.scope()))
+    };
+    let counts = move |write: EventId| {
+        all || place(write)
+            .zip(place(read))
+            .is_some_and(|(write, read)| graph.hierarchy.promises(write, read))
+    };
+    Some((read, counts))
 }
 
 /// Whether an event belongs to a base set.

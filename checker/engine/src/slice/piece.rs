@@ -84,6 +84,9 @@ impl Piece {
             UnknownKind::ReadsLast(event) => {
                 self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::ReadsLast)
             }
+            UnknownKind::ReadsPromised(event) => {
+                self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::ReadsPromised)
+            }
             // Only waits ask how memory ends, and of those nothing is asked where there is memory.
             UnknownKind::FinalValue { .. } => UnknownKind::Elsewhere,
             ref kind => kind.clone(),

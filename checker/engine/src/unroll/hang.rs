@@ -3,15 +3,18 @@
 //! A hang is a maximal execution, under fair schedules, in which some thread has not ended (design: deadlock). Each such
 //! thread either stands at an instruction that blocks, whose condition is false in the end, or *goes round a loop for ever,
 //! changing nothing*: from some round on, every round begins and ends at the head of the loop with the same registers,
-//! writes only what is already there, and each of its strong reads returns the last write (LT-8). Nothing is promised for
+//! writes only what is already there, and each of its strong reads returns the last write that it is promised to see, or a
+//! later one (LT-8): a strong write with each of the two in the other's scope. Nothing is promised of other writes, nor for
 //! weak reads (LT-7): they return whatever the model lets them, after what the round itself has acquired. One such round
 //! stands for all. It does not matter what the loop is part of: the thread has got there on what it read then, and only
 //! the innermost loop that it never leaves is run on memory as it is in the end.
 //!
-//! So at the head of each loop the round is run once more, on final memory. Where it reads by strong reads only, it leaves
-//! no events: a read by a thread that does nothing afterwards may always return the coherence-last write, since no axiom
-//! orders anything after it. Where it has weak reads, all its reads and fences are events (writes are not: they write what
-//! is there), and its strong reads are of last writes. Where such a round reads weakly what it writes itself, its own writes
+//! So at the head of each loop the round is run once more, on final memory. Where it reads by strong reads only, of words
+//! whose writes are all promised, it leaves no events: a read by a thread that does nothing afterwards may always return the
+//! coherence-last write, since no axiom orders anything after it. Else all its reads and fences are events (writes are
+//! not: they write what is there). Its strong reads are of last writes, but for words that it does not write itself and
+//! somebody writes without a promise ([`unpromised`]): there they are of writes that no promised one is after, and the model
+//! says which older ones causality still leaves. Where such a round reads weakly what it writes itself, its own writes
 //! would have to be events. There only the case is tried in which it reads what is there, and the bound counts as well.
 //!
 //! A loop inside such a round is run on final memory, too. Where it goes round for ever itself, that is said where the
@@ -26,8 +29,9 @@
 //! runs past the bound.
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), since the rounds of one who stands are left out. Where they are
-//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound. That a strong
-//! read returns the last write in the end is promised by LT-8, whatever the model.
+//! not, nobody stands in a loop (`UnrollOptions::hangs_in_loops`); then a loop that may go on is open at each bound. What LT-8
+//! promises it promises whatever the model. Which words have writes without a promise is seen in the graph, and it is unrolled
+//! again where there are any (`Facts::look_at`).
 
 use super::access::{Part, Strength};
 use super::expression::{Frame, Place};
@@ -35,11 +39,13 @@ use super::loops::{Keeps, Shape};
 use super::spa::{CachedLoad, Freshness, Invalidated};
 use super::{Env, State, UnrollError, Unroller};
 use crate::event::{
-    Access, Because, Blocked, EventId, FinalLook, LocationId, Role, SiteId, TermPool, TermRef, UnknownKind,
-    Wait,
+    Access, AgentId, Because, Blocked, EventGraph, EventId, EventKind, FinalLook, LocationId, Role, SiteId,
+    TermPool, TermRef, UnknownKind, Wait,
 };
-use fencepost_dsl::kernel::program::RegisterId;
-use fencepost_dsl::vocabulary::{Replication, Sem};
+use fencepost_dsl::kernel::program::{RegisterId, StorageId};
+use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::vocabulary::{Replication, Scope, Sem};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Rounds of a loop inside a round on final memory that never leave and never have a choice: so many, and it is taken to run
 /// past every bound.
@@ -51,6 +57,7 @@ const CIRCLE_MAX: u32 = 8;
 /// How far a round on final memory has come.
 struct SoFar {
     met_weak: bool,
+    met_unpromised: bool,
     n_looks: usize,
     phase: Option<Wait>,
     n_invalidated: [usize; 3],
@@ -68,6 +75,10 @@ pub struct LastTry {
     reads_last: bool,
     /// Whether it has come to a weak read without being real.
     met_weak: bool,
+    /// Whether it has come to a strong read of a word with writes that it is not promised to see.
+    met_unpromised: bool,
+    /// Where the round was seen to write, if it was run before.
+    own_writes: Vec<Bytes>,
     looks: Vec<FinalLook>,
     /// The last mbarrier wait of the round.
     phase: Option<Wait>,
@@ -83,14 +94,62 @@ pub struct LastTry {
     is_cut: Option<TermRef>,
 }
 
+/// Bytes of a location; from an unknown one on, if there is no first.
+#[derive(Clone, Copy, Debug)]
+struct Bytes {
+    location: LocationId,
+    first: Option<u128>,
+    width_bytes: u32,
+}
+
+impl Bytes {
+    fn meet(self, other: Self) -> bool {
+        let is_apart = match (self.first, other.first) {
+            (Some(x), Some(y)) => {
+                x + u128::from(self.width_bytes) <= y || y + u128::from(other.width_bytes) <= x
+            }
+            _ => false,
+        };
+        self.location == other.location && !is_apart
+    }
+}
+
 /// Where a round on final memory writes, or reads weakly.
 #[derive(Clone, Copy, Debug)]
 struct Touched {
     guard: TermRef,
-    location: LocationId,
-    offset: TermRef,
-    width_bytes: u32,
+    bytes: Bytes,
     is_write: bool,
+}
+
+/// The storages that a thread may stand reading strongly and that somebody else writes so that it is not promised to see it.
+pub fn unpromised(graph: &EventGraph) -> SortedSet<StorageId> {
+    // LT-8 is about PTX: what an SPA machine stores arrives everywhere in the end.
+    if graph.hierarchy.launch().spa.is_some() {
+        return SortedSet::new();
+    }
+    let mut readers: FxHashMap<LocationId, FxHashSet<(AgentId, Scope)>> = FxHashMap::default();
+    for blocked in &graph.blocked {
+        let Wait::Memory(looks) = &blocked.wait else { continue };
+        for look in looks {
+            if let Some(scope) = look.access.strong_scope() {
+                readers.entry(look.access.location).or_default().insert((blocked.agent, scope));
+            }
+        }
+    }
+    let mut found = SortedSet::new();
+    for event in graph.events.iter() {
+        let (EventKind::Write(access), Some(writer)) = (&event.kind, event.agent) else { continue };
+        let Some(readers) = readers.get(&access.location) else { continue };
+        let is_seen = |&(reader, scope): &(AgentId, Scope)| {
+            reader == writer
+                || graph.hierarchy.promises((writer, access.strong_scope()), (reader, Some(scope)))
+        };
+        if !readers.iter().all(is_seen) {
+            found.insert(graph.locations[access.location].storage);
+        }
+    }
+    found
 }
 
 impl LastTry {
@@ -107,6 +166,7 @@ impl LastTry {
     fn so_far(&self) -> SoFar {
         SoFar {
             met_weak: self.met_weak,
+            met_unpromised: self.met_unpromised,
             n_looks: self.looks.len(),
             phase: self.phase.clone(),
             n_invalidated: self.invalidated.lengths(),
@@ -117,6 +177,7 @@ impl LastTry {
     }
     fn go_back(&mut self, to: SoFar) {
         self.met_weak = to.met_weak;
+        self.met_unpromised = to.met_unpromised;
         self.looks.truncate(to.n_looks);
         self.phase = to.phase;
         self.invalidated.truncate(to.n_invalidated);
@@ -154,26 +215,17 @@ impl Unroller<'_> {
         let nothing = self.graph.terms.constant(0, part.width);
         let Access { location, offset, width_bytes, .. } =
             self.scalar_access(element, part, nothing, strength);
+        let bytes = Bytes { location, first: self.graph.terms.constant_value(offset), width_bytes };
         if let Some(last) = &mut self.last_try {
-            last.touched.push(Touched { guard, location, offset, width_bytes, is_write });
+            last.touched.push(Touched { guard, bytes, is_write });
         }
     }
 
     /// Whether a weak read of a round may be of what the round itself writes. Its writes are no events, but a thread's reads
     /// come after its own writes of the same bytes, in this round or the one before: what they return is not known here.
-    fn reads_own_writes(&self, last: &LastTry) -> bool {
-        let meet = |a: &Touched, b: &Touched| {
-            let at = |touched: &Touched| self.graph.terms.constant_value(touched.offset);
-            let is_apart = match (at(a), at(b)) {
-                (Some(x), Some(y)) => {
-                    x + u128::from(a.width_bytes) <= y || y + u128::from(b.width_bytes) <= x
-                }
-                _ => false,
-            };
-            a.location == b.location && !is_apart
-        };
+    fn reads_own_writes(last: &LastTry) -> bool {
         let of = |is_write: bool| last.touched.iter().filter(move |touched| touched.is_write == is_write);
-        of(true).any(|write| of(false).any(|read| meet(write, read)))
+        of(true).any(|write| of(false).any(|read| write.bytes.meet(read.bytes)))
     }
 
     /// A write by a round on final memory: it must write what is there.
@@ -204,16 +256,21 @@ impl Unroller<'_> {
         }
         let checkpoint = self.checkpoint();
         let (mut stuck, mut last) =
-            self.last_round(state.clone(), frame, shape, keeps, LastTry::default())?;
-        if last.met_weak {
+            self.last_round(state.clone(), frame, shape, keeps, (LastTry::default(), CIRCLE_MAX))?;
+        if last.met_weak || last.met_unpromised {
+            let written = last.touched.iter().filter(|touched| touched.is_write).map(|touched| touched.bytes);
+            // Of what a circle does with weak reads nothing is known.
+            let n_rounds = if last.met_weak { 1 } else { CIRCLE_MAX };
+            let way = LastTry { own_writes: written.collect(), ..LastTry::default() };
             self.take_back(&checkpoint);
-            (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, false)?;
-            if self.reads_own_writes(&last) {
+            (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, (way.clone(), n_rounds))?;
+            if Self::reads_own_writes(&last) {
                 let weak =
                     last.looks.iter().find(|look| look.is_weak).map(|look| self.graph.sites[look.site].span);
                 let because = Because::ReadsOwnWrites(weak.unwrap_or(self.program.loops[shape.id].span));
                 self.take_back(&checkpoint);
-                (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, true)?;
+                let way = LastTry { reads_last: true, ..way };
+                (stuck, last) = self.last_round_as_events(state, frame, shape, keeps, (way, n_rounds))?;
                 self.cut(shape.id, state.live, &because, false);
             }
         }
@@ -246,14 +303,14 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
         keeps: Keeps,
-        reads_last: bool,
+        (way, n_rounds): (LastTry, u32),
     ) -> Result<(TermRef, LastTry), UnrollError> {
         let (choice, happens) = self.graph.terms.fresh(1, UnknownKind::Spins(self.agent));
         let role = std::mem::replace(&mut self.role, Role::Spin(choice));
         let live = self.graph.terms.and(state.live, happens);
         let real = State { live, env: state.env.clone() };
-        let way = LastTry { is_real: true, reads_last, ..LastTry::default() };
-        let round = self.last_round(real, frame, shape, keeps, way);
+        let way = LastTry { is_real: true, ..way };
+        let round = self.last_round(real, frame, shape, keeps, (way, n_rounds));
         self.role = role;
         let (stuck, last) = round?;
         let known = last.is_cut.map_or(stuck, |cut| self.graph.terms.or(stuck, cut));
@@ -263,18 +320,17 @@ impl Unroller<'_> {
     }
 
     /// Runs rounds on final memory: the path on which they change nothing, and come back to the registers that they started
-    /// with. With events it is one round.
+    /// with.
     fn last_round(
         &mut self,
         state: State,
         frame: &Frame<'_>,
         shape: &Shape<'_>,
         keeps: Keeps,
-        way: LastTry,
+        (way, n_rounds): (LastTry, u32),
     ) -> Result<(TermRef, LastTry), UnrollError> {
         let head = state.env.clone();
         let (n_exits, n_cuts) = (self.exits.len(), self.graph.cuts.len());
-        let n_rounds = if way.is_real { 1 } else { CIRCLE_MAX };
         self.last_try = Some(way);
         let mut again = state;
         // On which paths the registers are back, after some round.
@@ -442,22 +498,34 @@ impl Unroller<'_> {
         } else {
             self.read_event(guard, site, position, element, part, strength)?
         };
-        let reads_last = !is_weak || self.last_try.as_ref().is_some_and(|last| last.reads_last);
+        let nothing = self.graph.terms.constant(0, part.width);
+        let access = self.scalar_access(element, part, nothing, strength);
+        let storage = self.graph.locations[access.location].storage;
+        let bytes = Bytes {
+            location: access.location,
+            first: self.graph.terms.constant_value(access.offset),
+            width_bytes: access.width_bytes,
+        };
+        let last = self.last_try.as_ref();
+        let is_own = last.is_some_and(|last| last.own_writes.iter().any(|own| own.meet(bytes)));
+        let is_unpromised = !is_weak && self.options.unpromised.contains(&storage) && !is_own;
+        let reads_last = !is_weak || last.is_some_and(|last| last.reads_last);
         if let (Some(event), true) = (event, reads_last) {
-            let (_, last) = self.graph.terms.fresh(1, UnknownKind::ReadsLast(event));
+            let kind =
+                if is_unpromised { UnknownKind::ReadsPromised(event) } else { UnknownKind::ReadsLast(event) };
+            let (_, last) = self.graph.terms.fresh(1, kind);
             self.repeats_only_if(guard, last);
         }
         if is_weak {
             self.note_touched(guard, element, part, strength, false);
         }
-        let nothing = self.graph.terms.constant(0, part.width);
-        let access = self.scalar_access(element, part, nothing, strength);
         if let Some(last) = &mut self.last_try {
+            last.met_unpromised |= is_unpromised;
             if let (Some(event), Freshness::Cached(load)) = (event, freshness) {
                 last.cached.push((event, load));
             }
             last.met_weak |= is_weak;
-            last.looks.push(FinalLook { site, access, instance, guard, value, is_weak });
+            last.looks.push(FinalLook { site, access, instance, guard, value, is_weak, event });
         }
         Ok((event, value))
     }

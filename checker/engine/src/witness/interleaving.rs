@@ -92,6 +92,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::Elected => Some(1),
             UnknownKind::Parameter
             | UnknownKind::Initial { .. }
+            | UnknownKind::ReadsPromised(_)
             | UnknownKind::Spins(_)
             | UnknownKind::ReadsLast(_)
             | UnknownKind::Excess

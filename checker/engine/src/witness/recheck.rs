@@ -194,14 +194,16 @@ fn check_last_reads(
     values: &IndexVec<TermRef, u128>,
 ) -> Result<(), Disagreement> {
     for (id, unknown) in graph.terms.unknowns().iter_enumerated() {
-        let UnknownKind::ReadsLast(read) = unknown.kind else { continue };
+        let Some((read, counts)) = base::last_writes(graph, &unknown.kind) else { continue };
         let (Some(access), 1) = (access(graph, read), execution.unknowns[id]) else { continue };
         let grain = u128::from(cells.grain_bytes[access.location]);
         let pieces = execution.sources.get(&read).map_or(&[][..], Vec::as_slice);
         for (piece, &(source, _)) in (0u128..).zip(pieces) {
             let byte = start(access, values) + piece * grain;
             let is_later = |later: EventId| {
-                execution.executed.contains(later) && covers(graph, later, access.location, byte, values)
+                counts(later)
+                    && execution.executed.contains(later)
+                    && covers(graph, later, access.location, byte, values)
             };
             ensure(!execution.coherence.successors(source).any(is_later), || {
                 format!("read {read:?} is not of a last write")

@@ -273,10 +273,18 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
 }
 
-/// Weak reads of a loop that waits, made strong.
+/// Weak reads of a loop that waits, and the weak write that it need not see, made strong.
 fn awaited(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let graph = ground.graph();
     let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    for reason in &ground.explanation.reasons {
+        let Reason::WeakEnd { event, other } = *reason else { continue };
+        let Some(scope) = graph.events[other].kind.scope() else { continue };
+        for (rank, goal) in [(10, Goal::Strong), (11, Goal::Release)] {
+            let edits = sem_edits(ground, &[SemEdit { event, goal, scope }]);
+            found.push(Proposal { rank, edits });
+        }
+    }
     for (id, event) in graph.events.iter_enumerated() {
         let EventKind::Read(access) = &event.kind else { continue };
         let Some(span) = event.site.map(|site| graph.sites[site].span) else { continue };

@@ -230,6 +230,7 @@ impl Renaming {
         match *kind {
             UnknownKind::Read(event) => UnknownKind::Read(self.event(event)),
             UnknownKind::ReadsLast(event) => UnknownKind::ReadsLast(self.event(event)),
+            UnknownKind::ReadsPromised(event) => UnknownKind::ReadsPromised(self.event(event)),
             UnknownKind::Spins(agent) => UnknownKind::Spins(self.agent(agent)),
             UnknownKind::Triggers(agent) => UnknownKind::Triggers(self.agent(agent)),
             UnknownKind::Starts(cluster) => UnknownKind::Starts(self.cluster(cluster)),
@@ -301,6 +302,7 @@ fn is_named(kind: &UnknownKind) -> bool {
         UnknownKind::Parameter
             | UnknownKind::Read(_)
             | UnknownKind::ReadsLast(_)
+            | UnknownKind::ReadsPromised(_)
             | UnknownKind::Spins(_)
             | UnknownKind::Triggers(_)
             | UnknownKind::Starts(_)
