@@ -13,10 +13,9 @@ use fencepost_dsl::{SourceMap, cat};
 use fencepost_tests::generate::loops::loop_sketches;
 use fencepost_tests::litmus::shipped_model;
 use fencepost_tests::random::{Counts, Numbers, Plan, Suite, run_over};
-use fencepost_tests::run::{PTX, both, config, load_text, model, spa_model, verdict};
+use fencepost_tests::run::{PTX, both, config, load_text, model, proved, spa_model, stays_proved, verdict};
 use fencepost_tests::switched::Switched;
 use proptest::prelude::any;
-use std::collections::BTreeSet;
 
 /// Steps of a check.
 const STEPS_MAX: u64 = 20_000_000;
@@ -32,13 +31,19 @@ fn of_text(text: &str) -> MemoryModel {
     cat::load(&mut sources, "own.cat", &mut read, &[]).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
 }
 
-fn ask(text: &str, model: &MemoryModel, properties: &[Property], treatment: Treatment) -> Outcome {
-    let program = load_text(text);
-    let kernel = &program.kernels[0];
+/// All properties, if none is named.
+fn asking(properties: &[Property], treatment: Treatment) -> Config {
     let mut with = Config { unroll_max: 4, budget: STEPS_MAX, ..config(treatment) };
     if !properties.is_empty() {
         (with.properties, with.is_asked_by_name) = (properties.to_vec(), true);
     }
+    with
+}
+
+fn ask(text: &str, model: &MemoryModel, properties: &[Property], treatment: Treatment) -> Outcome {
+    let program = load_text(text);
+    let kernel = &program.kernels[0];
+    let with = asking(properties, treatment);
     check(&program, kernel, &kernel.launches[0], model, &with)
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -46,32 +51,6 @@ fn ask(text: &str, model: &MemoryModel, properties: &[Property], treatment: Trea
 /// The deductions that were off, with what they need.
 fn off(outcome: &Outcome) -> Vec<(&'static str, Need)> {
     outcome.statistics.off.iter().map(|off| (off.deduction, off.need)).collect()
-}
-
-/// Asks again what was proved, with each optimisation off, and each loop unwound; what is violated then, if anything.
-fn not_proved_without(
-    text: &str,
-    model: &MemoryModel,
-    properties: &[Property],
-    proved: &BTreeSet<Property>,
-) -> Option<String> {
-    let mut treatments = Treatment::ONE_OFF.to_vec();
-    treatments.push(("unwound", Treatment::UNWOUND));
-    treatments.into_iter().find_map(|(name, treatment)| {
-        let outcome = ask(text, model, properties, treatment);
-        let is_violated = |property: &Property| verdict(&outcome, *property) == Verdict::Violated;
-        proved
-            .iter()
-            .find(|property| is_violated(property))
-            .map(|property| format!("{} is proved, and violated with {name}", property.name()))
-    })
-}
-
-fn proved(outcome: &Outcome) -> BTreeSet<Property> {
-    let is_proved = |&&(_, verdict): &&(Property, Verdict)| verdict == Verdict::Proved;
-    let properties = outcome.properties.iter().filter(is_proved).map(|&(property, _)| property);
-    // What `reachable` asks is no claim about all executions.
-    properties.filter(|&property| property != Property::Reachable).collect()
 }
 
 // ------------------------------------------------------------------ words in pieces
@@ -187,12 +166,10 @@ fn loops_that_write_back_are_proved_of_what_is_so_when_they_are_unwound() {
             counts.add_features(&text, &features);
             counts.add("raced for", off(&outcome).contains(&("waits-that-write", Need::NoRace)));
             counts.add("violated", outcome.verdict == Verdict::Violated);
-            let proved = proved(&outcome);
-            counts.add("proved", !proved.is_empty());
-            match not_proved_without(&text, &model, &properties, &proved) {
-                Some(complaint) => Err(format!("{complaint}\n{text}")),
-                None => Ok(()),
-            }
+            counts.add("proved", !proved(&outcome).is_empty());
+            let with = asking(&properties, Treatment::DEFAULT);
+            stays_proved(&load_text(&text), &model, &with, &outcome)
+                .map_err(|complaint| format!("{complaint}\n{text}"))
         })
     });
 }

@@ -16,8 +16,8 @@ pub mod tensor_memory;
 use crate::litmus::shipped_model;
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan, Suite};
-use crate::run::load_text;
-use fencepost::check::{Config, Limits, check};
+use crate::run::{check_each_way, load_text};
+use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -212,13 +212,11 @@ fn program(text: &str) -> Program {
 
 fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Answer, String> {
     let program = program(text);
-    let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let properties =
         vec![Property::Race, Property::Assert, Property::Deadlock, Property::Bounds, Property::Reachable];
     let config = Config { properties, unroll_max: 2, limits, ..crate::run::config(treatment) };
-    let outcome =
-        check(&program, kernel, &kernel.launches[0], model, &config).map_err(|error| error.to_string())?;
+    let outcome = check_each_way((&program, text), model, &config).map_err(|error| error.to_string())?;
     let unreachable = outcome.vacuity.iter().filter_map(|vacuity| match vacuity {
         Vacuity::Unreachable(span) => Some(span.start),
         Vacuity::NothingCompletes | Vacuity::FilteredOut(_) => None,

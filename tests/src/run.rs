@@ -120,6 +120,84 @@ pub fn outcomes_of(program: &Program, model: &MemoryModel, config: &Config) -> V
     outcomes
 }
 
+/// What is claimed of all executions and was proved.
+pub fn proved(outcome: &Outcome) -> BTreeSet<Property> {
+    let is_proved = |&&(_, verdict): &&(Property, Verdict)| verdict == Verdict::Proved;
+    let properties = outcome.properties.iter().filter(is_proved).map(|&(property, _)| property);
+    // What `reachable` asks is no claim about all executions.
+    properties.filter(|&property| property != Property::Reachable).collect()
+}
+
+const UNWOUND: &[(&str, Treatment)] = &[("unwound", Treatment::UNWOUND)];
+
+/// Asks again what was proved of the first launch of a program's first kernel, with each optimisation off, and with each loop
+/// unwound.
+///
+/// # Errors
+/// What is violated then.
+pub fn stays_proved(
+    program: &Program,
+    model: &MemoryModel,
+    config: &Config,
+    outcome: &Outcome,
+) -> Result<(), String> {
+    stays_proved_in(program, model, config, outcome, Treatment::ONE_OFF.iter().chain(UNWOUND))
+}
+
+fn stays_proved_in<'a>(
+    program: &Program,
+    model: &MemoryModel,
+    config: &Config,
+    outcome: &Outcome,
+    ways: impl Iterator<Item = &'a (&'a str, Treatment)>,
+) -> Result<(), String> {
+    let (kernel, proved) = (&program.kernels[0], proved(outcome));
+    if proved.is_empty() {
+        return Ok(());
+    }
+    for &(name, treatment) in ways {
+        let config = Config { treatment, ..config.clone() };
+        let again = check(program, kernel, &kernel.launches[0], model, &config);
+        let again = again.map_err(|error| format!("with {name}: {error}"))?;
+        if let Some(wrong) = proved.iter().find(|&&own| verdict(&again, own) == Verdict::Violated) {
+            return Err(format!("{} is proved, and violated with {name}", wrong.name()));
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of the first launch of the first kernel of a text. What is proved with everything on must stay so with an
+/// optimisation off, or with each loop unwound: which, is another one for each text. `FENCEPOST_EACH_WAY=1` asks in all these
+/// ways, which takes eight times as long.
+///
+/// # Errors
+/// As the check.
+///
+/// # Panics
+/// If something does not stay proved.
+pub fn check_each_way(
+    (program, text): (&Program, &str),
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let kernel = &program.kernels[0];
+    let outcome = check(program, kernel, &kernel.launches[0], model, config)?;
+    if config.treatment != Treatment::DEFAULT {
+        return Ok(outcome);
+    }
+    let (skipped, n_asked) = match std::env::var_os("FENCEPOST_EACH_WAY") {
+        Some(_) => (0, usize::MAX),
+        None => {
+            let sum: usize = text.bytes().map(usize::from).sum();
+            (sum % (Treatment::ONE_OFF.len() + UNWOUND.len()), 1)
+        }
+    };
+    let ways = Treatment::ONE_OFF.iter().chain(UNWOUND).skip(skipped).take(n_asked);
+    stays_proved_in(program, model, config, &outcome, ways)
+        .unwrap_or_else(|complaint| panic!("{complaint}\n{text}"));
+    Ok(outcome)
+}
+
 /// The codes of everything found.
 pub fn codes_of(outcome: &Outcome, model: &MemoryModel) -> BTreeSet<&'static str> {
     outcome.findings.iter().map(|finding| explain(&outcome.graph, model, finding).code).collect()

@@ -8,7 +8,7 @@ use super::{REACHABLE_MAX, program};
 use crate::generate::loops::loop_sketches;
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan, Suite};
-use fencepost::check::{CheckError, Config, Limits, check};
+use fencepost::check::{CheckError, Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::encode::goal::GoalKind;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
@@ -123,12 +123,11 @@ pub fn compare(model: &MemoryModel, open_text: &str, treatment: Treatment) -> Re
 
 fn ask_checker(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Outcome, CheckError> {
     let program = program(text);
-    let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let properties = vec![Property::Race, Property::Assert, Property::Deadlock, Property::Reachable];
     let usual = crate::run::config(treatment);
     let config = Config { properties, unroll_max: 4, limits, budget: BUDGET, ..usual };
-    check(&program, kernel, &kernel.launches[0], model, &config)
+    crate::run::check_each_way((&program, text), model, &config)
 }
 
 /// What both say of one program.

@@ -5,8 +5,7 @@
 
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Numbers, Plan, Suite};
-use crate::run::{config, spa_model, verdict};
-use fencepost::check::check;
+use crate::run::{check_each_way, config, spa_model, verdict};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Property, Vacuity, Verdict};
 use fencepost_dsl::SourceMap;
@@ -238,11 +237,10 @@ fn ask(
     let program =
         load(&mut SourceMap::default(), "spa.fence", &mut |_| Ok(text.clone()), &LoadOptions::default())
             .map_err(|errors| format!("{:#?}\n{text}", errors.first()))?;
-    let kernel = &program.kernels[0];
     let mut config = config(Treatment::DEFAULT);
     config.properties = vec![Property::Assert, Property::Reachable];
-    let outcome = check(&program, kernel, &kernel.launches[0], model, &config)
-        .map_err(|error| format!("{error}\n{text}"))?;
+    let outcome =
+        check_each_way((&program, &text), model, &config).map_err(|error| format!("{error}\n{text}"))?;
     let unreachable = outcome.vacuity.iter().map(|vacuity| match vacuity {
         Vacuity::Unreachable(span) => {
             text[span.start as usize..].lines().next().unwrap_or_default().to_owned()

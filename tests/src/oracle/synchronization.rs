@@ -7,7 +7,7 @@ use super::{REACHABLE_MAX, program};
 use crate::generate::synchronization::sync_sketches;
 use crate::outcomes::final_block;
 use crate::random::{self, Counts, Plan, Suite};
-use fencepost::check::{CheckError, Config, Limits, check};
+use fencepost::check::{CheckError, Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::encode::goal::GoalKind;
 use fencepost::explain::explain;
@@ -290,10 +290,9 @@ fn compare_racing_statements(text: &str, outcome: &Outcome, twin: &Reference, co
 
 fn ask(model: &MemoryModel, text: &str, treatment: Treatment) -> Result<Outcome, CheckError> {
     let program = program(text);
-    let kernel = &program.kernels[0];
     let limits = Limits { findings_max: 1_000, ..Limits::default() };
     let config = Config { unroll_max: 2, limits, ..crate::run::config(treatment) };
-    check(&program, kernel, &kernel.launches[0], model, &config)
+    crate::run::check_each_way((&program, text), model, &config)
 }
 
 /// Compares random programs: how many agree (`compared`), and what is in them and was found of them.
