@@ -7,6 +7,7 @@ use crate::define_id;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use strsim::levenshtein;
 
@@ -22,11 +23,15 @@ pub(super) type ScopeId = Option<EntryId>;
 #[derive(Default, Debug)]
 pub(super) struct Scopes {
     entries: IndexVec<EntryId, Entry>,
+    /// A number for each name that has a definition somewhere: most names of a model have none, and the others are told apart
+    /// by it.
+    numbers: FxHashMap<String, usize>,
 }
 
 #[derive(Debug)]
 struct Entry {
     name: String,
+    number: usize,
     definition: Definition,
     outer: ScopeId,
 }
@@ -57,12 +62,18 @@ impl Scopes {
 
     /// `outer` with one more definition.
     pub(super) fn push(&mut self, outer: ScopeId, name: &str, definition: Definition) -> ScopeId {
-        Some(self.entries.push(Entry { name: name.to_owned(), definition, outer }))
+        let n_numbers = self.numbers.len();
+        let number = match self.numbers.get(name) {
+            Some(&number) => number,
+            None => *self.numbers.entry(name.to_owned()).or_insert(n_numbers),
+        };
+        Some(self.entries.push(Entry { name: name.to_owned(), number, definition, outer }))
     }
 
     /// The innermost definition of `name`.
     pub(super) fn find(&self, scope: ScopeId, name: &str) -> Option<&Definition> {
-        self.visible(scope).find(|entry| entry.name == name).map(|entry| &entry.definition)
+        let number = *self.numbers.get(name)?;
+        self.visible(scope).find(|entry| entry.number == number).map(|entry| &entry.definition)
     }
 
     /// The visible name most like `name`, if one is like it at all.

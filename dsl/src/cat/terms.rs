@@ -7,7 +7,7 @@ use super::memory_model::{
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What an expression stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ pub(super) type Operand = (Value, Span);
 #[derive(Default, Debug)]
 pub(super) struct Terms {
     pub nodes: IndexVec<TermId, Term>,
-    ids: HashMap<TermKind, TermId>,
+    ids: FxHashMap<TermKind, TermId>,
 }
 
 impl Terms {
