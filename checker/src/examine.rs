@@ -1,12 +1,14 @@
 //! All that is said of one kernel and launch: the verdicts of [`mod@crate::check`], what a proof takes for granted, and for
 //! each violation why it is one, what would mend it, and which other reading of the model would not have it.
 
-use crate::check::{CheckError, Config, Limits, check};
+use crate::check::split::{self, Part};
+use crate::check::{CheckError, Config, Limits, check, check_part};
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
 use crate::explain::reading::{self, Reading};
 use crate::explain::repair::{self, Texts};
 use crate::explain::{self, Explanation, cause, elsewhere};
 use crate::models::{Model, PTX};
+use crate::parallel::{self, on_large_stack};
 use crate::verdict::{Outcome, Property, Verdict, ignored_proxies, unknown_to_model};
 use fencepost_dsl::cat::memory_model::{Effect, MemoryModel, Variant};
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
@@ -74,9 +76,28 @@ impl Checked {
         model: &Model,
         config: &Config,
     ) -> Result<Self, CheckError> {
-        let allowance = config.allowance();
-        let mut outcome = check(program, kernel, launch, &model.resolved, config)?;
-        let rest = Config { budget: allowance.left(), ..config.clone() };
+        Self::at_a_time(1, program, kernel, launch, model, config)
+    }
+
+    /// The same with some values of the parameters at a time, where each is checked alone.
+    ///
+    /// # Errors
+    /// See [`CheckError`].
+    pub fn at_a_time(
+        jobs: usize,
+        program: &Program,
+        kernel: &Kernel,
+        launch: &Launch,
+        model: &Model,
+        config: &Config,
+    ) -> Result<Self, CheckError> {
+        let mut outcome = match split::parts(program, kernel, config) {
+            Some(parts) if jobs > 1 => checked_parts(jobs, program, &parts, launch, model, config)?,
+            _ => check(program, kernel, launch, &model.resolved, config)?,
+        };
+        let left = config.budget.saturating_sub(outcome.statistics.steps);
+        let rest = Config { budget: left, ..config.clone() };
+        let allowance = rest.allowance();
         outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest)?;
         Ok(Self { outcome, left: allowance.left() })
     }
@@ -98,6 +119,25 @@ impl Checked {
         let explanations = explanations(texts, program, kernel, &mut outcome, model, &rest)?;
         Ok(Examination { outcome, explanations })
     }
+}
+
+/// The values of the parameters, some at a time. What comes of them is the same as one after the other.
+fn checked_parts(
+    jobs: usize,
+    program: &Program,
+    parts: &[Part],
+    launch: &Launch,
+    model: &Model,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let mut outcomes = Vec::new();
+    let work = |part: &Part| {
+        let one = on_large_stack(|| check_part(program, part, launch, &model.resolved, config));
+        one.unwrap_or_else(|message| Err(CheckError::SelfCheck { pass: "check", message }))
+    };
+    parallel::in_order(jobs, parts, work, |_, outcome| outcomes.push(outcome));
+    let outcomes: Result<Vec<Outcome>, CheckError> = outcomes.into_iter().collect();
+    Ok(split::join(parts, outcomes?, config))
 }
 
 /// The variants of a model that have an effect, if none is turned on.

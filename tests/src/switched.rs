@@ -20,7 +20,8 @@ fn judgement(outcome: &Outcome) -> Judgement {
         Vacuity::Unreachable(span) => format!("unreachable {}", span.start),
         other => format!("{other:?}"),
     });
-    let broken = outcome.findings.iter().map(|finding| finding.property);
+    let elsewhere = outcome.split.iter().flat_map(|split| &split.elsewhere).map(|&(property, _)| property);
+    let broken = outcome.findings.iter().map(|finding| finding.property).chain(elsewhere);
     (outcome.properties.clone(), vacuity.collect(), broken.collect())
 }
 

@@ -54,6 +54,8 @@ struct Task<'a> {
     launch: &'a Launch,
     model: &'a Arc<Model>,
     options: &'a CheckOptions,
+    /// Values of its parameters that are checked at a time.
+    jobs: usize,
 }
 
 /// A launch that was checked and how long that took, with nothing explained yet; `None` if it overstayed.
@@ -261,6 +263,7 @@ impl<'a> Run<'a> {
             launch,
             model: &model,
             options: self.options,
+            jobs: (self.jobs / tasks.len().max(1)).max(1),
         };
         let all: Vec<Task<'_>> = tasks.iter().map(|(kernel, launch)| task((*kernel, launch))).collect();
         parallel::in_order(self.jobs, &all, Task::first, |task, first| {
@@ -437,10 +440,10 @@ impl Task<'_> {
         let config = config(self.options, self.kernel(), timeout);
         let (program, model, launch) =
             (Arc::clone(self.program), Arc::clone(self.model), self.launch.clone());
-        let (kernel, started) = (self.kernel, Instant::now());
+        let (kernel, jobs, started) = (self.kernel, self.jobs, Instant::now());
         on_own_thread(timeout, move || {
             let of = &program.kernels[kernel];
-            let checked = Checked::new(&program, of, &launch, &model, &config)?;
+            let checked = Checked::at_a_time(jobs, &program, of, &launch, &model, &config)?;
             Ok((checked, started.elapsed()))
         })
     }

@@ -15,6 +15,7 @@ mod residency;
 mod rounds;
 mod settle;
 mod slices;
+pub mod split;
 mod unreached;
 
 pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of, usual_properties};
@@ -68,11 +69,42 @@ fn not_followed(unfollowed: Unfollowed) -> CheckError {
     CheckError::SelfCheck { pass: "solve", message: unfollowed.to_string() }
 }
 
-/// Checks one kernel for one launch.
+/// Checks one kernel for one launch. Values of its parameters that are to be checked one by one are checked one after the
+/// other; who has several cores does as this does with them.
 ///
 /// # Errors
 /// See [`CheckError`]. Limits are no errors but outcomes.
 pub fn check(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let Some(parts) = split::parts(program, kernel, config) else {
+        return check_whole(program, kernel, launch, model, config);
+    };
+    let check = |part: &split::Part| check_part(program, part, launch, model, config);
+    let outcomes: Result<Vec<Outcome>, CheckError> = parts.iter().map(check).collect();
+    Ok(split::join(&parts, outcomes?, config))
+}
+
+/// Checks one of the values that a launch is split into.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_part(
+    program: &Program,
+    part: &split::Part,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+) -> Result<Outcome, CheckError> {
+    let config = Config { budget: part.budget, ..config.clone() };
+    check_whole(program, &part.kernel, launch, model, &config)
+}
+
+fn check_whole(
     program: &Program,
     kernel: &Kernel,
     launch: &Launch,

@@ -56,6 +56,8 @@ pub struct Treatment {
     /// A question with several assertions in it that takes more steps is put as one about each of them, one after the other
     /// (`check::lemmas`).
     pub lemmas_from: u64,
+    /// A kernel with parameters is checked for each of their values, where those are few (`check::split`).
+    pub split: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -76,6 +78,7 @@ impl Treatment {
         waits: true,
         paths: true,
         lemmas_from: 40_000_000,
+        split: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -102,6 +105,7 @@ impl Treatment {
         ("no-paths", Self { paths: false, ..Self::DEFAULT }),
         ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
         ("no-resets", Self { resets: false, ..Self::DEFAULT }),
+        ("no-split", Self { split: false, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 
@@ -138,6 +142,7 @@ impl Treatment {
             } else {
                 self.lemmas_from
             },
+            split: self.split && other.split,
             mbarrier_encoding,
         }
     }

@@ -29,6 +29,7 @@ mod wait;
 pub use crate::synchronization::mbarrier::MbarrierEncoding;
 pub use dump::dump;
 pub use hang::unpromised;
+pub use live::registers_of;
 
 use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,

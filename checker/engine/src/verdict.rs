@@ -142,6 +142,34 @@ pub struct Statistics {
     pub off: Vec<Off>,
 }
 
+impl Statistics {
+    /// What another run took, too.
+    pub fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.variables += other.variables;
+        self.clauses += other.clauses;
+        self.conflicts += other.conflicts;
+        self.solver_calls += other.solver_calls;
+        self.followed = match (self.followed, other.followed) {
+            (None, None) => None,
+            (own, other) => Some(own.unwrap_or(0) + other.unwrap_or(0)),
+        };
+        self.steps += other.steps;
+        self.open_goals += other.open_goals;
+        for &(pass, taken) in &other.microseconds {
+            match self.microseconds.iter_mut().find(|(own, _)| *own == pass) {
+                Some((_, sum)) => *sum += taken,
+                None => self.microseconds.push((pass, taken)),
+            }
+        }
+        for off in &other.off {
+            if !self.off.contains(off) {
+                self.off.push(off.clone());
+            }
+        }
+    }
+}
+
 /// Everything found out about one kernel and launch.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -179,11 +207,31 @@ pub struct Outcome {
     pub ignored_proxies: Vec<Proxy>,
     /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
     pub assumptions: Vec<Variant>,
+    /// Whether each value of its parameters was checked alone.
+    pub split: Option<Split>,
     /// Sizes and times.
     pub statistics: Statistics,
 }
 
+/// What was found out value by value.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// How many combinations of values there are.
+    pub n_values: usize,
+    /// The values of the parameters that graph and findings are about: the smallest of which something was found.
+    pub shown: Vec<(String, u64)>,
+    /// Properties that other values break and these do not, with the smallest that does.
+    pub elsewhere: Vec<(Property, Vec<(String, u64)>)>,
+    /// The graphs of the other values.
+    pub others: Vec<EventGraph>,
+}
+
 impl Outcome {
+    /// The graph that the findings are about, and those of other values that were checked alone.
+    pub fn graphs(&self) -> impl Iterator<Item = &EventGraph> {
+        std::iter::once(&self.graph).chain(self.split.iter().flat_map(|split| &split.others))
+    }
+
     /// What is said of one of its verdicts: where only some rounds were looked at, nothing is known to be vacuous, for with
     /// more of them something may get there.
     pub fn told(&self, verdict: Verdict) -> Verdict {

@@ -12,7 +12,7 @@ use crate::explain::elsewhere::{Judgement, Whole};
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair};
 use crate::facts::Off;
-use crate::verdict::{Finding, Limit, Vacuity};
+use crate::verdict::{Finding, Limit, Split, Vacuity};
 use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
@@ -47,7 +47,27 @@ struct Report<'a> {
     /// What the verdict takes for granted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    /// Where each value of the parameters was checked alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    split: Option<SplitReport>,
     stats: Stats,
+}
+
+#[derive(Serialize)]
+struct SplitReport {
+    /// How many combinations of values.
+    values: usize,
+    /// Which of them the findings are about.
+    shown: BTreeMap<String, String>,
+    /// Properties that others break and those do not, with the smallest that do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<ElsewhereReport>,
+}
+
+#[derive(Serialize)]
+struct ElsewhereReport {
+    property: &'static str,
+    parameters: BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -292,8 +312,24 @@ pub fn report(case: &Case<'_>) -> String {
         vacuity: outcome.vacuity.iter().map(|vacuity| vacuity_report(case.sources, vacuity)).collect(),
         limit: outcome.limit.as_ref().map(limit_report),
         notes: notes(case),
+        split: outcome.split.as_ref().map(split_report),
         stats: stats(case),
     })
+}
+
+fn split_report(split: &Split) -> SplitReport {
+    let values = |values: &[(String, u64)]| {
+        values.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
+    };
+    SplitReport {
+        values: split.n_values,
+        shown: values(&split.shown),
+        elsewhere: split
+            .elsewhere
+            .iter()
+            .map(|(property, value)| ElsewhereReport { property: property.name(), parameters: values(value) })
+            .collect(),
+    }
 }
 
 /// All that was found.

@@ -1,6 +1,7 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
 use super::{Case, Style, wording, wrap};
+use crate::check::split::VALUES_MAX;
 use crate::encode::goal::GoalKind;
 use crate::event::{Because, UnknownKind};
 use crate::facts::Off;
@@ -46,7 +47,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     }
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
-        text += &format!("  stopped: {what}; {knob}\n");
+        let where_to = at_value(outcome).map_or_else(String::new, |value| format!("with {value}, "));
+        text += &format!("  stopped: {where_to}{what}; {knob}{}\n", fix_one(case));
     }
     if let Some(limit) = &outcome.raise_limit {
         let (what, knob) = stopped(limit);
@@ -61,6 +63,35 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         );
     }
     text
+}
+
+/// The values of the parameters that were not decided, if each was checked alone and they are what is shown.
+fn at_value(outcome: &Outcome) -> Option<String> {
+    let split = outcome.split.as_ref()?;
+    (outcome.verdict == Verdict::Inconclusive).then(|| values(&split.shown))
+}
+
+/// `N = 2, M = 0`
+fn values(shown: &[(String, u64)]) -> String {
+    let shown: Vec<String> = shown.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    shown.join(", ")
+}
+
+/// What makes less of a launch with a range that was taken as a whole.
+fn fix_one(case: &Case<'_>) -> String {
+    let widest =
+        case.kernel.parameters.iter().filter(|own| own.max > own.min).max_by_key(|own| own.max - own.min);
+    match widest {
+        Some(own) if case.outcome.split.is_none() => {
+            format!(
+                ";\n    or fix `{name}`, which may be anything here: -D {name}={value}, or a range of at most {VALUES_MAX} \
+                 values, which are checked one by one",
+                name = own.name,
+                value = own.min
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 /// The loops that can run past the bound, with a sentence each.
@@ -194,6 +225,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         )
     });
     assumptions
+        .chain(about_other_values(case))
         .chain(about_unasked(case))
         .chain(no_condition)
         .chain(unstated)
@@ -202,6 +234,27 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
         .chain(about_uncomputed(case))
         .chain(about_following(case))
         .collect()
+}
+
+/// Other values than those that are shown, if only others break a property.
+fn elsewhere(outcome: &Outcome, property: Property) -> Option<&[(String, u64)]> {
+    let split = outcome.split.as_ref()?;
+    let found = split.elsewhere.iter().find(|(own, _)| *own == property);
+    found.map(|(_, value)| value.as_slice())
+}
+
+/// … about values of the parameters that break what those that are shown do not.
+fn about_other_values(case: &Case<'_>) -> Option<String> {
+    let split = case.outcome.split.as_ref().filter(|split| !split.elsewhere.is_empty())?;
+    let others = split.elsewhere.iter().map(|(property, value)| {
+        let defines: Vec<String> = value.iter().map(|(name, value)| format!("-D {name}={value}")).collect();
+        format!("`{}` with {} ({})", property.name(), values(value), defines.join(" "))
+    });
+    Some(format!(
+        "what is shown is for {}; violated, too: {}",
+        values(&split.shown),
+        others.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// … about a rule that nobody asked for, and that is broken.
@@ -314,7 +367,11 @@ fn head(case: &Case<'_>) -> String {
         model += &format!(", variant {}", case.variants.join(" + "));
     }
     let ranges = case.kernel.parameters.iter();
-    let ranges: String = ranges.map(|own| format!(", {} in {}..={}", own.name, own.min, own.max)).collect();
+    let mut ranges: String =
+        ranges.map(|own| format!(", {} in {}..={}", own.name, own.min, own.max)).collect();
+    if case.outcome.split.is_some() {
+        ranges += ", each value";
+    }
     format!("{} ({launch}{}{ranges}{model})", case.kernel.name, shape(case))
 }
 
@@ -412,6 +469,9 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
         Verdict::Inconclusive => format!("{name}: undecided"),
         Verdict::Violated if property == Property::Condition => "the condition does not hold".to_owned(),
         Verdict::Violated => {
+            if let Some(value) = elsewhere(case.outcome, property) {
+                return format!("{name}: violated with {}", values(value));
+            }
             let n = case.outcome.findings.iter().filter(|finding| finding.property == property).count();
             format!("{name}: {n} violation{}", if n == 1 { "" } else { "s" })
         }

@@ -52,15 +52,11 @@ struct Kernel {
 impl Seen {
     /// Adds a launch.
     pub fn add(&mut self, program: &Program, sources: &SourceMap, kernel: usize, outcome: &Outcome) {
-        let graph = &outcome.graph;
         self.is_partial |=
             outcome.limit.is_some() || !outcome.open_loops.is_empty() || outcome.raise_limit.is_some();
         let kernel = &program.kernels[kernel];
         self.is_partial |= kernel.condition.is_some();
-        self.executed.extend(graph.sites.iter().map(|site| site.span));
         let fails = !matches!(outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
-        self.assertions(graph, fails);
-        self.mbarriers(&kernel.name, graph);
         let known = self.kernels.entry(kernel.name.clone()).or_insert(Kernel {
             is_proved: true,
             shares: false,
@@ -73,7 +69,19 @@ impl Seen {
         let is_grid = !kernel.is_program && launch.placement.is_none() && launch.spa.is_none();
         known.is_one_cta &= is_grid && launch.gpus * launch.ctas == 1;
         known.is_proved &= !fails;
-        known.claims |= kernel.is_program || claims(graph);
+        known.claims |= kernel.is_program;
+        for graph in outcome.graphs() {
+            self.graph(sources, &kernel.name, graph, fails);
+        }
+    }
+
+    /// Adds what is in a graph, of all values of parameters or of one.
+    fn graph(&mut self, sources: &SourceMap, kernel: &str, graph: &EventGraph, fails: bool) {
+        self.executed.extend(graph.sites.iter().map(|site| site.span));
+        self.assertions(graph, fails);
+        self.mbarriers(kernel, graph);
+        let Some(known) = self.kernels.get_mut(kernel) else { return };
+        known.claims |= claims(graph);
         known.shares |= shares(graph);
         known.synchronizes |=
             graph.events.iter().any(|event| event.agent.is_some() && event.kind.scope().is_some());

@@ -180,6 +180,7 @@ impl Decision {
             unasked: self.unasked,
             condition,
             assumptions: Vec::new(),
+            split: None,
             statistics: self.statistics,
         }
     }
