@@ -87,6 +87,35 @@ const FAMILIES: &[(&str, &[(&str, i64)])] = &[
     ("dissemination-barrier", &[("N", 8), ("STEPS", 3)]),
 ];
 
+/// Two groups of warps that meet by themselves and take turns at a tile.
+const TURNS: &str = "\
+const LANES = 4;
+kernel turns {
+    launch { warps: 4, lanes: LANES }
+    shared x[2 * LANES]: u32 = 0;
+    shared y[4 * LANES]: u32 = 0;
+    let group = warpid / 2;
+    let own = tid % (2 * LANES);
+    if group == 1 {
+        bar.arrive 1, 128;
+    }
+    for round in 0..2 {
+        bar.sync group + 1, 128;
+        let v = ld.weak.shared.u32 [x[own]];
+        assert v == 2 * round + group;
+        st.weak.shared.u32 [x[own]], v + 1;
+        if round + group < 2 {
+            bar.arrive 2 - group, 128;
+        }
+        st.weak.shared.u32 [y[tid]], round;
+        bar.sync group + 3, 64;
+        let w = ld.weak.shared.u32 [y[group * 2 * LANES + (own + 1) % (2 * LANES)]];
+        assert w == round;
+        bar.sync group + 3, 64;
+    }
+}
+";
+
 fn parsed(text: &str, definitions: &[(&str, i64)]) -> Option<Program> {
     let mut text = text.to_owned();
     for (name, value) in definitions {
@@ -121,6 +150,10 @@ fn edits(text: &str) -> Vec<String> {
         ("bar.sync 0;", "bar.warp.sync 0xf;"),
         ("if tid == 0", "if tid < 2"),
         ("assert v ==", "assert v !="),
+        ("bar.arrive 1, 128;", "if tid != 9 { bar.arrive 1, 128; }"),
+        ("bar.sync group + 3, 64;", "if warpid != 3 { bar.sync group + 3, 64; }"),
+        ("[y[tid]]", "[y[tid == 5 ? 4 : tid]]"),
+        ("[x[own]]", "[x[tid == 5 ? 4 : own]]"),
     ] {
         let places: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
         edited
@@ -145,6 +178,19 @@ fn families_agree_whatever_is_left_out() {
     }
     println!("slices: {tally:?}");
     assert!(tally.proved_by_slices > 5 && tally.cut_and_violated > 20, "{tally:?}");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+fn named_barriers_agree_whatever_is_left_out() {
+    let mut tally = Tally::default();
+    for edited in edits(TURNS) {
+        if let Some(program) = parsed(&edited, &[]) {
+            compare(&program, &edited, &mut tally);
+        }
+    }
+    println!("slices: {tally:?}");
+    assert!(tally.proved_by_slices > 0 && tally.cut_and_violated > 5, "{tally:?}");
 }
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
@@ -194,6 +240,9 @@ const STATEMENTS: &[&str] = &[
     "let rID = ld.weak.shared.u32 [x[THERE]]; assert rID == ROUND;",
     "bar.sync 0;",
     "bar.sync 0;",
+    "bar.sync 1, 32 * W;",
+    "if warpid == 0 { bar.arrive 2, 32 * W; } else { bar.sync 2, 32 * W; }",
+    "bar.sync warpid + 3, 32;",
     "fence.acq_rel.cta;",
     "st.relaxed.cta.shared.u32 [y[tid]], ROUND;",
     "st.release.cta.shared.u32 [y[tid]], ROUND;",
@@ -224,8 +273,9 @@ fn random_kernel(numbers: &mut Numbers) -> String {
     }
     let all_bodies =
         if numbers.below(3) == 0 { format!("    for i in 0..2 {{\n{body}    }}\n") } else { body };
+    let n_warps = 1 + numbers.below(2);
     format!(
-        "const N = {n};\nkernel k {{\n    launch {{ lanes: N }}\n    shared x[N]: u32 = 0;\n    shared y[N]: u32 = 0;\n    \
+        "const N = {n};\nconst W = {n_warps};\nkernel k {{\n    launch {{ warps: W, lanes: N / W }}\n    shared x[N]: u32 = 0;\n    shared y[N]: u32 = 0;\n    \
          shared m: mbarrier;\n    if tid == 0 {{\n        mbarrier.init.shared::cta.b64 [m], {};\n    }}\n    {}\n{all_bodies}}}\n",
         numbers.of(&["N", "N", "N", "N - 1"]),
         numbers.of(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", ""]),
@@ -238,6 +288,8 @@ const FEATURES: &[(&str, &str)] = &[
     ("waits for memory", "await ld"),
     ("assertions", "assert"),
     ("a loop", "for i"),
+    ("a barrier of all by a number", "bar.sync 1"),
+    ("a barrier of each warp", "bar.sync warpid"),
     ("branches on a value read", "let s"),
 ];
 

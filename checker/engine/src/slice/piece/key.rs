@@ -15,7 +15,7 @@ use crate::event::{
 use crate::slice::constraints::Alternative;
 use fencepost_dsl::kernel::program::InitialBytes;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::{self, Write};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -153,6 +153,7 @@ impl Writer<'_> {
     /// The constraints, and before them what several have in common, in an order that says nothing.
     fn constraints(&mut self) {
         let piece = self.piece;
+        self.terms_of_constraints();
         // Of each conjunction, by where it is kept, the numbers of its terms.
         let mut numbers: FxHashMap<*const TermRef, Arc<[usize]>> = FxHashMap::default();
         for alternative in piece.constraints.iter().flatten() {
@@ -190,6 +191,83 @@ impl Writer<'_> {
             line.iter().for_each(|(kind, number)| self.put(format_args!(" {kind}{number}")));
             self.put(format_args!("\n"));
         }
+    }
+
+    /// Numbers the terms of constraints that have no number yet.
+    ///
+    /// Constraints are in the order of threads, which says nothing. So a term whose operands all have numbers comes before
+    /// one that has to wait, and of those that could come next the one whose operands have the lower numbers. Only an unknown
+    /// that is met here first is taken as it comes.
+    fn terms_of_constraints(&mut self) {
+        let graph = self.graph;
+        let mut found: Vec<TermRef> = Vec::new();
+        let mut seen: FxHashSet<TermRef> = FxHashSet::default();
+        for alternative in self.piece.constraints.iter().flatten() {
+            let roots = match alternative {
+                Alternative::Term(term) | Alternative::Denied(term) => std::slice::from_ref(term),
+                Alternative::All(conjuncts) => conjuncts,
+            };
+            let mut stack: Vec<TermRef> = roots.iter().rev().copied().collect();
+            while let Some(term) = stack.pop() {
+                if !self.terms.0.contains_key(&term) && seen.insert(term) {
+                    found.push(term);
+                    stack.extend(graph.terms.operands(term).into_iter().rev());
+                }
+            }
+        }
+        let mut users: FxHashMap<TermRef, Vec<TermRef>> = FxHashMap::default();
+        let mut n_missing: FxHashMap<TermRef, usize> = FxHashMap::default();
+        let (mut ready, mut unknowns) = (Vec::new(), Vec::new());
+        for &term in &found {
+            let missing: SortedSet<TermRef> =
+                graph.terms.operands(term).into_iter().filter(|operand| seen.contains(operand)).collect();
+            for &operand in &missing {
+                users.entry(operand).or_default().push(term);
+            }
+            match graph.terms.kind(term) {
+                TermKind::Unknown(unknown) if !self.unknowns.0.contains_key(unknown) => unknowns.push(term),
+                _ if missing.is_empty() => ready.push(term),
+                _ => {}
+            }
+            n_missing.insert(term, missing.len());
+        }
+        let mut unknowns = unknowns.into_iter();
+        loop {
+            if ready.is_empty() {
+                ready.extend(unknowns.next());
+            }
+            if ready.is_empty() {
+                return;
+            }
+            ready.sort_by_cached_key(|&term| self.by_operands(term));
+            for term in std::mem::take(&mut ready) {
+                self.term(term);
+                for &user in users.get(&term).into_iter().flatten() {
+                    let n_missing = n_missing.entry(user).or_default();
+                    *n_missing -= 1;
+                    if *n_missing == 0 {
+                        ready.push(user);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a term whose operands have numbers is told by.
+    fn by_operands(&self, term: TermRef) -> (&'static str, u32, u128, Vec<usize>) {
+        let kind = self.graph.terms.kind(term);
+        let own = match *kind {
+            TermKind::Constant(value) => value,
+            TermKind::Extract(_, low) => u128::from(low),
+            TermKind::Unknown(unknown) => self.unknowns.0.get(&unknown).map_or(u128::MAX, |&own| own as u128),
+            _ => 0,
+        };
+        let mut operands: Vec<usize> =
+            self.graph.terms.operands(term).iter().map(|operand| self.terms.0[operand]).collect();
+        if matches!(kind, TermKind::And(_) | TermKind::Or(_)) {
+            operands.sort_unstable();
+        }
+        (operator(kind), u32::from(self.graph.terms.width(term)), own, operands)
     }
 
     fn event(&mut self, event: &Event) {
