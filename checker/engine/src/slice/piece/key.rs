@@ -2,8 +2,8 @@
 //! numbered in the order in which they come.
 //!
 //! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which
-//! groups they share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each
-//! other and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
+//! groups they share (no relation of a model asks for warps), accesses of known places by which bytes they have in
+//! common and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
 //!
 //! Needs: nothing. What a relation of a model can ask of threads is a closed list, `BaseRelation`.
 
@@ -42,6 +42,8 @@ struct Writer<'a> {
     agents: Numbers<AgentId>,
     groups: Numbers<(&'static str, u64)>,
     locations: Numbers<LocationId>,
+    /// Bytes between two bounds that follow one another.
+    parts: Numbers<(LocationId, usize)>,
     mbarriers: Numbers<MbarrierId>,
     unknowns: Numbers<UnknownId>,
     terms: Numbers<TermRef>,
@@ -59,6 +61,7 @@ impl Piece {
             agents: Numbers::new(),
             groups: Numbers::new(),
             locations: Numbers::new(),
+            parts: Numbers::new(),
             mbarriers: Numbers::new(),
             unknowns: Numbers::new(),
             terms: Numbers::new(),
@@ -328,12 +331,20 @@ impl Writer<'_> {
         )
     }
 
-    /// Bytes of a location, by how they lie to the others that are accessed.
+    /// Bytes of a location, by those that they have in common with others that are accessed.
     fn place(&mut self, location: LocationId, first: u32, width_bytes: u32) -> String {
         let number = self.location(location);
         let Some(bounds) = self.bounds.get(&location) else { return format!("{number} at {first}") };
         let rank = |byte: u32| bounds.partition_point(|&bound| bound < byte);
-        let place = format!("{number} from {} to {}", rank(first), rank(first + width_bytes));
+        let end = rank(first + width_bytes).max(rank(first) + 1);
+        // What names a place and has no bytes of its own is told by the part that begins there.
+        let length = |part: usize| bounds.get(part + 1).map_or(0, |end| end - bounds[part]);
+        let parts: Vec<(usize, u32)> = (rank(first)..end)
+            .map(|part| (self.parts.of((location, part)).0, length(part).min(width_bytes)))
+            .collect();
+        let lengths = parts.chunk_by(|a, b| a.1 == b.1).map(|of| (of.len(), of[0].1)).collect::<Vec<_>>();
+        let parts: Vec<usize> = parts.into_iter().map(|(part, _)| part).collect();
+        let place = format!("{number} in {} of {lengths:?}", Runs(&parts));
         let bytes = match &self.graph.locations[location].initial {
             InitialBytes::Known(bytes) => {
                 let bytes =
@@ -385,7 +396,7 @@ impl Writer<'_> {
         let (number, is_new) = self.unknowns.of(unknown);
         if is_new {
             let of = self.graph.terms.unknown(unknown);
-            let kind = match self.piece.unknown(&of.kind) {
+            let kind = match self.piece.unknown(unknown, &of.kind) {
                 UnknownKind::Spins(agent) => format!("spins {}", self.agent(agent)),
                 UnknownKind::Triggers(agent) => format!("triggers {}", self.agent(agent)),
                 // As it is named in the text, so that different ones are not taken for one.
