@@ -87,6 +87,35 @@ const FAMILIES: &[(&str, &[(&str, i64)])] = &[
     ("dissemination-barrier", &[("N", 8), ("STEPS", 3)]),
 ];
 
+/// Two groups of warps that meet by themselves and take turns at a tile.
+const TURNS: &str = "\
+const LANES = 4;
+kernel turns {
+    launch { warps: 4, lanes: LANES }
+    shared x[2 * LANES]: u32 = 0;
+    shared y[4 * LANES]: u32 = 0;
+    let group = warpid / 2;
+    let own = tid % (2 * LANES);
+    if group == 1 {
+        bar.arrive 1, 128;
+    }
+    for round in 0..2 {
+        bar.sync group + 1, 128;
+        let v = ld.weak.shared.u32 [x[own]];
+        assert v == 2 * round + group;
+        st.weak.shared.u32 [x[own]], v + 1;
+        if round + group < 2 {
+            bar.arrive 2 - group, 128;
+        }
+        st.weak.shared.u32 [y[tid]], round;
+        bar.sync group + 3, 64;
+        let w = ld.weak.shared.u32 [y[group * 2 * LANES + (own + 1) % (2 * LANES)]];
+        assert w == round;
+        bar.sync group + 3, 64;
+    }
+}
+";
+
 fn parsed(text: &str, definitions: &[(&str, i64)]) -> Option<Program> {
     let mut text = text.to_owned();
     for (name, value) in definitions {
@@ -97,6 +126,88 @@ fn parsed(text: &str, definitions: &[(&str, i64)]) -> Option<Program> {
     let mut read = |_: &str| Ok(text.clone());
     kernel::load(&mut SourceMap::default(), "test.fence", &mut read, &LoadOptions::default()).ok()
 }
+
+/// CTAs that wait for each other by one thread each, at a counter that grows.
+const GRID: &str = "\
+const C = 3;
+const LANES = 8;
+kernel grid {
+    launch { ctas: C, lanes: LANES, cooperative: true }
+    global counter: u32 = 0;
+    global data[C][LANES]: u32 = 0;
+    for round in 0..2 {
+        st.weak.global.u32 [data[ctaid][tid]], round + 1;
+        bar.sync 0;
+        if tid == 0 {
+            red.add.release.gpu.u32 [counter], 1;
+            await ld.acquire.gpu.u32 [counter] >= C * (2 * round + 1);
+        }
+        bar.sync 0;
+        let v = ld.weak.global.u32 [data[(ctaid + 1) % C][tid]];
+        assert v == round + 1;
+        bar.sync 0;
+        if tid == 0 {
+            red.add.release.gpu.u32 [counter], 1;
+            await ld.acquire.gpu.u32 [counter] >= C * (2 * round + 2);
+        }
+        bar.sync 0;
+    }
+}
+";
+
+/// CTAs that take a lock by one thread each, and need not all be there.
+const LOCK: &str = "\
+const C = 3;
+const LANES = 12;
+kernel lock {
+    launch { ctas: C, lanes: LANES }
+    global lock: u32 = 0;
+    global x[LANES]: u32 = 0;
+    if tid == 0 {
+        await (atom.cas.acquire.gpu.b32 [lock], 0, 1) == 0;
+    }
+    bar.sync 0;
+    let v = ld.weak.global.u32 [x[tid]];
+    st.weak.global.u32 [x[tid]], v + 1;
+    bar.sync 0;
+    if tid == 0 {
+        st.release.gpu.global.u32 [lock], 0;
+    }
+    final { assert [x[0]] == C; assert [x[5]] == C; }
+}
+";
+
+/// CTAs of which the last to count itself reads what all have written; the first one waits for a word of its own.
+const LAST: &str = "\
+const C = 3;
+const LANES = 8;
+kernel last {
+    launch { ctas: C, lanes: LANES }
+    global part[C][LANES]: u32 = 0;
+    global count: u32 = 0;
+    global done: u32 = 0;
+    shared is_last: u32;
+    st.weak.global.u32 [part[ctaid][tid]], ctaid + 1;
+    bar.sync 0;
+    if tid == 0 {
+        let before = atom.acq_rel.gpu.global.add.u32 [count], 1;
+        st.weak.shared.u32 [is_last], before == C - 1 ? 1 : 0;
+    }
+    bar.sync 0;
+    let last = ld.weak.shared.u32 [is_last];
+    if last == 1 {
+        var sum: u32 = 0;
+        for i in 0..C {
+            sum += ld.weak.global.u32 [part[i][tid]];
+        }
+        assert sum == C * (C + 1) / 2;
+        if tid == 1 {
+            st.release.gpu.global.u32 [done], 1;
+        }
+    }
+    final { assert [count] == C; assert [done] == 1; }
+}
+";
 
 /// The text with one statement left out, a sem or scope weaker, or a number off by one, each in turn.
 fn edits(text: &str) -> Vec<String> {
@@ -121,6 +232,20 @@ fn edits(text: &str) -> Vec<String> {
         ("bar.sync 0;", "bar.warp.sync 0xf;"),
         ("if tid == 0", "if tid < 2"),
         ("assert v ==", "assert v !="),
+        ("cooperative: true", "cooperative: false"),
+        (">= C *", ">= C + C *"),
+        (">= C *", ">= C - 1 + 0 *"),
+        ("], 0, 1)", "], 0, 0)"),
+        ("], 1;", "], 2;"),
+        ("await (", "let w = ("),
+        ("tid == 0 {", "tid == 0 && ctaid != 1 {"),
+        ("bar.sync 0;", "if ctaid != 1 { bar.sync 0; }"),
+        ("[x[5]] == C", "[x[5]] < C"),
+        ("[data[ctaid][tid]]", "[data[ctaid][tid == 5 ? 4 : tid]]"),
+        ("bar.arrive 1, 128;", "if tid != 9 { bar.arrive 1, 128; }"),
+        ("bar.sync group + 3, 64;", "if warpid != 3 { bar.sync group + 3, 64; }"),
+        ("[y[tid]]", "[y[tid == 5 ? 4 : tid]]"),
+        ("[x[own]]", "[x[tid == 5 ? 4 : own]]"),
     ] {
         let places: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
         edited
@@ -145,6 +270,39 @@ fn families_agree_whatever_is_left_out() {
     }
     println!("slices: {tally:?}");
     assert!(tally.proved_by_slices > 5 && tally.cut_and_violated > 20, "{tally:?}");
+}
+
+/// Compares a kernel whatever is left out of it.
+#[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
+fn compare_edits(text: &str) {
+    let mut tally = Tally::default();
+    for edited in edits(text) {
+        if let Some(program) = parsed(&edited, &[]) {
+            compare(&program, &edited, &mut tally);
+        }
+    }
+    println!("slices: {tally:?}");
+    assert!(tally.proved_by_slices > 0 && tally.cut_and_violated > 5, "{tally:?}");
+}
+
+#[test]
+fn named_barriers_agree_whatever_is_left_out() {
+    compare_edits(TURNS);
+}
+
+#[test]
+fn ctas_that_wait_for_each_other_agree_whatever_is_left_out() {
+    compare_edits(GRID);
+}
+
+#[test]
+fn ctas_that_need_not_all_be_there_agree_whatever_is_left_out() {
+    compare_edits(LOCK);
+}
+
+#[test]
+fn ctas_of_which_the_last_reads_all_agree_whatever_is_left_out() {
+    compare_edits(LAST);
 }
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
@@ -194,6 +352,9 @@ const STATEMENTS: &[&str] = &[
     "let rID = ld.weak.shared.u32 [x[THERE]]; assert rID == ROUND;",
     "bar.sync 0;",
     "bar.sync 0;",
+    "bar.sync 1, 32 * W;",
+    "if warpid == 0 { bar.arrive 2, 32 * W; } else { bar.sync 2, 32 * W; }",
+    "bar.sync warpid + 3, 32;",
     "fence.acq_rel.cta;",
     "st.relaxed.cta.shared.u32 [y[tid]], ROUND;",
     "st.release.cta.shared.u32 [y[tid]], ROUND;",
@@ -224,11 +385,97 @@ fn random_kernel(numbers: &mut Numbers) -> String {
     }
     let all_bodies =
         if numbers.below(3) == 0 { format!("    for i in 0..2 {{\n{body}    }}\n") } else { body };
+    let n_warps = 1 + numbers.below(2);
     format!(
-        "const N = {n};\nkernel k {{\n    launch {{ lanes: N }}\n    shared x[N]: u32 = 0;\n    shared y[N]: u32 = 0;\n    \
+        "const N = {n};\nconst W = {n_warps};\nkernel k {{\n    launch {{ warps: W, lanes: N / W }}\n    shared x[N]: u32 = 0;\n    shared y[N]: u32 = 0;\n    \
          shared m: mbarrier;\n    if tid == 0 {{\n        mbarrier.init.shared::cta.b64 [m], {};\n    }}\n    {}\n{all_bodies}}}\n",
         numbers.of(&["N", "N", "N", "N - 1"]),
         numbers.of(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", ""]),
+    )
+}
+
+/// What one writes, the next reads behind a meeting of all; in two places nothing, or not enough, may be in between.
+const MEETING: &str = "st.weak.global.u32 [z[ID][ctaid][tid]], ROUND; SYNC \
+                       if tid == 0 { red.add.RELEASE.gpu.u32 [meet[ID]], 1; await ld.ACQUIRE.SCOPE.u32 [meet[ID]] >= C; } \
+                       bar.sync 0; let rID = ld.weak.global.u32 [z[ID][THERE][tid]]; assert rID == ROUND;";
+/// One CTA after the other has it to itself.
+const TURN: &str = "if tid == 0 { await (atom.cas.ACQUIRE.gpu.b32 [lock], 0, 1) == 0; } bar.sync 0; \
+                    let rID = ld.weak.global.u32 [y[tid]]; st.weak.global.u32 [y[tid]], rID + 1; SYNC \
+                    if tid == 0 { st.RELEASE.SCOPE.global.u32 [lock], 0; }";
+/// The last one reads what all have written.
+const COUNT: &str = "st.weak.global.u32 [z[ID][ctaid][tid]], ROUND; SYNC if tid == 0 { \
+                     let bID = atom.acq_rel.SCOPE.global.add.u32 [meet[ID]], 1; \
+                     st.weak.shared.u32 [last[ID]], bID == C - 1 ? 1 : 0; } bar.sync 0; \
+                     let lID = ld.weak.shared.u32 [last[ID]]; \
+                     if lID == 1 { let rID = ld.weak.global.u32 [z[ID][THERE][tid]]; assert rID == ROUND; }";
+
+/// Statements of CTAs; THERE is another CTA.
+const OF_CTAS: &[&str] = &[
+    "st.weak.global.u32 [x[ctaid][tid]], ROUND;",
+    "let rID = ld.weak.global.u32 [x[ctaid][tid]];",
+    "let rID = ld.weak.global.u32 [x[THERE][tid]];",
+    "let rID = ld.weak.global.u32 [x[THERE][tid]]; assert rID == ROUND;",
+    "let rID = ld.relaxed.gpu.global.u32 [x[THERE][(tid + 1) % N]]; assert rID <= ROUND;",
+    "bar.sync 0;",
+    "bar.sync 0;",
+    "if tid == 0 { red.add.release.gpu.u32 [counter], 1; }",
+    "if tid == 0 { red.add.release.gpu.u32 [counter], 1; await ld.acquire.gpu.u32 [counter] >= C * ROUND; }",
+    "if tid == 0 { await ld.acquire.gpu.u32 [counter] >= C; }",
+    "if tid == 3 { red.add.release.gpu.u32 [counter], 1; }",
+    "if tid == 0 { await (atom.cas.acquire.gpu.b32 [lock], 0, 1) == 0; }",
+    "if tid == 0 { st.release.gpu.global.u32 [lock], 0; }",
+    "if tid == 0 { st.release.gpu.global.u32 [flag[ctaid]], ROUND; }",
+    "if tid == 0 { await ld.acquire.gpu.u32 [flag[THERE]] == ROUND; }",
+    "if tid == 1 { await ld.relaxed.gpu.u32 [flag[THERE]] == ROUND; }",
+    "let rID = ld.acquire.gpu.u32 [flag[THERE]]; if rID == ROUND { let sID = ld.weak.global.u32 [x[THERE][tid]]; }",
+    "if ctaid == 0 { st.weak.global.u32 [x[ctaid][tid]], ROUND; }",
+    MEETING,
+    MEETING,
+    MEETING,
+    MEETING,
+    MEETING,
+    MEETING,
+    TURN,
+    TURN,
+    TURN,
+    TURN,
+    COUNT,
+    COUNT,
+    COUNT,
+    COUNT,
+];
+
+/// CTAs that meet by some of their threads, in a launch that is cooperative or not.
+fn random_ctas(numbers: &mut Numbers) -> String {
+    let n = 14 + 2 * numbers.below(2);
+    let c = 2 + numbers.below(2);
+    let there = numbers.of(&["(ctaid + 1) % C", "(ctaid + 1) % C", "(ctaid + C - 1) % C", "0"]);
+    let mut body = String::new();
+    for at in 0..1 + numbers.below(4) {
+        let statement = numbers.of(OF_CTAS).replace("THERE", there).replace("ID", &at.to_string());
+        let mut of = |word: &str, usual: &'static str, weaker: &'static str, statement: String| {
+            statement.replace(word, if numbers.below(12) == 0 { weaker } else { usual })
+        };
+        let statement = of("SYNC", "bar.sync 0;", "", statement);
+        let statement = of("RELEASE", "release", "relaxed", statement);
+        let statement = of("ACQUIRE", "acquire", "relaxed", statement);
+        let statement = of("SCOPE", "gpu", "cta", statement);
+        body += &format!("    {}\n", statement.replace("ROUND", numbers.of(&["1", "1", "2"])));
+    }
+    let all_bodies =
+        if numbers.below(6) == 0 { format!("    for i in 0..2 {{\n{body}    }}\n") } else { body };
+    let end = numbers.of(&[
+        "",
+        "",
+        "    final { assert [counter] == C; }\n",
+        "    final { assert [y[1]] == C; }\n",
+    ]);
+    let is_cooperative = numbers.below(2) == 0;
+    format!(
+        "const N = {n};\nconst C = {c};\nkernel k {{\n    launch {{ ctas: C, lanes: N, cooperative: {is_cooperative} }}\n    \
+         global x[C][N]: u32 = 0;\n    global y[N]: u32 = 0;\n    global z[4][C][N]: u32 = 0;\n    \
+         global meet[4]: u32 = 0;\n    shared last[4]: u32 = 0;\n    global counter: u32 = 0;\n    global lock: u32 = 0;\n    global flag[C]: u32 = 0;\n\
+         {all_bodies}{end}}}\n"
     )
 }
 
@@ -238,6 +485,8 @@ const FEATURES: &[(&str, &str)] = &[
     ("waits for memory", "await ld"),
     ("assertions", "assert"),
     ("a loop", "for i"),
+    ("a barrier of all by a number", "bar.sync 1"),
+    ("a barrier of each warp", "bar.sync warpid"),
     ("branches on a value read", "let s"),
 ];
 
@@ -250,4 +499,26 @@ fn random_kernels_agree() {
     let is_used = |found: &Outcome, _: &Outcome| is_cut(found);
     let (on, off) = (Treatment::SLICED, Treatment::WHOLE);
     Switched { kernel: random_kernel, on, off, used, is_used }.agree(&suite, FEATURES);
+}
+
+const FEATURES_OF_CTAS: &[(&str, &str)] = &[
+    ("waits for a count", ">= C"),
+    ("waits for a flag", "[flag[ctaid]], 1"),
+    ("locks", "atom.cas"),
+    ("a meeting", "[meet[0]] >= C"),
+    ("counts who comes last", "== C - 1"),
+    ("claims of the end", "final"),
+    ("clusters that need not be there", "cooperative: false"),
+];
+
+#[test]
+fn random_ctas_agree() {
+    let plan = Plan { n_programs: 300, first_seed: 0, salt: 29, n_memory_max: 0, progress: false };
+    let used = "cut into slices";
+    let results = [used, "violated", "proved"];
+    let suite =
+        Suite { set_aside_max: 90, one_in: 100, ..Suite::new("slices", plan, FEATURES_OF_CTAS, &results) };
+    let is_used = |found: &Outcome, _: &Outcome| is_cut(found);
+    let (on, off) = (Treatment::SLICED, Treatment::WHOLE);
+    Switched { kernel: random_ctas, on, off, used, is_used }.agree(&suite, FEATURES_OF_CTAS);
 }

@@ -11,7 +11,9 @@
 //! that may write its bytes stays, so that it has its sources, and all that is coherence-after them. Axioms hold since
 //! they are monotone, which [`monotone`] works out from the model file: what an axiom forbids gains no pair when events
 //! are left out, and what a flag marks loses none. That threads wait for each other for ever is asked of a slice of its
-//! own, with everybody's guards and waits and without any event. So what goes wrong in the launch goes wrong in a slice
+//! own, with everybody's guards and waits, without any event or with those that access what waits, and the paths to them,
+//! depend on. What is claimed of final memory is asked of a slice with those words and whoever writes them: a word ends as
+//! it does in the launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in the launch goes wrong in a slice
 //! that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all threads' obligations, waits
 //! and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong in a slice may
 //! be due to what was left out, and then the launch is checked as a whole.
@@ -19,8 +21,13 @@
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags). [`monotone`] evaluates both.
 //!
-//! Cannot: kernels in which everybody works on one word, launches of programs, conditions on final memory. There the
-//! whole is checked.
+//! Surroundings are near first, and far where something goes wrong in what is near, or where threads have to do with too
+//! many: then also those are taken along who have strong accesses of words that several CTAs have, for the threads of their
+//! warp or CTA, since others know of those only through them; and whoever writes such words of theirs. Neither is more than
+//! a choice of threads.
+//!
+//! Cannot: kernels in which everybody works on one word, launches of programs, conditions of litmus tests. There the whole
+//! is checked.
 
 mod constraints;
 mod monotone;
@@ -29,5 +36,5 @@ mod plan;
 mod spots;
 
 pub use monotone::{are_monotone, gaining_axiom};
-pub use piece::Piece;
+pub use piece::{About, Piece};
 pub use plan::Plan;

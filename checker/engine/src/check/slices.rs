@@ -5,11 +5,11 @@ use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, 
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Problem, Treatment, encode};
-use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
+use crate::event::{EventGraph, EventId};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
-use crate::slice::{Piece, Plan};
+use crate::slice::{About, Piece, Plan};
 use crate::solve::{Answer, Effort, solve};
 use crate::unroll::n_threads;
 use crate::verdict::{Limit, Property, Statistics};
@@ -17,7 +17,8 @@ use crate::witness::interleaving::interleave;
 use crate::witness::recheck::recheck;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::Launch;
+use fencepost_dsl::kernel::program::{FinalKind, Launch};
+use rustc_hash::FxHashSet;
 
 /// What slices say of a launch.
 pub(super) enum Sliced {
@@ -69,7 +70,17 @@ pub(super) fn look_at(
             "a flag may get lost with events that are left out",
         );
     }
-    let Some(pieces) = plan.and_then(|plan| plan.pieces(allowance)) else { return Ok(Sliced::Whole) };
+    let Some(mut plan) = plan else { return Ok(Sliced::Whole) };
+    let mut pieces = plan.pieces(None, allowance);
+    // What is tried at some cost leaves as much for the whole.
+    let wide = allowance.part(allowance.left() / 2);
+    let mut is_wide = false;
+    if pieces.is_none() && plan.widen() {
+        is_wide = true;
+        pieces = plan.pieces(None, &wide);
+    }
+    let Some(mut pieces) = pieces else { return Ok(Sliced::Whole) };
+    let waits = plan.of_waits();
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
@@ -77,15 +88,36 @@ pub(super) fn look_at(
         graph,
         model,
         config,
-        allowance,
+        allowance: if is_wide { &wide } else { allowance },
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
+        refuted: FxHashSet::default(),
         statistics: Statistics::default(),
         effort: Effort::following(config.follow),
     };
-    for piece in &pieces {
-        if !run.is_fine(piece)? {
+    if let Some((without_memory, with_memory)) = &waits
+        && !run.is_fine(without_memory)?
+        && !(match with_memory {
+            Some(piece) => run.is_fine(piece)?,
+            None => false,
+        })
+    {
+        return Ok(Sliced::Open);
+    }
+    loop {
+        let Some(wrong) = run.first_wrong(&pieces)? else { break };
+        if is_wide || !plan.widen() {
             return Ok(Sliced::Open);
         }
+        (is_wide, run.allowance) = (true, &wide);
+        // If more of its surroundings does not help where something went wrong, it does not help anywhere.
+        let known = if wrong.about == About::Threads { plan.around(wrong.centre) } else { None };
+        if let Some(known) = &known
+            && !run.is_fine(known)?
+        {
+            return Ok(Sliced::Open);
+        }
+        let Some(wider) = plan.pieces(known.as_ref(), &wide) else { return Ok(Sliced::Open) };
+        pieces = wider;
     }
     let Run { statistics, effort, .. } = run;
     let Ok(cells) = add_initial_writes(graph) else { return Ok(Sliced::Open) };
@@ -101,6 +133,24 @@ pub(super) fn look_at(
     Ok(Sliced::Fine(Statistics { conflicts, solver_calls, followed, events, ..statistics }))
 }
 
+/// Something that a slice is asked, as it is asked of the whole.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    Flag(usize, EventId, EventId),
+    Obligation(usize),
+}
+
+/// What a goal of a slice asks of the whole; what is about the slice's own initial writes is nobody else's.
+fn question(piece: &Piece, goal: &GoalKind) -> Option<Question> {
+    match *goal {
+        GoalKind::Flag { flag, pair: (a, b) } => {
+            Some(Question::Flag(flag, piece.origin(a)?, piece.origin(b)?))
+        }
+        GoalKind::Obligation(index) => Some(Question::Obligation(piece.obligations[index])),
+        _ => None,
+    }
+}
+
 struct Run<'a> {
     graph: &'a EventGraph,
     model: &'a MemoryModel,
@@ -108,11 +158,23 @@ struct Run<'a> {
     allowance: &'a Allowance,
     /// Whether rounds are left out that write back what they have read.
     leaves_out_writes: bool,
+    /// What some slice has been asked and happens nowhere.
+    refuted: FxHashSet<Question>,
     statistics: Statistics,
     effort: Effort,
 }
 
 impl Run<'_> {
+    /// The first slice that may go wrong.
+    fn first_wrong<'p>(&mut self, pieces: &'p [Piece]) -> Result<Option<&'p Piece>, CheckError> {
+        for piece in pieces {
+            if !self.is_fine(piece)? {
+                return Ok(Some(piece));
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether nothing that a slice asks about happens in it.
     fn is_fine(&mut self, piece: &Piece) -> Result<bool, CheckError> {
         let stop = || self.allowance.used_up().is_some();
@@ -135,21 +197,35 @@ impl Run<'_> {
             return Ok(false);
         };
         let asked = encoding.goals.iter().filter(|goal| self.asks(piece, problem, goal));
-        let mut any: Vec<Literal> = asked.map(|goal| goal.literal).collect();
+        let (mut any, mut questions) = (Vec::new(), Vec::new());
+        for goal in asked {
+            let question = question(piece, &goal.kind);
+            if !question.is_some_and(|question| self.refuted.contains(&question)) {
+                any.push(goal.literal);
+                questions.extend(question);
+            }
+        }
         self.statistics.open_goals += any.len();
         self.statistics.variables += encoding.formula.n_variables();
         self.statistics.clauses += encoding.formula.n_clauses();
         any.push(encoding.cut);
         any.retain(|&literal| literal != Literal::FALSE);
-        if any.is_empty() {
-            return Ok(true);
+        let is_fine = any.is_empty() || {
+            let answer =
+                solve(&encoding.formula, &[any], self.allowance, &mut self.effort).map_err(not_followed)?;
+            matches!(answer, Answer::Unsatisfiable)
+        };
+        if is_fine {
+            self.refuted.extend(questions);
         }
-        let answer =
-            solve(&encoding.formula, &[any], self.allowance, &mut self.effort).map_err(not_followed)?;
-        Ok(matches!(answer, Answer::Unsatisfiable))
+        Ok(is_fine)
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {
+        let is_of_end = matches!(goal.kind, GoalKind::Deadlock | GoalKind::NotResident | GoalKind::Final(_));
+        if is_of_end == (piece.about == About::Threads) {
+            return false;
+        }
         if is_unasked(self.config, problem, goal) {
             return true;
         }
@@ -173,5 +249,7 @@ fn completes(graph: &EventGraph, cells: &Cells, model: &MemoryModel) -> bool {
         let mut instances = graph.reachables.iter().filter(|own| own.span == span);
         instances.any(|own| witness.values[own.condition] == 1)
     };
+    let mut of_the_end = graph.finals.iter().filter(|own| own.kind == FinalKind::Reachable);
     graph.reachables.iter().all(|own| is_reached(own.span))
+        && of_the_end.all(|own| witness.values[own.condition] == 1)
 }

@@ -251,9 +251,9 @@ impl TermPool {
         &self.unknowns
     }
     /// Says anew what unknowns stand for.
-    pub fn rename_unknowns(&mut self, name: impl Fn(&UnknownKind) -> UnknownKind) {
+    pub fn rename_unknowns(&mut self, name: impl Fn(UnknownId, &UnknownKind) -> UnknownKind) {
         for id in self.unknowns.ids() {
-            self.unknowns[id].kind = name(&self.unknowns[id].kind);
+            self.unknowns[id].kind = name(id, &self.unknowns[id].kind);
         }
     }
     /// The constant a term is, if it is one.

@@ -4,7 +4,8 @@ mod key;
 
 use super::constraints::Alternative;
 use crate::event::{
-    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownKind,
+    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownId,
+    UnknownKind,
 };
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
@@ -16,8 +17,11 @@ pub struct Piece {
     /// The thread that it is about, and those that have to do with everybody.
     pub asked: SortedSet<AgentId>,
     pub centre: AgentId,
-    /// Whether it is asked for threads that wait for ever, and for nothing else.
-    pub is_of_waits: bool,
+    pub about: About,
+    /// Whose ends count for what is asked of the end.
+    pub ending: SortedSet<AgentId>,
+    /// Final bytes that are written by nobody who is left out.
+    pub ends: SortedSet<UnknownId>,
     /// What holds of what is left, each a disjunction.
     pub constraints: Vec<Vec<Alternative>>,
     /// Those between events that are left, as they are numbered here.
@@ -31,15 +35,32 @@ pub struct Piece {
     /// Which obligations and loop cuts of the whole are asked about.
     pub obligations: Vec<usize>,
     pub cuts: Vec<usize>,
+    /// Which assertions about final memory.
+    pub finals: Vec<usize>,
+}
+
+/// What is asked of a slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// What a thread, and those that have to do with everybody, do wrong.
+    Threads,
+    /// Threads that wait for ever.
+    Waits,
+    /// What is claimed of final memory.
+    Finals,
 }
 
 impl Piece {
     /// No memory, but everybody: whether threads can wait for each other for ever, whatever they read.
     pub fn of_waits(graph: &EventGraph, centre: AgentId) -> Self {
-        let asked = graph.hierarchy.agents().collect();
+        Self::new(Vec::new(), centre, SortedSet::new()).with_all_waits(graph)
+    }
+
+    /// Everybody's waits and constraints, with the memory that is left.
+    pub fn with_all_waits(self, graph: &EventGraph) -> Self {
+        let all: SortedSet<AgentId> = graph.hierarchy.agents().collect();
         let whole = graph.constraints.iter().map(|constraint| vec![Alternative::Term(constraint.term)]);
-        let constraints = whole.collect();
-        Self { constraints, is_of_waits: true, ..Self::new(Vec::new(), centre, asked) }
+        Self { constraints: whole.collect(), about: About::Waits, ending: all.clone(), asked: all, ..self }
     }
 
     /// The slice of these events, in which nothing is related yet.
@@ -48,7 +69,9 @@ impl Piece {
             kept,
             asked,
             centre,
-            is_of_waits: false,
+            about: About::Threads,
+            ending: SortedSet::new(),
+            ends: SortedSet::new(),
             constraints: Vec::new(),
             edges: Edges::default(),
             decided_stores: Vec::new(),
@@ -56,6 +79,7 @@ impl Piece {
             peers: Vec::new(),
             obligations: Vec::new(),
             cuts: Vec::new(),
+            finals: Vec::new(),
         }
     }
 
@@ -78,7 +102,7 @@ impl Piece {
     }
 
     /// What an unknown stands for here.
-    fn unknown(&self, kind: &UnknownKind) -> UnknownKind {
+    fn unknown(&self, unknown: UnknownId, kind: &UnknownKind) -> UnknownKind {
         match *kind {
             UnknownKind::Read(event) => self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::Read),
             UnknownKind::ReadsLast(event) => {
@@ -87,8 +111,9 @@ impl Piece {
             UnknownKind::ReadsPromised(event) => {
                 self.place(event).map_or(UnknownKind::Elsewhere, UnknownKind::ReadsPromised)
             }
-            // Only waits ask how memory ends, and of those nothing is asked where there is memory.
-            UnknownKind::FinalValue { .. } => UnknownKind::Elsewhere,
+            UnknownKind::FinalValue { .. } if !self.ends.contains(&unknown) => UnknownKind::Elsewhere,
+            // Which clusters have started is asked of waits only.
+            UnknownKind::Starts(_) if self.about != About::Waits => UnknownKind::Elsewhere,
             ref kind => kind.clone(),
         }
     }
@@ -96,12 +121,13 @@ impl Piece {
     /// The slice as a graph.
     pub fn graph(&self, whole: &EventGraph) -> EventGraph {
         let mut terms = whole.terms.clone();
-        terms.rename_unknowns(|kind| self.unknown(kind));
+        terms.rename_unknowns(|unknown, kind| self.unknown(unknown, kind));
         let mut constraint = |alternatives: &Vec<Alternative>| {
             let alternatives: Vec<TermRef> = alternatives.iter().map(|one| one.to_term(&mut terms)).collect();
             Constraint { term: terms.or_all(alternatives) }
         };
         let constraints = self.constraints.iter().map(&mut constraint).collect();
+        let is_of_waits = self.about == About::Waits;
         // What happens to an mbarrier in which phase is for reports only.
         let unused =
             |mbarrier: &Mbarrier| Mbarrier { operations: Vec::new(), phases: Vec::new(), ..mbarrier.clone() };
@@ -114,24 +140,24 @@ impl Piece {
             rmw: self.rmw.clone(),
             completed: whole
                 .completed
-                .iter()
-                .map(|&completed| if self.is_of_waits { completed } else { TermPool::TRUE })
+                .iter_enumerated()
+                .map(|(agent, &ended)| if self.ending.contains(&agent) { ended } else { TermPool::TRUE })
                 .collect(),
             constraints,
             assumes: whole.assumes,
             representative: Vec::new(),
             obligations: self.obligations.iter().map(|&index| whole.obligations[index].clone()).collect(),
             cuts: self.cuts.iter().map(|&index| whole.cuts[index].clone()).collect(),
-            blocked: if self.is_of_waits { whole.blocked.clone() } else { Vec::new() },
+            blocked: if is_of_waits { whole.blocked.clone() } else { Vec::new() },
             writing_tries: whole.writing_tries.clone(),
             reachables: Vec::new(),
-            finals: Vec::new(),
+            finals: self.finals.iter().map(|&index| whole.finals[index].clone()).collect(),
             condition: None,
             decided_stores: Some(self.decided_stores.clone()),
             edges: self.edges.clone(),
             mbarriers: whole.mbarriers.iter().map(unused).collect(),
             peer_accesses: self.peers.clone(),
-            starts: Vec::new(),
+            starts: if is_of_waits { whole.starts.clone() } else { Vec::new() },
             parameters: whole.parameters.clone(),
             meetings: SortedMap::new(),
         }

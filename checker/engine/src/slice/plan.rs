@@ -2,34 +2,49 @@
 
 use super::constraints::{Alternative, Constraints, unknowns_of};
 use super::monotone::{Anchor, Candidates, Claims, claims};
-use super::piece::Piece;
+use super::piece::{About, Piece};
 use super::spots::Spots;
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind, TermPool,
-    TermRef, UnknownKind,
+    AgentId, BaseRelation, CtaId, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind,
+    TermPool, TermRef, UnknownId, UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
+use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::slice::from_ref;
 
-/// A thread that has to do with more others than this is looked at with each of them.
-const PARTNERS_MAX: usize = 8;
-/// Such threads at most.
-const HUBS_MAX: usize = 8;
-/// Threads of a slice at most.
-const THREADS_MAX: usize = 32;
+/// How far the surroundings of a thread go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Reach {
+    /// A thread that has to do with more others than this is looked at with each of them.
+    partners_max: usize,
+    /// Such threads at most.
+    hubs_max: usize,
+    /// Threads of a slice at most.
+    threads_max: usize,
+    /// Whether those are taken along who speak with other CTAs for one that has a thread in the slice.
+    has_delegates: bool,
+}
+
+/// Enough where threads have to do with few others, and know of each other through them.
+const NEAR: Reach = Reach { partners_max: 8, hubs_max: 8, threads_max: 32, has_delegates: false };
+/// Where whole CTAs wait for each other.
+const FAR: Reach = Reach { partners_max: 32, hubs_max: 32, threads_max: 64, has_delegates: true };
+
+/// Threads of a CTA, or of a warp, that speak for it, at most; of more one of each kind does.
+const DELEGATES_MAX: usize = 4;
 /// Pairs that flags can hold of at most.
 const CANDIDATES_MAX: usize = 64_000_000;
 /// Bytes of what a slice is compared by.
 const KEY_MAX: usize = 1 << 22;
 /// What it costs to find and to name an event of a slice.
-const STEPS_PER_EVENT: usize = 500;
+const STEPS_PER_EVENT: usize = 50;
 /// Kinds of threads of which one each is taken along.
 const KINDS_MAX: usize = 6;
 /// Threads that are taken in one after the other before a slice is given up.
@@ -45,10 +60,16 @@ pub struct Plan<'a> {
     /// What no thread does.
     of_nobody: Vec<EventId>,
     partners: SortedMap<AgentId, SortedSet<AgentId>>,
+    reach: Reach,
+    /// The threads that have strong accesses of a word that some of several CTAs have, by whom they speak for.
+    delegates: SortedMap<Unit, Vec<AgentId>>,
+    /// Of each of them, whoever writes such words of its.
+    heard: SortedMap<AgentId, SortedSet<AgentId>>,
     /// Threads that have to do with many.
     hubs: SortedSet<AgentId>,
     /// One of each kind, if there are few: through them others come to know of each other.
     company: SortedSet<AgentId>,
+    kinds: SortedMap<AgentId, Kind>,
     /// Of each thread, its obligations and its loop cuts.
     obligations: SortedMap<AgentId, Vec<usize>>,
     cuts: SortedMap<AgentId, Vec<usize>>,
@@ -74,9 +95,7 @@ impl<'a> Plan<'a> {
     /// A way to cut a launch, unless there is none.
     pub fn new(graph: &'a EventGraph, model: &MemoryModel) -> Option<Self> {
         let launch = graph.hierarchy.launch();
-        let is_plain = graph.finals.is_empty()
-            && graph.condition.is_none()
-            && graph.starts.is_empty()
+        let is_plain = graph.condition.is_none()
             && graph.hierarchy.grids().len() == 1
             && launch.spa.is_none()
             && launch.placement.is_none()
@@ -112,36 +131,25 @@ impl<'a> Plan<'a> {
                 partners.entry(b).or_default().insert(a);
             }
         }
-        let hubs: SortedSet<AgentId> = partners
-            .iter()
-            .filter(|(_, others)| others.len() > PARTNERS_MAX)
-            .map(|(&agent, _)| agent)
-            .collect();
-        if hubs.len() > HUBS_MAX || hubs.len() >= events.len() {
-            return None;
-        }
-        let company = company(graph, &events);
+        let kinds: SortedMap<AgentId, Kind> =
+            events.iter().map(|(&agent, events)| (agent, kind(graph, events))).collect();
+        let company = company(&kinds);
         let writers =
             (0..spots.spots.len()).map(|spot| spots.writers_near(spot).map(thread).collect()).collect();
-        let is_shared = |event: EventId| thread(event).is_none_or(|thread| hubs.contains(&thread));
-        let shared_events: Vec<EventId> = graph.events.ids().filter(|&event| is_shared(event)).collect();
-        let mut shared = Vec::new();
-        let mut after_shared: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
-        for of_flag in &claims.candidates {
-            let pairs = shared_events.iter().flat_map(|&a| of_flag.successors(a).map(move |b| (a, b)));
-            let (of_flag, others): (Vec<_>, Vec<_>) = pairs.partition(|&(_, b)| is_shared(b));
-            others.into_iter().for_each(|(a, b)| after_shared.entry(b).or_default().push(a));
-            shared.push(of_flag);
-        }
-        Some(Self {
+        let (delegates, heard) = delegates(graph, &spots, &kinds);
+        let mut this = Self {
             graph,
             spots,
             claims,
             events,
             of_nobody,
             partners,
-            hubs,
+            reach: NEAR,
+            delegates,
+            heard,
+            hubs: SortedSet::new(),
             company,
+            kinds,
             obligations: by_thread(graph, graph.obligations.iter().map(|own| own.agent)),
             cuts: by_thread(graph, graph.cuts.iter().map(|own| own.agent)),
             rmw: grouped(graph.rmw.iter().copied()),
@@ -152,23 +160,186 @@ impl<'a> Plan<'a> {
             bundles_to: by_event(|base| graph.edges.bundles(base), |bundle| &bundle.to),
             constraints: Constraints::new(graph),
             writers,
-            shared,
-            after_shared,
+            shared: Vec::new(),
+            after_shared: FxHashMap::default(),
             decided_stores: grouped(decided_stores(graph, &mut Supports::default())),
-        })
+        };
+        this.find_hubs();
+        Some(this)
+    }
+
+    /// Takes in more of each thread's surroundings; whether that is more anywhere.
+    pub fn widen(&mut self) -> bool {
+        let hubs = self.hubs.clone();
+        self.reach = FAR;
+        self.find_hubs();
+        !self.delegates.is_empty() || self.hubs != hubs
+    }
+
+    /// Finds who has to do with many, and what there is to ask of them alone.
+    fn find_hubs(&mut self) {
+        let many = self.partners.iter().filter(|(_, others)| others.len() > self.reach.partners_max);
+        self.hubs = many.map(|(&agent, _)| agent).collect();
+        self.shared = vec![Vec::new(); self.claims.candidates.len()];
+        self.after_shared = FxHashMap::default();
+        if !self.has_centres() {
+            return;
+        }
+        let is_shared = |event: EventId| self.thread(event).is_none_or(|thread| self.hubs.contains(&thread));
+        let shared_events: Vec<EventId> = self.graph.events.ids().filter(|&event| is_shared(event)).collect();
+        let mut shared = Vec::new();
+        let mut after_shared: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+        for of_flag in &self.claims.candidates {
+            let pairs = shared_events.iter().flat_map(|&a| of_flag.successors(a).map(move |b| (a, b)));
+            let (of_flag, others): (Vec<_>, Vec<_>) = pairs.partition(|&(_, b)| is_shared(b));
+            others.into_iter().for_each(|(a, b)| after_shared.entry(b).or_default().push(a));
+            shared.push(of_flag);
+        }
+        (self.shared, self.after_shared) = (shared, after_shared);
+    }
+
+    /// Whether there are threads that slices can be around.
+    fn has_centres(&self) -> bool {
+        self.hubs.len() <= self.reach.hubs_max && self.hubs.len() < self.events.len()
+    }
+
+    /// Whether threads can wait for each other for ever, whatever they read; and the same with the memory that they
+    /// wait for, if that is less than all.
+    pub fn of_waits(&self) -> Option<(Piece, Option<Piece>)> {
+        let first = *self.events.keys().next()?;
+        if self.graph.blocked.is_empty() {
+            return None;
+        }
+        let stuck = self.graph.blocked.iter().map(|blocked| blocked.stuck).collect();
+        let all = self.events.keys().copied().collect();
+        let with_memory = self.of_ends(first, &all, stuck).map(|piece| piece.with_all_waits(self.graph));
+        Some((Piece::of_waits(self.graph, first), with_memory))
+    }
+
+    /// What is claimed of final memory, each claim of a slice of its own.
+    fn of_finals(&self) -> Option<Vec<Piece>> {
+        let graph = self.graph;
+        let mut pieces = Vec::new();
+        for (index, claim) in graph.finals.iter().enumerate() {
+            if claim.kind != FinalKind::Assert {
+                continue;
+            }
+            let mut threads: SortedSet<AgentId> = SortedSet::new();
+            for unknown in unknowns_of(graph, vec![claim.condition]) {
+                for spot in self.final_spots(&graph.terms.unknown(unknown).kind) {
+                    threads.extend(self.writers[spot].iter().flatten());
+                }
+            }
+            self.add_delegates(&mut threads);
+            if threads.len() > self.reach.threads_max {
+                return None;
+            }
+            let centre = *threads.iter().next().or_else(|| self.events.keys().next())?;
+            let mut terms = vec![claim.condition];
+            terms.extend(threads.iter().map(|&agent| graph.completed[agent]));
+            let mut piece = self.of_ends(centre, &threads, terms.clone())?;
+            piece.constraints = self.constraints_about(&piece, terms);
+            (piece.about, piece.ending, piece.finals) = (About::Finals, threads, vec![index]);
+            pieces.push(piece);
+        }
+        Some(pieces)
+    }
+
+    /// The spots of which an unknown tells the end.
+    fn final_spots(&self, kind: &UnknownKind) -> Vec<usize> {
+        match *kind {
+            UnknownKind::FinalValue { location, offset_bytes, width_bytes } => {
+                self.spots.at((location, offset_bytes, offset_bytes + width_bytes)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Of some threads the memory that terms depend on, with all that those do besides who access it; `None` if that is
+    /// most of the launch.
+    fn of_ends(&self, centre: AgentId, threads: &SortedSet<AgentId>, terms: Vec<TermRef>) -> Option<Piece> {
+        let mut growing = Growing::new(self, threads);
+        growing.terms = terms;
+        self.of_nobody.iter().for_each(|&event| growing.keep(event));
+        let mut met: SortedSet<AgentId> = SortedSet::new();
+        loop {
+            growing.grow();
+            let met_now: SortedSet<AgentId> =
+                growing.kept.iter().filter_map(|&event| self.thread(event)).collect();
+            let new: Vec<AgentId> = met_now.into_iter().filter(|&agent| met.insert(agent)).collect();
+            if new.is_empty() {
+                break;
+            }
+            for event in new.iter().flat_map(|agent| &self.events[agent]) {
+                if self.graph.events[*event].kind.access().is_none() {
+                    growing.keep(*event);
+                }
+            }
+        }
+        let Growing { kept, ends, .. } = growing;
+        if kept.len() * 2 > self.graph.events.len() || !self.has_all_sources(&kept) {
+            return None;
+        }
+        work::count(kept.len() * STEPS_PER_EVENT);
+        let mut piece = Piece::new(kept.into_iter().collect(), centre, SortedSet::new());
+        piece.ends = ends;
+        self.link(&mut piece);
+        Some(piece)
+    }
+
+    /// Whether each read is there only with all that it may read, whoever's it is.
+    fn has_all_sources(&self, kept: &SortedSet<EventId>) -> bool {
+        let read: SortedSet<usize> = kept
+            .iter()
+            .filter(|&&event| self.is_read(event))
+            .filter_map(|event| self.spots.of.get(event).copied())
+            .collect();
+        read.into_iter().all(|spot| self.spots.writers_near(spot).all(|write| kept.contains(&write)))
+    }
+
+    /// One of each kind; where many are there already, only of kinds that are not.
+    fn add_company(&self, threads: &mut SortedSet<AgentId>) {
+        let kinds: FxHashSet<&Kind> =
+            threads.iter().filter(|_| self.reach == FAR).map(|agent| &self.kinds[agent]).collect();
+        let missing = self.company.iter().filter(|agent| !kinds.contains(&self.kinds[*agent]));
+        let missing: Vec<AgentId> = missing.copied().collect();
+        threads.extend(missing);
+    }
+
+    /// The threads by which others know of those that are there, and whom they hear.
+    fn add_delegates(&self, threads: &mut SortedSet<AgentId>) {
+        if !self.reach.has_delegates {
+            return;
+        }
+        let speaking: SortedSet<AgentId> =
+            threads.iter().flat_map(|&agent| self.delegates_of(agent)).copied().collect();
+        for delegate in speaking {
+            threads.insert(delegate);
+            threads.extend(self.heard.get(&delegate).into_iter().flatten());
+        }
+    }
+
+    /// Who speaks for a thread: some of its warp, else of its CTA.
+    fn delegates_of(&self, agent: AgentId) -> &[AgentId] {
+        let hierarchy = &self.graph.hierarchy;
+        let of_warp = self.delegates.get(&Unit::Warp(hierarchy.warp_of(agent)));
+        of_warp.or_else(|| self.delegates.get(&Unit::Cta(hierarchy.cta_of(agent)))).map_or(&[], Vec::as_slice)
     }
 
     /// The slices, one of each kind; `None` if they do not ask everything, or are no smaller than the whole.
-    pub fn pieces(&self, allowance: &Allowance) -> Option<Vec<Piece>> {
+    ///
+    /// One that is known, if there is one, is not among them.
+    pub fn pieces(&self, known: Option<&Piece>, allowance: &Allowance) -> Option<Vec<Piece>> {
+        if !self.has_centres() {
+            return None;
+        }
         let centres: Vec<AgentId> =
             self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)).collect();
         let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
             vec![FxHashSet::default(); self.claims.candidates.len()];
         let mut seen: FxHashSet<String> = FxHashSet::default();
-        let mut pieces = Vec::new();
-        if !self.graph.blocked.is_empty() {
-            pieces.push(Piece::of_waits(self.graph, *centres.first()?));
-        }
+        seen.extend(known.map(|piece| piece.key(self.graph)));
+        let mut pieces = self.of_finals()?;
         for centre in centres {
             let piece = self.around(centre)?;
             work::count(piece.kept.len() * STEPS_PER_EVENT);
@@ -218,11 +389,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The slice around a thread.
-    fn around(&self, centre: AgentId) -> Option<Piece> {
+    pub fn around(&self, centre: AgentId) -> Option<Piece> {
         let mut threads: SortedSet<AgentId> = self.hubs.clone();
         threads.insert(centre);
-        threads.extend(&self.company);
         threads.extend(self.partners.get(&centre).into_iter().flatten());
+        self.add_delegates(&mut threads);
+        self.add_company(&mut threads);
         // Whoever writes what the thread reads, or what others read of its bytes.
         let mut read: SortedSet<usize> = SortedSet::new();
         for &event in &self.events[&centre] {
@@ -232,7 +404,7 @@ impl<'a> Plan<'a> {
         }
         for spot in read {
             threads.extend(self.writers[spot].iter().flatten());
-            if threads.len() > THREADS_MAX {
+            if threads.len() > self.reach.threads_max {
                 return None;
             }
         }
@@ -240,7 +412,7 @@ impl<'a> Plan<'a> {
             let piece = self.of_threads(centre, &threads)?;
             match self.missing(&piece) {
                 Ok(()) => return Some(piece),
-                Err(Some(another)) if threads.len() < THREADS_MAX && threads.insert(another) => {}
+                Err(Some(another)) if threads.len() < self.reach.threads_max && threads.insert(another) => {}
                 Err(_) => return None,
             }
         }
@@ -271,17 +443,11 @@ impl<'a> Plan<'a> {
         }
         growing.grow();
         let kept = growing.kept;
-        // A read stays only with all that it may read, whoever's it is.
-        let read: SortedSet<usize> = kept
-            .iter()
-            .filter(|&&event| self.is_read(event))
-            .filter_map(|event| self.spots.of.get(event).copied())
-            .collect();
-        if !read.into_iter().all(|spot| self.spots.writers_near(spot).all(|write| kept.contains(&write))) {
+        if !self.has_all_sources(&kept) {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
-        piece.constraints = self.constraints_about(&piece);
+        piece.constraints = self.constraints_about(&piece, self.asked_terms(&piece.asked));
         let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {
             piece.asked.iter().filter_map(|agent| of.get(agent)).flatten().copied().collect()
         };
@@ -337,10 +503,9 @@ impl<'a> Plan<'a> {
         terms
     }
 
-    /// The constraints that say something of what is kept.
-    fn constraints_about(&self, piece: &Piece) -> Vec<Vec<Alternative>> {
+    /// The constraints that say something of what is kept and asked.
+    fn constraints_about(&self, piece: &Piece, mut terms: Vec<TermRef>) -> Vec<Vec<Alternative>> {
         let graph = self.graph;
-        let mut terms = self.asked_terms(&piece.asked);
         for &event in &piece.kept {
             let event = &graph.events[event];
             terms.push(event.guard);
@@ -394,6 +559,8 @@ struct Growing<'a> {
     /// Terms that matter, to be looked at.
     terms: Vec<TermRef>,
     known_terms: FxHashSet<TermRef>,
+    /// Unknowns for final bytes that only they write.
+    ends: SortedSet<UnknownId>,
 }
 
 impl<'a> Growing<'a> {
@@ -406,6 +573,7 @@ impl<'a> Growing<'a> {
             known_places: SortedSet::new(),
             terms: Vec::new(),
             known_terms: FxHashSet::default(),
+            ends: SortedSet::new(),
         }
     }
 
@@ -424,9 +592,13 @@ impl<'a> Growing<'a> {
 
     /// Whether everything that may write what a read may return is done by these threads.
     fn is_written_by_them(&self, read: EventId) -> bool {
+        self.plan.spots.of.get(&read).is_none_or(|&spot| self.is_theirs_alone(spot))
+    }
+
+    fn is_theirs_alone(&self, spot: usize) -> bool {
         let is_theirs =
             |thread: &Option<AgentId>| thread.is_some_and(|thread| self.threads.contains(&thread));
-        self.plan.spots.of.get(&read).is_none_or(|&spot| self.plan.writers[spot].iter().all(is_theirs))
+        self.plan.writers[spot].iter().all(is_theirs)
     }
 
     fn grow(&mut self) {
@@ -443,11 +615,20 @@ impl<'a> Growing<'a> {
             let terms = &self.plan.graph.terms;
             self.terms.extend(terms.operands(term));
             let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
-            if let UnknownKind::Read(read) = terms.unknown(unknown).kind
-                && self.is_theirs(read)
-                && self.is_written_by_them(read)
-            {
-                self.places.extend(self.plan.spots.of.get(&read));
+            match terms.unknown(unknown).kind {
+                UnknownKind::Read(read) | UnknownKind::ReadsLast(read)
+                    if self.is_theirs(read) && self.is_written_by_them(read) =>
+                {
+                    self.places.extend(self.plan.spots.of.get(&read));
+                }
+                ref kind @ UnknownKind::FinalValue { .. } => {
+                    let spots = self.plan.final_spots(kind);
+                    if spots.iter().all(|&spot| self.is_theirs_alone(spot)) {
+                        self.ends.insert(unknown);
+                        self.places.extend(spots);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -473,15 +654,68 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// The first of the threads that execute the same instructions, of each kind.
-fn company(graph: &EventGraph, events: &SortedMap<AgentId, Vec<EventId>>) -> SortedSet<AgentId> {
-    let mut first: FxHashMap<Vec<Option<u32>>, AgentId> = FxHashMap::default();
-    for (&agent, events) in events {
-        let sites = events.iter().map(|&event| graph.events[event].site.map(|site| site.0)).collect();
-        first.entry(sites).or_insert(agent);
-    }
-    let first: SortedSet<AgentId> = first.into_values().collect();
+/// The instructions that a thread executes.
+type Kind = Vec<Option<u32>>;
+
+fn kind(graph: &EventGraph, events: &[EventId]) -> Kind {
+    events.iter().map(|&event| graph.events[event].site.map(|site| site.0)).collect()
+}
+
+/// The first thread of each kind.
+fn company(kinds: &SortedMap<AgentId, Kind>) -> SortedSet<AgentId> {
+    let first = first_of_kinds(kinds, kinds.keys().copied());
     if first.len() <= KINDS_MAX { first } else { SortedSet::new() }
+}
+
+fn first_of_kinds(
+    kinds: &SortedMap<AgentId, Kind>,
+    agents: impl Iterator<Item = AgentId>,
+) -> SortedSet<AgentId> {
+    let mut first: FxHashMap<&Kind, AgentId> = FxHashMap::default();
+    for agent in agents {
+        first.entry(&kinds[&agent]).or_insert(agent);
+    }
+    first.into_values().collect()
+}
+
+/// Whom a thread speaks for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Warp(u32),
+    Cta(CtaId),
+}
+
+/// Who has strong accesses of words that several CTAs have, by warp and CTA; and of each, who writes such words.
+fn delegates(
+    graph: &EventGraph,
+    spots: &Spots,
+    kinds: &SortedMap<AgentId, Kind>,
+) -> (SortedMap<Unit, Vec<AgentId>>, SortedMap<AgentId, SortedSet<AgentId>>) {
+    let hierarchy = &graph.hierarchy;
+    let mut members: SortedMap<Unit, SortedSet<AgentId>> = SortedMap::new();
+    let mut heard: SortedMap<AgentId, SortedSet<AgentId>> = SortedMap::new();
+    for spot in &spots.spots {
+        let is_strong = |event: &&EventId| graph.events[**event].kind.scope().is_some();
+        let thread = |&event: &EventId| graph.events[event].agent.map(|agent| hierarchy.issuer(agent));
+        let strong = spot.readers.iter().chain(&spot.writers).filter(is_strong);
+        let speakers: SortedSet<AgentId> = strong.filter_map(thread).collect();
+        let ctas: SortedSet<CtaId> = speakers.iter().map(|&agent| hierarchy.cta_of(agent)).collect();
+        if ctas.len() < 2 {
+            continue;
+        }
+        let writers: SortedSet<AgentId> = spot.writers.iter().filter_map(thread).collect();
+        for agent in speakers {
+            members.entry(Unit::Warp(hierarchy.warp_of(agent))).or_default().insert(agent);
+            members.entry(Unit::Cta(hierarchy.cta_of(agent))).or_default().insert(agent);
+            heard.entry(agent).or_default().extend(&writers);
+        }
+    }
+    let few = |of_unit: SortedSet<AgentId>| match of_unit.len() {
+        0..=DELEGATES_MAX => of_unit,
+        _ => first_of_kinds(kinds, of_unit.into_iter()),
+    };
+    let delegates = members.into_iter().map(|(unit, of_unit)| (unit, few(of_unit).into_iter().collect()));
+    (delegates.collect(), heard)
 }
 
 /// By the threads that have done something, or started whoever did: what, by its number.

@@ -54,7 +54,7 @@ impl Spots {
     }
 
     /// The spots that have a byte in common with some bytes.
-    fn at(&self, (location, first, end): Bytes) -> impl Iterator<Item = usize> + '_ {
+    pub fn at(&self, (location, first, end): Bytes) -> impl Iterator<Item = usize> + '_ {
         // Sorted by first byte; what begins before and reaches into these is no further away than the widest is wide.
         let from = (location, first.saturating_sub(self.widest), 0);
         let near = self.numbers.range(from..(location, end, 0));

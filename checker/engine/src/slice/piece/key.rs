@@ -2,8 +2,8 @@
 //! numbered in the order in which they come.
 //!
 //! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which
-//! groups they share (no relation of a model asks for warps), accesses of known places by how their bytes lie to each
-//! other and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
+//! groups they share (no relation of a model asks for warps), accesses of known places by which bytes they have in
+//! common and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
 //!
 //! Needs: nothing. What a relation of a model can ask of threads is a closed list, `BaseRelation`.
 
@@ -15,7 +15,7 @@ use crate::event::{
 use crate::slice::constraints::Alternative;
 use fencepost_dsl::kernel::program::InitialBytes;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::{self, Write};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ struct Writer<'a> {
     agents: Numbers<AgentId>,
     groups: Numbers<(&'static str, u64)>,
     locations: Numbers<LocationId>,
+    /// Bytes between two bounds that follow one another.
+    parts: Numbers<(LocationId, usize)>,
     mbarriers: Numbers<MbarrierId>,
     unknowns: Numbers<UnknownId>,
     terms: Numbers<TermRef>,
@@ -59,6 +61,7 @@ impl Piece {
             agents: Numbers::new(),
             groups: Numbers::new(),
             locations: Numbers::new(),
+            parts: Numbers::new(),
             mbarriers: Numbers::new(),
             unknowns: Numbers::new(),
             terms: Numbers::new(),
@@ -153,6 +156,7 @@ impl Writer<'_> {
     /// The constraints, and before them what several have in common, in an order that says nothing.
     fn constraints(&mut self) {
         let piece = self.piece;
+        self.terms_of_constraints();
         // Of each conjunction, by where it is kept, the numbers of its terms.
         let mut numbers: FxHashMap<*const TermRef, Arc<[usize]>> = FxHashMap::default();
         for alternative in piece.constraints.iter().flatten() {
@@ -190,6 +194,83 @@ impl Writer<'_> {
             line.iter().for_each(|(kind, number)| self.put(format_args!(" {kind}{number}")));
             self.put(format_args!("\n"));
         }
+    }
+
+    /// Numbers the terms of constraints that have no number yet.
+    ///
+    /// Constraints are in the order of threads, which says nothing. So a term whose operands all have numbers comes before
+    /// one that has to wait, and of those that could come next the one whose operands have the lower numbers. Only an unknown
+    /// that is met here first is taken as it comes.
+    fn terms_of_constraints(&mut self) {
+        let graph = self.graph;
+        let mut found: Vec<TermRef> = Vec::new();
+        let mut seen: FxHashSet<TermRef> = FxHashSet::default();
+        for alternative in self.piece.constraints.iter().flatten() {
+            let roots = match alternative {
+                Alternative::Term(term) | Alternative::Denied(term) => std::slice::from_ref(term),
+                Alternative::All(conjuncts) => conjuncts,
+            };
+            let mut stack: Vec<TermRef> = roots.iter().rev().copied().collect();
+            while let Some(term) = stack.pop() {
+                if !self.terms.0.contains_key(&term) && seen.insert(term) {
+                    found.push(term);
+                    stack.extend(graph.terms.operands(term).into_iter().rev());
+                }
+            }
+        }
+        let mut users: FxHashMap<TermRef, Vec<TermRef>> = FxHashMap::default();
+        let mut n_missing: FxHashMap<TermRef, usize> = FxHashMap::default();
+        let (mut ready, mut unknowns) = (Vec::new(), Vec::new());
+        for &term in &found {
+            let missing: SortedSet<TermRef> =
+                graph.terms.operands(term).into_iter().filter(|operand| seen.contains(operand)).collect();
+            for &operand in &missing {
+                users.entry(operand).or_default().push(term);
+            }
+            match graph.terms.kind(term) {
+                TermKind::Unknown(unknown) if !self.unknowns.0.contains_key(unknown) => unknowns.push(term),
+                _ if missing.is_empty() => ready.push(term),
+                _ => {}
+            }
+            n_missing.insert(term, missing.len());
+        }
+        let mut unknowns = unknowns.into_iter();
+        loop {
+            if ready.is_empty() {
+                ready.extend(unknowns.next());
+            }
+            if ready.is_empty() {
+                return;
+            }
+            ready.sort_by_cached_key(|&term| self.by_operands(term));
+            for term in std::mem::take(&mut ready) {
+                self.term(term);
+                for &user in users.get(&term).into_iter().flatten() {
+                    let n_missing = n_missing.entry(user).or_default();
+                    *n_missing -= 1;
+                    if *n_missing == 0 {
+                        ready.push(user);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a term whose operands have numbers is told by.
+    fn by_operands(&self, term: TermRef) -> (&'static str, u32, u128, Vec<usize>) {
+        let kind = self.graph.terms.kind(term);
+        let own = match *kind {
+            TermKind::Constant(value) => value,
+            TermKind::Extract(_, low) => u128::from(low),
+            TermKind::Unknown(unknown) => self.unknowns.0.get(&unknown).map_or(u128::MAX, |&own| own as u128),
+            _ => 0,
+        };
+        let mut operands: Vec<usize> =
+            self.graph.terms.operands(term).iter().map(|operand| self.terms.0[operand]).collect();
+        if matches!(kind, TermKind::And(_) | TermKind::Or(_)) {
+            operands.sort_unstable();
+        }
+        (operator(kind), u32::from(self.graph.terms.width(term)), own, operands)
     }
 
     fn event(&mut self, event: &Event) {
@@ -250,12 +331,20 @@ impl Writer<'_> {
         )
     }
 
-    /// Bytes of a location, by how they lie to the others that are accessed.
+    /// Bytes of a location, by those that they have in common with others that are accessed.
     fn place(&mut self, location: LocationId, first: u32, width_bytes: u32) -> String {
         let number = self.location(location);
         let Some(bounds) = self.bounds.get(&location) else { return format!("{number} at {first}") };
         let rank = |byte: u32| bounds.partition_point(|&bound| bound < byte);
-        let place = format!("{number} from {} to {}", rank(first), rank(first + width_bytes));
+        let end = rank(first + width_bytes).max(rank(first) + 1);
+        // What names a place and has no bytes of its own is told by the part that begins there.
+        let length = |part: usize| bounds.get(part + 1).map_or(0, |end| end - bounds[part]);
+        let parts: Vec<(usize, u32)> = (rank(first)..end)
+            .map(|part| (self.parts.of((location, part)).0, length(part).min(width_bytes)))
+            .collect();
+        let lengths = parts.chunk_by(|a, b| a.1 == b.1).map(|of| (of.len(), of[0].1)).collect::<Vec<_>>();
+        let parts: Vec<usize> = parts.into_iter().map(|(part, _)| part).collect();
+        let place = format!("{number} in {} of {lengths:?}", Runs(&parts));
         let bytes = match &self.graph.locations[location].initial {
             InitialBytes::Known(bytes) => {
                 let bytes =
@@ -307,7 +396,7 @@ impl Writer<'_> {
         let (number, is_new) = self.unknowns.of(unknown);
         if is_new {
             let of = self.graph.terms.unknown(unknown);
-            let kind = match self.piece.unknown(&of.kind) {
+            let kind = match self.piece.unknown(unknown, &of.kind) {
                 UnknownKind::Spins(agent) => format!("spins {}", self.agent(agent)),
                 UnknownKind::Triggers(agent) => format!("triggers {}", self.agent(agent)),
                 // As it is named in the text, so that different ones are not taken for one.
