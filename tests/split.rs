@@ -56,18 +56,19 @@ fn each_value_alone_gives_what_all_together_give() {
     let suite = Suite::new("split", PLAN, &features, &["violated", "proved", "value by value"]);
     let switched = Switched {
         kernel,
-        on: Treatment::DEFAULT,
-        off: Treatment { split: false, ..Treatment::DEFAULT },
+        on: Treatment::SPLIT,
+        off: Treatment::DEFAULT,
         used: "value by value",
         is_used: |on, off| on.split.is_some() && off.split.is_none(),
     };
     switched.agree(&suite, &features);
 }
 
-fn checked(text: &str, treatment: Treatment) -> Outcome {
+fn checked(text: &str) -> Outcome {
     let program = load_text(text);
     let kernel = &program.kernels[0];
-    check(&program, kernel, &kernel.launches[0], &model(&[]), &config(treatment)).expect("it is supported")
+    check(&program, kernel, &kernel.launches[0], &model(&[]), &config(Treatment::SPLIT))
+        .expect("it is supported")
 }
 
 fn shown(outcome: &Outcome) -> Vec<(&str, u64)> {
@@ -80,7 +81,7 @@ const RACY_FROM_TWO_ROUNDS_ON: &str = "kernel k(N in 0..=3) { launch { warps: 2 
 
 #[test]
 fn a_finding_is_of_the_smallest_value() {
-    let outcome = checked(RACY_FROM_TWO_ROUNDS_ON, Treatment::DEFAULT);
+    let outcome = checked(RACY_FROM_TWO_ROUNDS_ON);
     assert_eq!((outcome.verdict, shown(&outcome)), (Verdict::Violated, vec![("N", 2)]));
 }
 
@@ -88,10 +89,10 @@ fn a_finding_is_of_the_smallest_value() {
 fn what_some_value_has_to_do_one_value_does() {
     let text = "kernel k(N in 0..=4) { launch { warps: 2 } assume N > 0; for i in 0..N { bar.sync 0; }
         reachable N == 3; reachable N == 1; }";
-    assert_eq!(checked(text, Treatment::DEFAULT).verdict, Verdict::Proved);
-    let never = checked(&text.replace("N == 1", "N == 0"), Treatment::DEFAULT);
+    assert_eq!(checked(text).verdict, Verdict::Proved);
+    let never = checked(&text.replace("N == 1", "N == 0"));
     assert_eq!((never.verdict, never.vacuity.len()), (Verdict::Vacuous, 1));
-    let none = checked(&text.replace("N > 0", "N > 4"), Treatment::DEFAULT);
+    let none = checked(&text.replace("N > 0", "N > 4"));
     assert_eq!(none.verdict, Verdict::Vacuous);
 }
 
@@ -99,7 +100,7 @@ fn what_some_value_has_to_do_one_value_does() {
 fn what_only_other_values_break_is_named_with_the_smallest_that_does() {
     let text = "kernel k(N in 0..=3) { launch { warps: 2 } shared x: u32 = 0;
         if N == 1 { st [x], tid; } else { assert N < 2; } }";
-    let outcome = checked(text, Treatment::DEFAULT);
+    let outcome = checked(text);
     assert_eq!(shown(&outcome), [("N", 1)]);
     assert_eq!(verdict(&outcome, Property::Assert), Verdict::Violated);
     let elsewhere = &outcome.split.as_ref().expect("each value was checked").elsewhere;
@@ -108,7 +109,7 @@ fn what_only_other_values_break_is_named_with_the_smallest_that_does() {
 
 #[test]
 fn ranges_stay_as_they_are_where_they_are_wide_or_decide_nothing() {
-    let is_split = |text: &str| checked(text, Treatment::DEFAULT).split.is_some();
+    let is_split = |text: &str| checked(text).split.is_some();
     let rounds = |range: &str| format!("kernel k({range}) {{ for i in 0..N {{ bar.sync 0; }} }}");
     assert!(is_split(&rounds("N in 0..=15")));
     assert!(is_split(&rounds("N in 0..=3, M in 0..=3")));
@@ -121,6 +122,17 @@ fn ranges_stay_as_they_are_where_they_are_wide_or_decide_nothing() {
     ));
     let through = "fn f(n: u32) { if n > 1 { bar.sync 0; } }\nkernel k(N in 0..=3) { let m = N * 2; f(m); }";
     assert!(is_split(through), "what a function is called with decides there");
+    let usual = |threads: &str| {
+        let program = load_text(&format!(
+            "kernel k(N in 0..=3) {{ launch {{ {threads} }} for i in 0..N {{ bar.sync 0; }} }}"
+        ));
+        let kernel = &program.kernels[0];
+        parts(&program, kernel, &kernel.launches[0], &config(Treatment::DEFAULT)).is_some()
+    };
+    assert!(
+        usual("warps: 4, lanes: 4") && !usual("warps: 4"),
+        "of few threads one formula is the smaller one"
+    );
 }
 
 #[test]
@@ -128,8 +140,8 @@ fn a_budget_is_divided_beforehand_and_a_value_that_needs_more_is_not_decided() {
     let program = load_text(RACY_FROM_TWO_ROUNDS_ON);
     let kernel = &program.kernels[0];
     for budget in [0, 5, 1_000, 30_000, 1_000_000] {
-        let with = Config { budget, ..config(Treatment::DEFAULT) };
-        let all = parts(&program, kernel, &with).expect("it has few values");
+        let with = Config { budget, ..config(Treatment::SPLIT) };
+        let all = parts(&program, kernel, &kernel.launches[0], &with).expect("it has few values");
         assert!(all.len() as u64 <= VALUES_MAX);
         assert!(all.iter().map(|part| part.budget).sum::<u64>() <= budget);
         let ask = |part| check_part(&program, part, &kernel.launches[0], &model(&[]), &with);

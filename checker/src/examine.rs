@@ -91,7 +91,7 @@ impl Checked {
         model: &Model,
         config: &Config,
     ) -> Result<Self, CheckError> {
-        let mut outcome = match split::parts(program, kernel, config) {
+        let mut outcome = match split::parts(program, kernel, launch, config) {
             Some(parts) if jobs > 1 => checked_parts(jobs, program, &parts, launch, model, config)?,
             _ => check(program, kernel, launch, &model.resolved, config)?,
         };

@@ -243,6 +243,51 @@ fn launches_at_a_time_say_what_they_say_one_by_one() {
 }
 
 #[test]
+fn values_at_a_time_say_what_they_say_one_by_one() {
+    let folder = Folder::new("values");
+    let text = "kernel k(N in 0..=4) { launch { warps: 16 } shared x: u32 = 0; shared y[4]: u32 = 0;
+        for i in 0..N { if tid == 0 { st [x], i; } bar.sync 0; let v = ld [x]; assert v == i; }
+        if N == 4 { if tid == 3 { st [y[N]], 1; } } }";
+    let path = folder.write("k.fence", text);
+    for more in [&[][..], &["--format", "brief"], &["--format", "sarif"], &["--budget", "1"]] {
+        let with = |jobs: &str| {
+            let output = check(&path, &[&["--jobs", jobs], more].concat());
+            (code(&output), output.stdout)
+        };
+        let one_by_one = with("1");
+        assert_eq!(one_by_one.0, 1);
+        for jobs in ["2", "4", "7"] {
+            assert_eq!(with(jobs), one_by_one, "{more:?}");
+        }
+    }
+    let output = check(&path, &[]);
+    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("k (16 threads, N in 0..=4, each value): violated"), "{text}");
+    assert!(text.contains("with: N = 2"), "{text}");
+    assert!(
+        text.contains("what is shown is for N = 2; violated, too: `bounds` with N = 4 (-D N=4)"),
+        "{text}"
+    );
+    let one = check(&path, &["-D", "N=4"]);
+    assert!(all_text(&one).contains("bounds::out-of-bounds"), "{}", all_text(&one));
+}
+
+#[test]
+fn a_limit_says_which_parameter_to_fix() {
+    let folder = Folder::new("fix");
+    let text = "kernel k(N in 0..=99, M in 0..=3) { launch { warps: 16 } shared x: u32 = 0;
+        for i in 0..N { if tid == M { st [x], i; } bar.sync 1; let v = ld [x]; bar.sync 1; } }";
+    let path = folder.write("k.fence", text);
+    let output = check(&path, &["--max-clauses", "10"]);
+    let text = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 3, "{text}");
+    assert!(
+        text.contains("or fix `N`, which may be anything here: -D N=0, or a range of at most 16 values"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_rejected_file_is_one_line_of_the_brief_form() {
     let folder = Folder::new("brief-rejected");
     let path = folder.write("k.fence", "kernel k {\n    __syncthreads();\n    bar.snyc 0;\n}\n");

@@ -81,7 +81,7 @@ pub fn check(
     model: &MemoryModel,
     config: &Config,
 ) -> Result<Outcome, CheckError> {
-    let Some(parts) = split::parts(program, kernel, config) else {
+    let Some(parts) = split::parts(program, kernel, launch, config) else {
         return check_whole(program, kernel, launch, model, config);
     };
     let check = |part: &split::Part| check_part(program, part, launch, model, config);

@@ -56,8 +56,8 @@ pub struct Treatment {
     /// A question with several assertions in it that takes more steps is put as one about each of them, one after the other
     /// (`check::lemmas`).
     pub lemmas_from: u64,
-    /// A kernel with parameters is checked for each of their values, where those are few (`check::split`).
-    pub split: bool,
+    /// A launch of at least so many threads is checked for each value of its parameters, where those are few (`check::split`).
+    pub split_from: u64,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -78,7 +78,7 @@ impl Treatment {
         waits: true,
         paths: true,
         lemmas_from: 40_000_000,
-        split: true,
+        split_from: 16,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -89,6 +89,8 @@ impl Treatment {
     pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
     /// Launches of any size are looked at in slices first.
     pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
+    /// Launches of any size are checked for each value of their parameters.
+    pub const SPLIT: Self = Self { split_from: 0, ..Self::DEFAULT };
     /// Assertions are only asked about together; none of [`Self::ONE_OFF`], since few questions are hard enough to make a
     /// difference.
     pub const TOGETHER: Self = Self { lemmas_from: u64::MAX, ..Self::DEFAULT };
@@ -105,7 +107,7 @@ impl Treatment {
         ("no-paths", Self { paths: false, ..Self::DEFAULT }),
         ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
         ("no-resets", Self { resets: false, ..Self::DEFAULT }),
-        ("no-split", Self { split: false, ..Self::DEFAULT }),
+        ("no-split", Self { split_from: u64::MAX, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
 
@@ -142,7 +144,11 @@ impl Treatment {
             } else {
                 self.lemmas_from
             },
-            split: self.split && other.split,
+            split_from: if self.split_from == Self::DEFAULT.split_from {
+                other.split_from
+            } else {
+                self.split_from
+            },
             mbarrier_encoding,
         }
     }

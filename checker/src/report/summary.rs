@@ -419,7 +419,10 @@ fn claim(case: &Case<'_>) -> String {
     let is_spa = case.outcome.launch.spa.is_some();
     let is_uniform = properties.iter().all(|&(_, verdict)| verdict == case.outcome.verdict);
     let is_proof = matches!(case.outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
-    let is_cut = case.outcome.findings.iter().any(|finding| finding.ends_thread(&case.outcome.graph));
+    let split = case.outcome.split.iter();
+    let mut elsewhere = split.flat_map(|split| &split.elsewhere);
+    let is_cut = case.outcome.findings.iter().any(|finding| finding.ends_thread(&case.outcome.graph))
+        || elsewhere.any(|(property, _)| matches!(property, Property::Barrier | Property::Bounds));
     let parts: Vec<String> = if is_cut {
         let is_open = |verdict| verdict == Verdict::Inconclusive;
         let told = properties.iter().filter(|&&(_, verdict)| !is_open(verdict));

@@ -103,8 +103,7 @@ pub(super) fn look_at(
     {
         return Ok(Sliced::Open);
     }
-    loop {
-        let Some(wrong) = run.first_wrong(&pieces)? else { break };
+    while let Some(wrong) = run.first_wrong(&pieces)? {
         if is_wide || !plan.widen() {
             return Ok(Sliced::Open);
         }

@@ -2,8 +2,8 @@
 //!
 //! Where a parameter says how often a loop goes round, or whether something happens at all, what follows is under conditions
 //! on it, and they multiply: two warps with two barriers a round take thousands of times the clauses that each value takes
-//! alone. So a small range is split into its values. They are checked alone, in any order, and what came of them is joined to
-//! one outcome.
+//! alone. So a small range is split into its values; of a few threads one formula is the smaller one.
+//! Values are checked in any order, and what came of them is joined to one outcome.
 //!
 //! Sound: a parameter has one value in an execution, the same for all threads. So the executions of a launch are those of each
 //! value, and what none of these breaks none breaks. What some execution has to do (`reachable`, an end) one value has to do.
@@ -11,10 +11,11 @@
 //! Needs: nothing. Values that were not decided are joined as such.
 
 use super::Config;
-use crate::unroll::registers_of;
+use crate::unroll::{n_threads, registers_of};
 use crate::verdict::{Limit, Outcome, Property, Split, Vacuity, Verdict};
 use fencepost_dsl::kernel::program::{
-    Expression, Function, Kernel, Parameter, Program, RegisterId, Statement, StatementKind, any_statement,
+    Expression, Function, Kernel, Launch, Parameter, Program, RegisterId, Statement, StatementKind,
+    any_statement,
 };
 use fencepost_dsl::sorted::SortedSet;
 
@@ -31,13 +32,17 @@ pub struct Part {
 }
 
 /// What to check one by one: each combination of values, the smallest first. `None` if it is to be checked as it is, since
-/// there are too many of them, or one, or nothing depends on them but values.
-pub fn parts(program: &Program, kernel: &Kernel, config: &Config) -> Option<Vec<Part>> {
+/// there are too many of them, or one, or too few threads, or nothing depends on them but values.
+pub fn parts(program: &Program, kernel: &Kernel, launch: &Launch, config: &Config) -> Option<Vec<Part>> {
     let n_values = kernel.parameters.iter().try_fold(1_u64, |n_values, own| {
         let width = (own.max - own.min).checked_add(1)?;
         n_values.checked_mul(width).filter(|&n_values| n_values <= VALUES_MAX)
     })?;
-    if !config.treatment.split || n_values <= 1 || kernel.condition.is_some() || !decide(program, kernel) {
+    if n_values <= 1
+        || n_threads(launch) < config.treatment.split_from
+        || kernel.condition.is_some()
+        || !decide(program, kernel)
+    {
         return None;
     }
     // What takes longest are large values, mostly; none may come away empty.
