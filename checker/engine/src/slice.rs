@@ -13,9 +13,9 @@
 //! are left out, and what a flag marks loses none. That threads wait for each other for ever is asked of a slice of its
 //! own, with everybody's guards and waits, without any event or with those that access what waits, and the paths to them,
 //! depend on. What is claimed of final memory is asked of a slice with those words and whoever writes them: a word ends as
-//! it does in the launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in the launch goes wrong in a slice
-//! that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all threads' obligations, waits
-//! and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong in a slice may
+//! it does in the launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in
+//! the launch goes wrong in a slice that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all
+//! threads' obligations, waits and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong in a slice may
 //! be due to what was left out, and then the launch is checked as a whole.
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
@@ -33,6 +33,7 @@ mod constraints;
 mod monotone;
 mod piece;
 mod plan;
+mod reach;
 mod spots;
 
 pub use monotone::{are_monotone, gaining_axiom};

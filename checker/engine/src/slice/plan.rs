@@ -3,6 +3,7 @@
 use super::constraints::{Alternative, Constraints, unknowns_of};
 use super::monotone::{Anchor, Candidates, Claims, claims};
 use super::piece::{About, Piece};
+use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use crate::event::support::Supports;
 use crate::event::{
@@ -18,24 +19,6 @@ use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::slice::from_ref;
-
-/// How far the surroundings of a thread go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Reach {
-    /// A thread that has to do with more others than this is looked at with each of them.
-    partners_max: usize,
-    /// Such threads at most.
-    hubs_max: usize,
-    /// Threads of a slice at most.
-    threads_max: usize,
-    /// Whether those are taken along who speak with other CTAs for one that has a thread in the slice.
-    has_delegates: bool,
-}
-
-/// Enough where threads have to do with few others, and know of each other through them.
-const NEAR: Reach = Reach { partners_max: 8, hubs_max: 8, threads_max: 32, has_delegates: false };
-/// Where whole CTAs wait for each other.
-const FAR: Reach = Reach { partners_max: 32, hubs_max: 32, threads_max: 64, has_delegates: true };
 
 /// Threads of a CTA, or of a warp, that speak for it, at most; of more one of each kind does.
 const DELEGATES_MAX: usize = 4;
