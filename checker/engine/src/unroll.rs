@@ -39,7 +39,7 @@ use crate::event::{
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
-use crate::work::{self, Allowance};
+use crate::work::{self, Allowance, Work};
 use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
@@ -566,7 +566,7 @@ impl<'a> Unroller<'a> {
     /// Counts one executed statement.
     fn step(&mut self, span: Span) -> Result<(), UnrollError> {
         self.steps += 1;
-        work::count(1);
+        work::count(Work::Statement, 1);
         if self.steps.is_multiple_of(64)
             && let Some(what) = self.options.allowance.used_up()
         {

@@ -8,7 +8,7 @@ use super::super::Unroller;
 use super::super::expression::Frame;
 use super::super::loops::Shape;
 use crate::event::term::mask;
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::kernel::program::{
     BinaryOp, Expression, ExpressionKind, LoopId, RegisterId, Statement, StatementKind, UnaryOp, Width,
 };
@@ -69,7 +69,7 @@ impl Rounds<'_, '_> {
         // The state after as many rounds as the last power of two.
         let mut earlier = ranges.clone();
         for round in 1..=ROUNDS_MAX {
-            work::count(1 + shape.body.len() / 4);
+            work::count(Work::Statement, 1 + shape.body.len() / 4);
             let mut state = Some(ranges);
             if shape.tests_last {
                 self.statements(&mut state, shape.body);
