@@ -30,6 +30,7 @@ pub mod diagnostic;
 pub mod index;
 pub mod kernel;
 pub mod litmus;
+pub mod ptx;
 pub mod sorted;
 pub mod source;
 pub mod span;
