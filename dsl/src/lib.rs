@@ -27,6 +27,7 @@
 
 pub mod cat;
 pub mod diagnostic;
+mod flow;
 pub mod index;
 pub mod kernel;
 pub mod litmus;
