@@ -1,13 +1,13 @@
 //! A file and everything it uses, as one program.
 
-use super::ast::{File, ItemKind, Name};
+use super::ast::{File, Import, ItemKind, Name};
 use super::foreign::{advise, take_out};
 use super::parse::{parse, parse_tokens, split};
 use super::program::Program;
-use super::resolve::resolve;
+use super::resolve::{Modules, resolve};
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
-use crate::sorted::SortedSet;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
 
@@ -47,22 +47,24 @@ pub fn load(
         stack: Vec::new(),
         ids: Vec::new(),
         files: Vec::new(),
+        modules: SortedMap::new(),
         syntax: Vec::new(),
         diagnostics: Vec::new(),
     };
     let main = loader.load(&normalise(path), None, None);
-    let Loader { ids, files, syntax, diagnostics, .. } = loader;
+    let Loader { ids, files, modules, syntax, diagnostics, .. } = loader;
     let start = Span::new(main.unwrap_or(FileId(0)), 0, 0);
     let errors = if !syntax.is_empty() || !diagnostics.is_empty() {
         syntax.into_iter().chain(diagnostics.iter().cloned()).collect()
     } else {
         let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
-        match resolve(&files, &options.defines, target, start) {
+        match resolve(&files, &modules, &options.defines, target, start) {
             Ok(program) => return Ok(program),
             Err(errors) => errors,
         }
     };
-    let errors = without_foreign(sources, &ids, &files, diagnostics, options, start).unwrap_or(errors);
+    let context = (&files[..], &modules);
+    let errors = without_foreign(sources, &ids, context, diagnostics, options, start).unwrap_or(errors);
     Err(told(sources, errors))
 }
 
@@ -71,7 +73,7 @@ pub fn load(
 fn without_foreign(
     sources: &SourceMap,
     ids: &[FileId],
-    files: &[File],
+    (files, modules): (&[File], &Modules),
     mut errors: Vec<Diagnostic>,
     options: &LoadOptions,
     start: Span,
@@ -105,7 +107,7 @@ fn without_foreign(
     if errors.is_empty()
         && let Ok(target) = choose_target(left.last(), options, start)
     {
-        errors = resolve(&left, &options.defines, target, start).err().unwrap_or_default();
+        errors = resolve(&left, modules, &options.defines, target, start).err().unwrap_or_default();
     }
     errors.retain(|error| !found.iter().any(|pasted| pasted.explains(error, sources.text(error.span()))));
     Some(found.into_iter().flat_map(|pasted| pasted.errors).chain(errors).collect())
@@ -153,6 +155,8 @@ struct Loader<'a> {
     /// Used files before the files that use them.
     ids: Vec<FileId>,
     files: Vec<File>,
+    /// PTX modules by where they are imported.
+    modules: Modules,
     syntax: Vec<Diagnostic>,
     /// Errors about other things than the texts.
     diagnostics: Vec<Diagnostic>,
@@ -168,8 +172,10 @@ impl Loader<'_> {
         self.done.insert(path.to_owned());
         self.stack.push(path.to_owned());
         for item in &file.items {
-            if let ItemKind::Use(used) = &item.kind {
-                self.follow(path, used);
+            match &item.kind {
+                ItemKind::Use(used) => self.follow(path, used),
+                ItemKind::Import(import) => self.import(path, import),
+                _ => {}
             }
         }
         self.stack.pop();
@@ -200,13 +206,29 @@ impl Loader<'_> {
         None
     }
 
-    fn follow(&mut self, path: &str, used: &Name) {
-        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let target = match used.text.strip_prefix('/') {
-            Some(_) => normalise(&used.text),
-            None if directory.is_empty() && !path.starts_with('/') => normalise(&used.text),
-            None => normalise(&format!("{directory}/{}", used.text)),
+    /// Reads the module of an `import`.
+    fn import(&mut self, path: &str, import: &Import) {
+        let (target, span) = (beside(path, &import.path.text), import.path.place.0);
+        let text = match (self.read)(&target) {
+            Ok(text) => text,
+            Err(reason) => {
+                let help = "compilers write it: `nvcc -ptx -lineinfo k.cu`, and Triton leaves it in its cache";
+                return self.unreadable(&target, &reason, Some(help.to_owned()), Some(span));
+            }
         };
+        // A module that is imported more than once is one text.
+        let known = self.sources.ids().find(|&id| self.sources.file(id).name == target);
+        let id = known.unwrap_or_else(|| self.sources.add(target, text.as_str()));
+        match crate::ptx::parse(&text, id) {
+            Ok(module) => {
+                self.modules.insert(span, module);
+            }
+            Err(error) => self.syntax.push(error),
+        }
+    }
+
+    fn follow(&mut self, path: &str, used: &Name) {
+        let target = beside(path, &used.text);
         let span = used.place.0;
         if self.is_open_or_done(&target, Some(span)) {
             return;
@@ -242,6 +264,16 @@ impl Loader<'_> {
             Some(help) => error.with_help(help),
             None => error,
         });
+    }
+}
+
+/// A path that a file names, which is relative to that file.
+fn beside(path: &str, named: &str) -> String {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    match named.strip_prefix('/') {
+        Some(_) => normalise(named),
+        None if directory.is_empty() && !path.starts_with('/') => normalise(named),
+        None => normalise(&format!("{directory}/{named}")),
     }
 }
 
