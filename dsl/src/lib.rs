@@ -39,5 +39,5 @@ pub mod vocabulary;
 
 pub use diagnostic::{Diagnostic, Label};
 pub use index::IndexVec;
-pub use source::SourceMap;
+pub use source::{Origin, SourceMap};
 pub use span::{FileId, Span};

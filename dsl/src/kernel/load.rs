@@ -7,14 +7,17 @@ use super::program::Program;
 use super::resolve::{Modules, resolve};
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
+use crate::ptx::Module;
 use crate::sorted::{SortedMap, SortedSet};
-use crate::source::SourceMap;
+use crate::source::{Origin, SourceMap};
 use crate::span::{FileId, Span};
 
 /// Errors shown in one run.
 const MAX_DIAGNOSTICS: usize = 20;
 /// How deep files may use files.
 const MAX_USE_DEPTH: usize = 64;
+/// Source files of one PTX module that are looked for beside it.
+const MAX_SOURCES: usize = 32;
 /// Files whose path begins so are asked for again below [`LIBRARY_ROOT`] where they are not beside the using file.
 const LIBRARY_FOLDER: &str = "lib/";
 
@@ -212,19 +215,57 @@ impl Loader<'_> {
         let text = match (self.read)(&target) {
             Ok(text) => text,
             Err(reason) => {
-                let help = "compilers write it: `nvcc -ptx -lineinfo k.cu`, and Triton leaves it in its cache";
+                let help =
+                    "compilers write it: `nvcc -ptx -lineinfo k.cu`, and Triton leaves it in its cache";
                 return self.unreadable(&target, &reason, Some(help.to_owned()), Some(span));
             }
         };
         // A module that is imported more than once is one text.
         let known = self.sources.ids().find(|&id| self.sources.file(id).name == target);
-        let id = known.unwrap_or_else(|| self.sources.add(target, text.as_str()));
+        let id = known.unwrap_or_else(|| self.sources.add(target.clone(), text.as_str()));
         match crate::ptx::parse(&text, id) {
             Ok(module) => {
+                if known.is_none() {
+                    self.set_origins(&target, &module);
+                }
                 self.modules.insert(span, module);
             }
             Err(error) => self.syntax.push(error),
         }
+    }
+
+    /// Says which lines of which source files a module was made of; those beside it are read.
+    fn set_origins(&mut self, path: &str, module: &Module) {
+        let mut read: Vec<(u32, Option<FileId>)> = Vec::new();
+        let mut origins: Vec<(u32, Option<Origin>)> = Vec::new();
+        for location in &module.locations {
+            for line in &location.chain {
+                let is_new = read.len() < MAX_SOURCES && read.iter().all(|(number, _)| *number != line.file);
+                if is_new && let Some(name) = module.file_name(line.file) {
+                    let near = beside(path, base_name(name));
+                    let text = (self.read)(&near).ok();
+                    read.push((line.file, text.map(|text| self.sources.add(near, text))));
+                }
+            }
+            let file_of =
+                |number: u32| read.iter().find(|(known, _)| *known == number).and_then(|(_, file)| *file);
+            // The innermost line of the user's own files; without any at hand, the outermost.
+            let lines = || location.chain.iter().filter(|line| line.line > 0);
+            let line = lines().find(|line| file_of(line.file).is_some()).or_else(|| lines().next_back());
+            let origin = line.and_then(|line| {
+                let name = base_name(module.file_name(line.file)?).to_owned();
+                let span = file_of(line.file).and_then(|file| self.sources.line_span(file, line.line));
+                Some(Origin { name, line: line.line, span })
+            });
+            // A place of no line belongs to the one before it.
+            if origin.is_some() || origins.is_empty() {
+                origins.push((location.offset, origin));
+            }
+        }
+        // What a function says holds to its end.
+        origins.extend(module.functions.iter().map(|function| (function.end.end, None)));
+        origins.sort_by_key(|(start, _)| *start);
+        self.sources.set_origins(module.file, origins);
     }
 
     fn follow(&mut self, path: &str, used: &Name) {
@@ -265,6 +306,11 @@ impl Loader<'_> {
             None => error,
         });
     }
+}
+
+/// A path without its folders.
+fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// A path that a file names, which is relative to that file.

@@ -316,7 +316,9 @@ fn setting(setting: &Setting) -> String {
     match &setting.value {
         SettingValue::Number(value) if setting.what.text == "shared" => format!("{head} {};", expr(value)),
         SettingValue::Number(value) => format!("{head} = {};", expr(value)),
-        SettingValue::Address(memory) => format!("{head} = &{}{};", memory.name.text, indices(&memory.indices)),
+        SettingValue::Address(memory) => {
+            format!("{head} = &{}{};", memory.name.text, indices(&memory.indices))
+        }
         SettingValue::Range(values) => format!("{head} in {};", range(values)),
     }
 }

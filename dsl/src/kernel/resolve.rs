@@ -9,8 +9,8 @@ use super::program::{
 };
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
-use crate::ptx::Module;
 use crate::index::IndexVec;
+use crate::ptx::Module;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 pub(in crate::kernel) use body::Body;

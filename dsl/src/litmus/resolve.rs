@@ -70,7 +70,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         registers: resolver.registers,
         tasks: IndexVec::new(),
         unrecorded: Vec::new(),
-            flat: None,
+        flat: None,
         finals: Vec::new(),
         condition: Some(condition),
     };

@@ -8,9 +8,7 @@ use super::{State, Step, UnrollError, Unroller};
 use crate::event::{Misuse, ObligationKind, Site, TermKind, TermPool, TermRef, UnknownKind};
 use crate::findings;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::flat::{
-    GLOBAL_WINDOW, LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW,
-};
+use fencepost_dsl::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, BinaryOp, ElementKind, Expression, FlatMemory, FlatObject, FlatSpace, Instruction,
     RegisterId, ResolvedOperand, Width,
@@ -72,8 +70,10 @@ impl<'a> Unroller<'a> {
             text: "a register that nothing was assigned to".to_owned(),
             operand: String::new(),
         });
-        let private =
-            flat.private.iter().flat_map(|private| (0..private.bytes).map(|byte| RegisterId(private.first.0 + byte)));
+        let private = flat
+            .private
+            .iter()
+            .flat_map(|private| (0..private.bytes).map(|byte| RegisterId(private.first.0 + byte)));
         for register in flat.registers.iter().copied().chain(private) {
             let width = self.kernel.registers[register].width;
             let value = if self.live.may_be_unassigned(register) {
@@ -125,7 +125,8 @@ impl<'a> Unroller<'a> {
         }
         let Some((number, targets, place)) = choice else { return Ok(false) };
         if Self::may_block(&instruction.kind) {
-            let message = "what this waits for depends on what was read, which is not checked by this version";
+            let message =
+                "what this waits for depends on what was read, which is not checked by this version";
             return Err(UnrollError::unsupported("unsupported::flat-address", message, span, "this one"));
         }
         let mut rest = state.live;
@@ -156,7 +157,9 @@ impl<'a> Unroller<'a> {
         address: &Address,
         n_elements: usize,
     ) -> Result<Option<Place>, UnrollError> {
-        let Some(number) = self.number((step.state, step.frame), address, n_elements)? else { return Ok(None) };
+        let Some(number) = self.number((step.state, step.frame), address, n_elements)? else {
+            return Ok(None);
+        };
         let Some(Target::Object(index, rank)) = self.find_target(step, number, address.span)? else {
             return Ok(None);
         };
@@ -186,7 +189,12 @@ impl<'a> Unroller<'a> {
                 [target] => Some(*target),
                 _ => {
                     let message = "this address depends on what was read, which is not checked here";
-                    return Err(UnrollError::unsupported("unsupported::flat-address", message, span, "several objects"));
+                    return Err(UnrollError::unsupported(
+                        "unsupported::flat-address",
+                        message,
+                        span,
+                        "several objects",
+                    ));
                 }
             },
         };
@@ -232,7 +240,8 @@ impl<'a> Unroller<'a> {
         if state.live == guard {
             return;
         }
-        let misuse = Misuse::new(&findings::bounds::MISALIGNED_NUMBER).with("bytes", u128::from(number.bytes));
+        let misuse =
+            Misuse::new(&findings::bounds::MISALIGNED_NUMBER).with("bytes", u128::from(number.bytes));
         self.oblige(ObligationKind::Discipline(misuse), guard, aligned, span);
     }
 
@@ -306,7 +315,9 @@ impl<'a> Unroller<'a> {
         address: &Address,
         n_elements: usize,
     ) -> Result<Option<PrivateBytes>, UnrollError> {
-        let Some(number) = self.number((step.state, step.frame), address, n_elements)? else { return Ok(None) };
+        let Some(number) = self.number((step.state, step.frame), address, n_elements)? else {
+            return Ok(None);
+        };
         let target = self.target.or_else(|| match self.flat_targets(number).as_slice() {
             [target] => Some(*target),
             _ => None,
@@ -350,7 +361,13 @@ impl<'a> Unroller<'a> {
     }
 
     /// Writes an element of a thread's own bytes.
-    pub(super) fn write_private(&mut self, state: &mut State, at: &PrivateBytes, element: usize, value: TermRef) {
+    pub(super) fn write_private(
+        &mut self,
+        state: &mut State,
+        at: &PrivateBytes,
+        element: usize,
+        value: TermRef,
+    ) {
         let size = u32::from(at.width / 8);
         let first = element as u32 * size;
         for start in at.starts(&self.graph.terms, size, first) {
@@ -387,7 +404,9 @@ impl PrivateBytes {
     fn starts(&self, terms: &TermPool, size: u32, first: u32) -> Vec<u32> {
         match terms.constant_value(self.offset).and_then(|offset| u32::try_from(offset).ok()) {
             Some(offset) => vec![offset + first],
-            None => (0..self.bytes / size).map(|element| element * size).filter(|&start| start >= first).collect(),
+            None => {
+                (0..self.bytes / size).map(|element| element * size).filter(|&start| start >= first).collect()
+            }
         }
     }
 
@@ -463,7 +482,9 @@ impl Sums {
             TermKind::Multiply(..) | TermKind::ShiftLeft(..) => vec![0],
             TermKind::Unknown(_) if terms.width(value) < 64 => vec![0],
             _ if terms.width(value) < 32 => vec![0],
-            TermKind::Subtract(a, b) if !matches!(terms.kind(b), TermKind::Unknown(_)) || terms.width(b) < 64 => {
+            TermKind::Subtract(a, b)
+                if !matches!(terms.kind(b), TermKind::Unknown(_)) || terms.width(b) < 64 =>
+            {
                 self.sums(terms, a, depth + 1)
             }
             _ => {

@@ -10,8 +10,8 @@ use crate::kernel::ast::{self, Expr, ExprKind, Place};
 use crate::kernel::isa;
 use crate::kernel::program::flat::FlatSpace;
 use crate::kernel::program::{
-    AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId, ResolvedOperand,
-    StatementKind, Width,
+    AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId,
+    ResolvedOperand, StatementKind, Width,
 };
 use crate::kernel::resolve::instruction::Results;
 use crate::ptx::module::{Instruction, Operand, OperandKind, Type};
@@ -43,7 +43,12 @@ impl Lower<'_, '_> {
             [first, second] => Ok([first, second]),
             _ => {
                 let message = format!("`{}` takes two operands", instruction.opcode.text);
-                Err(Box::new(Diagnostic::new("syntax::ptx", message, instruction.span, "its operands are others")))
+                Err(Box::new(Diagnostic::new(
+                    "syntax::ptx",
+                    message,
+                    instruction.span,
+                    "its operands are others",
+                )))
             }
         }
     }
@@ -80,7 +85,8 @@ impl Lower<'_, '_> {
             let end = bytes + i128::from(ty.width / 8);
             if bytes < 0 || end > i128::from(parameter.bytes) {
                 let message = format!("parameter {number} has {} bytes", parameter.bytes);
-                let error = Diagnostic::new("validate::import-setting", message, source.span, "read past its end");
+                let error =
+                    Diagnostic::new("validate::import-setting", message, source.span, "read past its end");
                 return Err(Box::new(error.with_label(parameter.name.span, "declared here")));
             }
             let amount = at.constant(bytes.cast_unsigned() * 8, 64);
@@ -120,8 +126,13 @@ impl Lower<'_, '_> {
         let values: Read<Vec<Expression>> =
             Self::elements(values).iter().map(|value| self.value(value, ty.width)).collect();
         let values = values?;
-        let operands = operands.into_iter().chain(values.iter().cloned().map(ResolvedOperand::Value)).collect();
-        self.push_access(instruction, AccessOp::Store { values, address, sem, scope }, (Vec::new(), operands));
+        let operands =
+            operands.into_iter().chain(values.iter().cloned().map(ResolvedOperand::Value)).collect();
+        self.push_access(
+            instruction,
+            AccessOp::Store { values, address, sem, scope },
+            (Vec::new(), operands),
+        );
         Ok(())
     }
 
@@ -140,7 +151,8 @@ impl Lower<'_, '_> {
 
     /// An instruction that a row says everything of.
     fn by_row(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
-        let opcode = ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
+        let opcode =
+            ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
         let has_result = self.body.has_result(&opcode)?;
         let ty = type_of(words);
         self.body.given.values.clear();
@@ -170,7 +182,8 @@ impl Lower<'_, '_> {
         let operands: Read<Vec<ast::Operand>> =
             operands.iter().map(|operand| self.row_operand(operand, words, ty)).collect();
         let operands = operands?;
-        let name = |operand: &Operand| !matches!(&operand.kind, OperandKind::Name(name) if written(name) == "_");
+        let name =
+            |operand: &Operand| !matches!(&operand.kind, OperandKind::Name(name) if written(name) == "_");
         let names: Vec<Option<String>> =
             destinations.iter().map(|operand| name(operand).then(String::new)).collect();
         let results = match names.as_slice() {
@@ -199,7 +212,13 @@ impl Lower<'_, '_> {
                 let address = self.address(operand, words)?;
                 let index = self.give(address, operand.span);
                 let name = ast::Name { text: "address".to_owned(), place };
-                ast::Operand::Memory(ast::Memory { place, name, indices: vec![index], rank: None, device: None })
+                ast::Operand::Memory(ast::Memory {
+                    place,
+                    name,
+                    indices: vec![index],
+                    rank: None,
+                    device: None,
+                })
             }
             OperandKind::Memory(_) | OperandKind::Group(_) | OperandKind::Pair(..) => {
                 let message = "an operand of this shape is not checked by this version";

@@ -74,7 +74,8 @@ impl At {
         }
         if let ExpressionKind::Constant(constant) = value.kind {
             let shift = 128 - u32::from(value.width);
-            return self.constant((constant << shift).cast_signed().wrapping_shr(shift).cast_unsigned(), width);
+            return self
+                .constant((constant << shift).cast_signed().wrapping_shr(shift).cast_unsigned(), width);
         }
         let sign = self.constant(1 << (value.width - 1), width);
         let flipped = self.flipped(value);
@@ -163,7 +164,13 @@ impl At {
     }
 
     /// `bfe`
-    pub fn extract(self, value: Expression, start: Expression, length: Expression, is_signed: bool) -> Expression {
+    pub fn extract(
+        self,
+        value: Expression,
+        start: Expression,
+        length: Expression,
+        is_signed: bool,
+    ) -> Expression {
         let width = value.width;
         let (start, length) = (self.byte_of(start, width), self.byte_of(length, width));
         let bits = self.low_bits(length.clone(), width);
@@ -186,7 +193,13 @@ impl At {
     }
 
     /// `bfi`
-    pub fn insert(self, field: Expression, into: Expression, start: Expression, length: Expression) -> Expression {
+    pub fn insert(
+        self,
+        field: Expression,
+        into: Expression,
+        start: Expression,
+        length: Expression,
+    ) -> Expression {
         let width = into.width;
         let (start, length) = (self.byte_of(start, width), self.byte_of(length, width));
         let bits = self.binary(BinaryOp::ShiftLeft, self.low_bits(length, width), start.clone());
@@ -212,7 +225,14 @@ impl At {
     }
 
     /// `shf`: 64 bits shifted, of which 32 are taken.
-    pub fn funnel(self, low: Expression, high: Expression, amount: Expression, is_left: bool, wraps: bool) -> Expression {
+    pub fn funnel(
+        self,
+        low: Expression,
+        high: Expression,
+        amount: Expression,
+        is_left: bool,
+        wraps: bool,
+    ) -> Expression {
         let limit = self.constant(31, 32);
         let amount = if wraps {
             self.binary(BinaryOp::And, amount, limit)

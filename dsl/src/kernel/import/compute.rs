@@ -11,11 +11,65 @@ use crate::ptx::module::{Instruction, Operand, OperandKind, Type};
 
 /// First words of the instructions that do nothing but compute a value.
 const COMPUTES: &[&str] = &[
-    "abs", "add", "addc", "and", "bfe", "bfi", "bfind", "bmsk", "brev", "clmad", "clz", "cnot", "copysign", "cos",
-    "cvt", "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "getctarank", "isspacep", "lg2", "lop3", "mad",
-    "mad24", "madc", "mapa", "max", "min", "mov", "mul", "mul24", "neg", "not", "or", "popc", "prmt", "rcp", "rem",
-    "rsqrt", "sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt", "sub", "subc", "szext", "tanh",
-    "testp", "xor",
+    "abs",
+    "add",
+    "addc",
+    "and",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bmsk",
+    "brev",
+    "clmad",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "cvt",
+    "cvta",
+    "div",
+    "dp2a",
+    "dp4a",
+    "ex2",
+    "fma",
+    "fns",
+    "getctarank",
+    "isspacep",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "mapa",
+    "max",
+    "min",
+    "mov",
+    "mul",
+    "mul24",
+    "neg",
+    "not",
+    "or",
+    "popc",
+    "prmt",
+    "rcp",
+    "rem",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setp",
+    "shf",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "sub",
+    "subc",
+    "szext",
+    "tanh",
+    "testp",
+    "xor",
 ];
 
 /// Whether an instruction only computes.
@@ -117,7 +171,9 @@ impl Lower<'_, '_> {
         let other = at.not(result.clone());
         let combined = |this: &mut Self, result: Expression| -> Read<Expression> {
             let op = ["and", "or", "xor"].into_iter().find(|word| parts.has(word));
-            let (Some(op), Some(predicate)) = (op, parts.instruction.operands.get(3)) else { return Ok(result) };
+            let (Some(op), Some(predicate)) = (op, parts.instruction.operands.get(3)) else {
+                return Ok(result);
+            };
             let predicate = this.value(predicate, 1)?;
             let op = match op {
                 "and" => BinaryOp::And,
@@ -146,7 +202,8 @@ impl Lower<'_, '_> {
         if matches!(ty.kind, 'f' | 't') {
             return Ok(None);
         }
-        let (a, b) = (self.value(parts.operand(first)?, ty.width)?, self.value(parts.operand(first + 1)?, ty.width)?);
+        let (a, b) =
+            (self.value(parts.operand(first)?, ty.width)?, self.value(parts.operand(first + 1)?, ty.width)?);
         let (at, is_signed) = (parts.at, ty.kind == 's');
         let word = parts.words[1..].iter().find(|word| {
             matches!(**word, "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs")
@@ -172,7 +229,11 @@ impl Lower<'_, '_> {
         let mnemonic = parts.words[0];
         let moves_bits = matches!(mnemonic, "mov" | "selp" | "slct");
         let is_float = parts.types.iter().any(|ty| matches!(ty.kind, 'f' | 't'));
-        if (is_float && !moves_bits) || parts.has("cc") || parts.has("sat") || matches!(mnemonic, "addc" | "subc" | "madc") {
+        if (is_float && !moves_bits)
+            || parts.has("cc")
+            || parts.has("sat")
+            || matches!(mnemonic, "addc" | "subc" | "madc")
+        {
             return Ok(None);
         }
         let width = ty.width;
@@ -234,8 +295,10 @@ impl Lower<'_, '_> {
             "sad" => {
                 let (a, b) = (operand(1)?, operand(2)?);
                 let less = at.less(a.clone(), b.clone(), is_signed);
-                let (up, down) =
-                    (at.binary(BinaryOp::Subtract, b.clone(), a.clone()), at.binary(BinaryOp::Subtract, a, b));
+                let (up, down) = (
+                    at.binary(BinaryOp::Subtract, b.clone(), a.clone()),
+                    at.binary(BinaryOp::Subtract, a, b),
+                );
                 at.add(at.select(less, up, down), operand(3)?)
             }
             "shl" | "shr" => {
@@ -259,7 +322,8 @@ impl Lower<'_, '_> {
             },
             "prmt" => match self.constant_operand(parts, 3)? {
                 Some(selector) if parts.words.len() == 2 => {
-                    let (low, high) = (self.value(parts.operand(1)?, 32)?, self.value(parts.operand(2)?, 32)?);
+                    let (low, high) =
+                        (self.value(parts.operand(1)?, 32)?, self.value(parts.operand(2)?, 32)?);
                     at.permuted(low, high, selector)
                 }
                 _ => return Ok(None),
@@ -377,9 +441,10 @@ impl Lower<'_, '_> {
         let c = |value: u128| at.constant(value, width);
         let mnemonic = parts.words[0];
         // Each group of so many bits has these of a word of groups of twice as many.
-        let halves = |bits: Width| (0..128 / (2 * u32::from(bits))).fold(0_u128, |all, group| {
-            all | (((1_u128 << bits) - 1) << (group * 2 * u32::from(bits)))
-        });
+        let halves = |bits: Width| {
+            (0..128 / (2 * u32::from(bits)))
+                .fold(0_u128, |all, group| all | (((1_u128 << bits) - 1) << (group * 2 * u32::from(bits))))
+        };
         let steps: Vec<Width> = [1, 2, 4, 8, 16, 32].into_iter().filter(|&step| step < width).collect();
         match mnemonic {
             "popc" | "brev" => {
@@ -420,11 +485,8 @@ impl Lower<'_, '_> {
                     return Ok(at.select(is_zero, all, count));
                 }
                 let last = at.constant(u128::from(width) - 1, 32);
-                let found = if parts.has("shiftamt") {
-                    count
-                } else {
-                    at.binary(BinaryOp::Subtract, last, count)
-                };
+                let found =
+                    if parts.has("shiftamt") { count } else { at.binary(BinaryOp::Subtract, last, count) };
                 Ok(at.select(is_zero, at.constant(u128::MAX, 32), found))
             }
         }

@@ -7,8 +7,8 @@ use crate::index::{Id as _, IndexVec};
 use crate::kernel::ast::{self, ExprKind, SettingValue, StatementKind as Ast};
 use crate::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use crate::kernel::program::{
-    ElementKind, Expression, ExpressionKind, FlatMemory, FlatObject, InitialBytes, Kernel, Launch, Object, ObjectId,
-    Parameter, Private, Register, Storage, StorageId, View, Width,
+    ElementKind, Expression, ExpressionKind, FlatMemory, FlatObject, InitialBytes, Kernel, Launch, Object,
+    ObjectId, Parameter, Private, Register, Storage, StorageId, View, Width,
 };
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
@@ -44,10 +44,19 @@ pub(super) struct Harness {
 
 impl Checker {
     /// Resolves an `import`; `None` after an error.
-    pub(in crate::kernel) fn resolve_import(&mut self, import: &ast::Import, modules: &Modules) -> Option<Kernel> {
+    pub(in crate::kernel) fn resolve_import(
+        &mut self,
+        import: &ast::Import,
+        modules: &Modules,
+    ) -> Option<Kernel> {
         if import.word.text != "entry" {
             let message = format!("expected `entry`, found `{}`", import.word.text);
-            let error = Diagnostic::new("syntax::unexpected-token", message, import.word.place.0, "not expected here");
+            let error = Diagnostic::new(
+                "syntax::unexpected-token",
+                message,
+                import.word.place.0,
+                "not expected here",
+            );
             self.report(error.with_help("write `import \"k.ptx\" entry NAME as k { … }`"));
             return None;
         }
@@ -172,7 +181,10 @@ impl Memory {
     fn place_common(&mut self, body: &Body<'_>) {
         for (id, storage) in body.storages.iter_enumerated() {
             let object = body.objects.iter().find(|object| object.storage == id);
-            let Some(object) = object.filter(|_| storage.space == Space::Global && !storage.is_symmetric) else { continue };
+            let Some(object) = object.filter(|_| storage.space == Space::Global && !storage.is_symmetric)
+            else {
+                continue;
+            };
             let start = GLOBAL_WINDOW + id.index() as u64 * WINDOW_BYTES;
             self.push(object.name.clone(), start, storage.size_bytes, id);
         }
@@ -198,7 +210,8 @@ impl Memory {
                 if n_elements == 0 {
                     continue;
                 }
-                let view = View { width, element: ElementKind::Data, object: view_of(body, object, storage, width) };
+                let view =
+                    View { width, element: ElementKind::Data, object: view_of(body, object, storage, width) };
                 object.views.push(view);
             }
         }
@@ -221,7 +234,8 @@ fn view_of(body: &mut Body<'_>, flat: &FlatObject, storage: StorageId, width: Wi
         return ObjectId::from_index(index);
     }
     let declared = body.objects.iter().find(|object| object.storage == storage);
-    let (span, space) = declared.map_or((Span::new(FileId(0), 0, 0), Space::Global), |object| (object.span, object.space));
+    let (span, space) =
+        declared.map_or((Span::new(FileId(0), 0, 0), Space::Global), |object| (object.span, object.space));
     let n_elements = flat.bytes / u32::from(width / 8);
     body.objects.push(Object {
         name: flat.name.clone(),
@@ -275,7 +289,11 @@ impl Body<'_> {
             plain.push(literal("lanes", threads.min(32), place));
         }
         if let Some((sizes, place)) = grid {
-            plain.push(literal("ctas", sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size)), place));
+            plain.push(literal(
+                "ctas",
+                sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size)),
+                place,
+            ));
         }
         let launch = self.resolve_launch(name, &plain, span, earlier)?;
         let block = block.map_or([launch.warps * launch.lanes, 1, 1], |(sizes, _)| sizes);
@@ -292,7 +310,12 @@ impl Body<'_> {
         let mut sizes = [1; 3];
         if parts.is_empty() || parts.len() > 3 {
             let message = format!("`{}` has one to three dimensions", field.text);
-            return Err(self.report(Diagnostic::new("validate::launch-dimension", message, value.place.0, "others")));
+            return Err(self.report(Diagnostic::new(
+                "validate::launch-dimension",
+                message,
+                value.place.0,
+                "others",
+            )));
         }
         for (size, part) in sizes.iter_mut().zip(parts) {
             let found = self.checker.evaluate(part)?;
@@ -300,8 +323,12 @@ impl Body<'_> {
                 Ok(found @ 1..) => *size = found,
                 _ => {
                     let message = format!("`{}` is {found}", field.text);
-                    let error =
-                        Diagnostic::new("validate::launch-dimension", message, part.place.0, "must be at least 1");
+                    let error = Diagnostic::new(
+                        "validate::launch-dimension",
+                        message,
+                        part.place.0,
+                        "must be at least 1",
+                    );
                     return Err(self.report(error));
                 }
             }
@@ -320,22 +347,28 @@ impl Body<'_> {
         let Some(&(_, block, grid)) = shapes.first() else {
             let message = "nothing says how this kernel is launched";
             let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
-            return Err(self.report(error.with_help("write `launch { ctas: 2, block: [32, 1] }` in the `import`")));
+            return Err(
+                self.report(error.with_help("write `launch { ctas: 2, block: [32, 1] }` in the `import`"))
+            );
         };
         let is_flat = |sizes: &[u32; 3]| sizes[1] == 1 && sizes[2] == 1;
         for (launch, other_block, other_grid) in &shapes {
-            let differs = |one: &[u32; 3], other: &[u32; 3]| one != other && !(is_flat(one) && is_flat(other));
+            let differs =
+                |one: &[u32; 3], other: &[u32; 3]| one != other && !(is_flat(one) && is_flat(other));
             if differs(&block, other_block) || differs(&grid, other_grid) {
                 let message = "launches of several dimensions have one shape";
-                let error = Diagnostic::new("unsupported::launch-block", message, launch.span, "another shape");
+                let error =
+                    Diagnostic::new("unsupported::launch-block", message, launch.span, "another shape");
                 return Err(self.report(error.with_help("write an `import` for each shape")));
             }
             if let Some((name, numbers)) = required {
                 let wanted: u64 = numbers.iter().product();
                 if wanted != u64::from(launch.warps * launch.lanes) {
-                    let message = format!("this kernel is launched with {wanted} threads per CTA, and no others");
-                    let error = Diagnostic::new("validate::import-setting", message, launch.span, "others here")
-                        .with_label(name.span, "required here");
+                    let message =
+                        format!("this kernel is launched with {wanted} threads per CTA, and no others");
+                    let error =
+                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
+                            .with_label(name.span, "required here");
                     return Err(self.report(error.with_help(format!("write `block: [{wanted}]`"))));
                 }
             }
@@ -358,11 +391,19 @@ impl Body<'_> {
         if what.text == "shared" {
             let SettingValue::Number(value) = &setting.value else { return Err(Reported) };
             if which.text != "dynamic" {
-                return Err(self.report(wrong(format!("there is no setting `shared {}`", which.text), which.place.0, help)));
+                return Err(self.report(wrong(
+                    format!("there is no setting `shared {}`", which.text),
+                    which.place.0,
+                    help,
+                )));
             }
             let bytes = self.checker.evaluate(value)?;
             if let Some((_, first)) = given.dynamic {
-                return Err(self.report(crate::kernel::resolve::body::duplicate_name("dynamic", which.place.0, first)));
+                return Err(self.report(crate::kernel::resolve::body::duplicate_name(
+                    "dynamic",
+                    which.place.0,
+                    first,
+                )));
             }
             given.dynamic = Some((bytes, which.place.0));
             return Ok(());
@@ -371,7 +412,11 @@ impl Body<'_> {
             which.text.parse::<u32>(),
             setting.last.as_ref().map_or(Ok(None), |last| last.text.parse::<u32>().map(Some)),
         ) else {
-            return Err(self.report(wrong(format!("`{}` is no small number", which.text), which.place.0, help)));
+            return Err(self.report(wrong(
+                format!("`{}` is no small number", which.text),
+                which.place.0,
+                help,
+            )));
         };
         match what.text.as_str() {
             "param" if last.is_none() => {
@@ -386,9 +431,13 @@ impl Body<'_> {
                     return Err(self.report(wrong(message, which.place.0, "keep one of them")));
                 }
                 if parameter.bytes > 8 {
-                    let message = format!("parameter {number} has {} bytes, of which one value says nothing", parameter.bytes);
-                    let error = Diagnostic::new("unsupported::ptx-parameter", message, which.place.0, "a structure")
-                        .with_label(parameter.name.span, "declared here");
+                    let message = format!(
+                        "parameter {number} has {} bytes, of which one value says nothing",
+                        parameter.bytes
+                    );
+                    let error =
+                        Diagnostic::new("unsupported::ptx-parameter", message, which.place.0, "a structure")
+                            .with_label(parameter.name.span, "declared here");
                     return Err(self.report(error));
                 }
                 let value = self.setting_value(&setting.value, memory, Some((first, given)))?;
@@ -398,7 +447,11 @@ impl Body<'_> {
             "envreg" => {
                 let value = self.setting_value(&setting.value, memory, None)?;
                 let ExpressionKind::Constant(value) = value.kind else {
-                    return Err(self.report(wrong("an environment register has one value".to_owned(), what.place.0, help)));
+                    return Err(self.report(wrong(
+                        "an environment register has one value".to_owned(),
+                        what.place.0,
+                        help,
+                    )));
                 };
                 match last {
                     // The first one has the upper half.
@@ -436,7 +489,12 @@ impl Body<'_> {
                 let Some((number, given)) = parameter else {
                     let message = "only a parameter can be any number of a range";
                     let span = range.start.place.0;
-                    return Err(self.report(Diagnostic::new("validate::import-setting", message, span, "a range")));
+                    return Err(self.report(Diagnostic::new(
+                        "validate::import-setting",
+                        message,
+                        span,
+                        "a range",
+                    )));
                 };
                 let place = range.start.place;
                 let name = ast::Name { text: format!("param{number}"), place };
@@ -459,15 +517,22 @@ impl Body<'_> {
         };
         let object = self.objects[id].clone();
         let Some(start) = memory.start_of(object.storage).filter(|_| object.proxy == Proxy::Generic) else {
-            let message = format!("`{}` is no plain global memory, whose address could be given", object.name);
-            return Err(self.report(Diagnostic::new("unsupported::ptx-parameter", message, span, "its address")));
+            let message =
+                format!("`{}` is no plain global memory, whose address could be given", object.name);
+            return Err(self.report(Diagnostic::new(
+                "unsupported::ptx-parameter",
+                message,
+                span,
+                "its address",
+            )));
         };
         let mut flat = 0_u64;
         for (dimension, &n) in object.dimensions.iter().enumerate() {
             let index = of.indices.get(dimension).map_or(Ok(0), |index| self.checker.evaluate(index))?;
             flat = flat.saturating_mul(u64::from(n)).saturating_add(index);
         }
-        let offset = u64::from(object.offset_bytes).saturating_add(flat.saturating_mul(u64::from(object.width / 8)));
+        let offset =
+            u64::from(object.offset_bytes).saturating_add(flat.saturating_mul(u64::from(object.width / 8)));
         Ok(Self::constant(span, 64, u128::from(start) + u128::from(offset)))
     }
 
@@ -484,7 +549,8 @@ impl Body<'_> {
         let (mut shared, mut local) = (SHARED_START, 0_u64);
         let mut dynamic: Option<u64> = None;
         let own = entry.variables.iter().chain(&module.variables);
-        let mut sorted: Vec<&Variable> = own.filter(|variable| used.contains(variable.name.text.as_str())).collect();
+        let mut sorted: Vec<&Variable> =
+            own.filter(|variable| used.contains(variable.name.text.as_str())).collect();
         // Dynamic shared memory comes after all other.
         sorted.sort_by_key(|variable| variable.is_extern);
         for variable in sorted {
@@ -498,8 +564,15 @@ impl Body<'_> {
                     let Some(bytes) = harness.dynamic_bytes else {
                         let message = format!("nothing says how large `{name}` is");
                         let span = variable.name.span;
-                        let error = Diagnostic::new("validate::import-setting", message, span, "dynamic shared memory");
-                        return Err(self.report(error.with_help("write `shared dynamic 1024;` in the `import`")));
+                        let error = Diagnostic::new(
+                            "validate::import-setting",
+                            message,
+                            span,
+                            "dynamic shared memory",
+                        );
+                        return Err(
+                            self.report(error.with_help("write `shared dynamic 1024;` in the `import`"))
+                        );
                     };
                     let start = match dynamic {
                         Some(start) => start,
@@ -524,9 +597,15 @@ impl Body<'_> {
                     let start = local.next_multiple_of(align);
                     local = start.saturating_add(variable.bytes);
                     if local > LOCAL_BYTES_MAX {
-                        let message = format!("local memory of more than {LOCAL_BYTES_MAX} bytes is not checked");
+                        let message =
+                            format!("local memory of more than {LOCAL_BYTES_MAX} bytes is not checked");
                         let span = variable.name.span;
-                        return Err(self.report(Diagnostic::new("limit::object-size", message, span, "too large")));
+                        return Err(self.report(Diagnostic::new(
+                            "limit::object-size",
+                            message,
+                            span,
+                            "too large",
+                        )));
                     }
                     self.place_local(variable, LOCAL_WINDOW + start, memory);
                     found.insert(name.clone(), (start, 64));
@@ -547,12 +626,23 @@ impl Body<'_> {
         memory.private.push(Private { name, start, bytes, first });
     }
 
-    fn place_shared(&mut self, variable: &Variable, start: u64, bytes: u64, memory: &mut Memory) -> Resolved<u64> {
+    fn place_shared(
+        &mut self,
+        variable: &Variable,
+        start: u64,
+        bytes: u64,
+        memory: &mut Memory,
+    ) -> Resolved<u64> {
         let end = start.saturating_add(bytes);
         if end > SHARED_START + SHARED_BYTES_MAX {
             let message = format!("a CTA has at most {SHARED_BYTES_MAX} bytes of shared memory");
             let span = variable.name.span;
-            return Err(self.report(Diagnostic::new("limit::object-size", message, span, "too much with this one")));
+            return Err(self.report(Diagnostic::new(
+                "limit::object-size",
+                message,
+                span,
+                "too much with this one",
+            )));
         }
         let storage = self.new_object(variable, Space::Shared, bytes, InitialBytes::Unknown);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -571,7 +661,10 @@ impl Body<'_> {
         if variable.bytes > GLOBAL_BYTES_MAX || variable.is_extern || variable.bytes == 0 {
             let message = format!("`{}` has no size that can be checked", variable.name.text);
             let error = Diagnostic::new("validate::import-setting", message, span, "declared here");
-            let help = format!("declare `global {}[64]: u32;` outside of the `import`: it takes its place", variable.name.text);
+            let help = format!(
+                "declare `global {}[64]: u32;` outside of the `import`: it takes its place",
+                variable.name.text
+            );
             return Err(self.report(error.with_help(help)));
         }
         let mut initial = Vec::new();
@@ -582,7 +675,8 @@ impl Body<'_> {
                 OperandKind::Float(bits, _) => u128::from(bits),
                 _ => {
                     let message = "an initial value that is an address is not checked by this version";
-                    let error = Diagnostic::new("unsupported::ptx-declaration", message, value.span, "no number");
+                    let error =
+                        Diagnostic::new("unsupported::ptx-declaration", message, value.span, "no number");
                     return Err(self.report(error));
                 }
             };
@@ -595,7 +689,13 @@ impl Body<'_> {
         Ok(start)
     }
 
-    fn new_object(&mut self, variable: &Variable, space: Space, bytes: u64, initial: InitialBytes) -> StorageId {
+    fn new_object(
+        &mut self,
+        variable: &Variable,
+        space: Space,
+        bytes: u64,
+        initial: InitialBytes,
+    ) -> StorageId {
         let size_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let storage = self.storages.push(Storage { space, is_symmetric: false, size_bytes, initial });
         let width = if variable.ty.width < 8 { 8 } else { variable.ty.width };

@@ -39,10 +39,13 @@ impl<'l, 'c> Lower<'l, 'c> {
         let declared = entry
             .registers
             .iter()
-            .map(|registers| ((registers.name.text.clone(), registers.scope), (registers.ty, registers.count)))
+            .map(|registers| {
+                ((registers.name.text.clone(), registers.scope), (registers.ty, registers.count))
+            })
             .collect();
         let parameters = entry.parameters.iter().enumerate();
-        let parameters = parameters.map(|(number, parameter)| (parameter.name.text.clone(), number)).collect();
+        let parameters =
+            parameters.map(|(number, parameter)| (parameter.name.text.clone(), number)).collect();
         Self { body, entry, harness, registers: FxHashMap::default(), declared, variables, parameters }
     }
 
@@ -82,7 +85,9 @@ impl<'l, 'c> Lower<'l, 'c> {
     /// How wide an operand is that takes a result.
     pub(super) fn width_of(&mut self, operand: &Operand) -> Width {
         match &operand.kind {
-            OperandKind::Name(name) => self.register(name).map_or(32, |register| self.body.registers[register].width),
+            OperandKind::Name(name) => {
+                self.register(name).map_or(32, |register| self.body.registers[register].width)
+            }
             OperandKind::Pair(first, _) => self.width_of(first),
             _ => 32,
         }
@@ -97,14 +102,24 @@ impl<'l, 'c> Lower<'l, 'c> {
     pub(super) fn assign(&mut self, destination: &Operand, value: Expression, is_signed: bool) -> Read<()> {
         let OperandKind::Name(name) = &destination.kind else {
             let message = "a result goes into a register";
-            return Err(Box::new(Diagnostic::new("syntax::ptx", message, destination.span, "not a register")));
+            return Err(Box::new(Diagnostic::new(
+                "syntax::ptx",
+                message,
+                destination.span,
+                "not a register",
+            )));
         };
         if written(name) == "_" {
             return Ok(());
         }
         let Some(register) = self.register(name) else {
             let message = format!("`{}` is not declared", written(name));
-            return Err(Box::new(Diagnostic::new("resolve::unknown-name", message, destination.span, "unknown name")));
+            return Err(Box::new(Diagnostic::new(
+                "resolve::unknown-name",
+                message,
+                destination.span,
+                "unknown name",
+            )));
         };
         let width = self.body.registers[register].width;
         let value = At(destination.span).extended(value, width, is_signed);
@@ -154,7 +169,12 @@ impl<'l, 'c> Lower<'l, 'c> {
                 }
                 _ => {
                     let message = "`bra` takes one label";
-                    self.body.report(Diagnostic::new("syntax::ptx", message, span, "its operands are others"));
+                    self.body.report(Diagnostic::new(
+                        "syntax::ptx",
+                        message,
+                        span,
+                        "its operands are others",
+                    ));
                 }
             },
             "ret" | "exit" if guard.is_none() => items.push(flow::Item::End(span)),
@@ -174,7 +194,9 @@ impl<'l, 'c> Lower<'l, 'c> {
                     }
                 };
                 match guard {
-                    None => items.extend(statements.into_iter().map(|statement| flow::Item::Plain(Box::new(statement)))),
+                    None => items.extend(
+                        statements.into_iter().map(|statement| flow::Item::Plain(Box::new(statement))),
+                    ),
                     Some(condition) => {
                         let kind = StatementKind::If { condition, then: statements, otherwise: Vec::new() };
                         items.push(flow::Item::Plain(Box::new(Statement { span, kind })));
@@ -220,7 +242,8 @@ impl<'l, 'c> Lower<'l, 'c> {
                 let message = format!("{what} is not checked by this version");
                 let error = Diagnostic::new("unsupported::instruction", message, span, "a thread comes here");
                 Err(Box::new(if words[0] == "call" {
-                    error.with_help("let the compiler inline it: `__forceinline__`, or link-time optimisation")
+                    error
+                        .with_help("let the compiler inline it: `__forceinline__`, or link-time optimisation")
                 } else {
                     error.with_help("write the `switch` as `if`s, or compile without jump tables")
                 }))

@@ -9,6 +9,16 @@ use crate::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, R
 use crate::ptx::module::{Operand, OperandKind};
 use crate::span::Span;
 
+/// How special registers begin that PTX has and of which nothing is known here.
+const OTHER_SPECIAL: &[&str] = &[
+    "%pm",
+    "%total_smem_size",
+    "%aggr_smem_size",
+    "%reserved_smem",
+    "%current_graph_exec",
+    "%is_explicit_cluster",
+];
+
 /// An error, which is one of the text, or says what is not checked.
 pub type Read<T> = Result<T, Box<Diagnostic>>;
 
@@ -64,6 +74,10 @@ impl Lower<'_, '_> {
         if name.starts_with('%') {
             return self.special(name, span);
         }
+        if self.parameters.contains_key(name) {
+            let message = format!("the address of the parameter `{name}` is not checked by this version");
+            return Err(Box::new(Diagnostic::new("unsupported::ptx-parameter", message, span, "taken here")));
+        }
         if name == "WARP_SZ" {
             return Ok(At(span).constant(32, width));
         }
@@ -94,7 +108,9 @@ impl Lower<'_, '_> {
                 let rows = at.binary(BinaryOp::Divide, all, size(0));
                 at.binary(BinaryOp::Remainder, rows, size(1))
             }
-            _ => at.binary(BinaryOp::Divide, all, at.constant(u128::from(sizes[0]) * u128::from(sizes[1]), 32)),
+            _ => {
+                at.binary(BinaryOp::Divide, all, at.constant(u128::from(sizes[0]) * u128::from(sizes[1]), 32))
+            }
         }
     }
 
@@ -127,9 +143,17 @@ impl Lower<'_, '_> {
             "%laneid" => lane(),
             "%warpid" => Self::coordinate(Coordinate::Warpid, span),
             "%nwarpid" => Self::coordinate(Coordinate::Nwarpid, span),
-            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid" if grid[1] > 1 || grid[2] > 1 => {
-                let message = format!("`{name}` in a grid of several dimensions is not checked by this version");
-                return Err(Box::new(Diagnostic::new("unsupported::ptx-register", message, span, "read here")));
+            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
+                if grid[1] > 1 || grid[2] > 1 =>
+            {
+                let message =
+                    format!("`{name}` in a grid of several dimensions is not checked by this version");
+                return Err(Box::new(Diagnostic::new(
+                    "unsupported::ptx-register",
+                    message,
+                    span,
+                    "read here",
+                )));
             }
             "%clusterid" | "%cluster_ctaid" if axis > 0 => at.constant(0, 32),
             "%nclusterid" | "%cluster_nctaid" if axis > 0 => at.constant(1, 32),
@@ -151,8 +175,22 @@ impl Lower<'_, '_> {
                 if let Some(number) = base.strip_prefix("%envreg").and_then(|number| number.parse().ok()) {
                     return self.environment(number, span);
                 }
-                let message = format!("`{}` is not declared, and no special register that is known here", written(name));
-                return Err(Box::new(Diagnostic::new("unsupported::ptx-register", message, span, "read here")));
+                if !OTHER_SPECIAL.iter().any(|known| base.starts_with(known)) {
+                    let message = format!("`{}` is not declared", written(name));
+                    return Err(Box::new(Diagnostic::new(
+                        "resolve::unknown-name",
+                        message,
+                        span,
+                        "unknown name",
+                    )));
+                }
+                let message = format!("`{name}` is not checked by this version");
+                return Err(Box::new(Diagnostic::new(
+                    "unsupported::ptx-register",
+                    message,
+                    span,
+                    "read here",
+                )));
             }
         })
     }
@@ -179,7 +217,12 @@ impl Lower<'_, '_> {
             OperandKind::Memory(parts) if parts.len() == 1 => &parts[0],
             _ => {
                 let message = "an address in brackets is needed here";
-                return Err(Box::new(Diagnostic::new("syntax::ptx", message, operand.span, "not an address")));
+                return Err(Box::new(Diagnostic::new(
+                    "syntax::ptx",
+                    message,
+                    operand.span,
+                    "not an address",
+                )));
             }
         };
         let window = window_of(words);

@@ -1,13 +1,13 @@
 //! The names of one body (a function's or a kernel's): scopes, registers, objects.
 
 use super::super::ast::{self, Name};
+use super::super::import::Given;
 use super::super::program::{
-    Coordinate, Expression, ExpressionKind, Function, FunctionId, Loop, LoopId, Object, ObjectId, Reference, ReferenceId,
-    Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, Width,
+    Coordinate, Expression, ExpressionKind, Function, FunctionId, Loop, LoopId, Object, ObjectId, Reference,
+    ReferenceId, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, Width,
 };
 use super::super::suggest::suggest;
 use super::super::target::Target;
-use super::super::import::Given;
 use super::{Checker, ParameterKind, Reported, Resolved};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;

@@ -244,7 +244,9 @@ impl Body<'_> {
             ExprKind::Instruction { opcode, operands } => Fixed(self.instruction_width(opcode, operands)?),
             ExprKind::Final(memory) => Fixed(self.memory_width(memory)?),
             ExprKind::Given(number) => Fixed(self.width_given(*number)),
-            ExprKind::Element(_) | ExprKind::Reference(_) | ExprKind::List(_) | ExprKind::Error => return None,
+            ExprKind::Element(_) | ExprKind::Reference(_) | ExprKind::List(_) | ExprKind::Error => {
+                return None;
+            }
         })
     }
 

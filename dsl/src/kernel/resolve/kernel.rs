@@ -134,7 +134,10 @@ impl Body<'_> {
         Err(self.report(error.with_help("declare it in the kernel that uses it")))
     }
 
-    pub(in crate::kernel) fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
+    pub(in crate::kernel) fn resolve_parameter(
+        &mut self,
+        parameter: &ast::KernelParameter,
+    ) -> Resolved<Parameter> {
         let span = parameter.name.place.0;
         let start = self.checker.evaluate(&parameter.range.start);
         let end = self.checker.evaluate(&parameter.range.end);
