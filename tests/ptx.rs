@@ -53,6 +53,15 @@ fn each_weaker_instruction_is_found() {
         ("seqlock", (610, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
         ("seqlock", (655, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
         ("seqlock", (690, "st.release.gpu", "st.relaxed.gpu"), "assert::final-violated"),
+        ("cp_async", (1, "cp.async.wait_group 1", "cp.async.wait_group 2"), "race::async-destination"),
+        ("cp_async", (105, "bar.sync \t0;", ""), "race::async-destination"),
+        ("transpose", (400, "bar.sync \t0;", ""), "race::uniform"),
+        (
+            "dsmem",
+            (55, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"),
+            "lifetime::access-before-start",
+        ),
+        ("dsmem", (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"), "race::uniform"),
     ] {
         let (verdict, codes) = mutant(name, change);
         assert_eq!(verdict, Verdict::Violated, "{name} with {change:?}: {codes:?}");

@@ -26,40 +26,29 @@ use super::program::{Address, AddressBase, ElementKind, Expression, ExpressionKi
 use super::resolve::Body;
 use super::resolve::instruction::Results;
 use crate::diagnostic::Diagnostic;
-use crate::sorted::SortedSet;
 use crate::span::Span;
 
 /// The operands of an instruction, on their way through the rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::kernel) struct Given {
-    /// Values, and generic addresses of 64 bits.
-    values: Vec<Expression>,
-    /// How wide what its addresses name is.
-    width: Width,
-    /// The state space that the opcode names.
-    space: FlatSpace,
-    /// What is there.
-    pub(in crate::kernel) element: ElementKind,
-    /// Widths at which anything has been accessed so far.
-    widths: SortedSet<Width>,
+    /// Values, and generic addresses of 64 bits with what is at them.
+    operands: Vec<(Expression, Option<Role>)>,
+    /// Widths at which anything has been accessed so far, and what it was.
+    seen: Vec<(Width, ElementKind)>,
 }
 
-impl Default for Given {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            width: 32,
-            space: FlatSpace::Generic,
-            element: ElementKind::Data,
-            widths: SortedSet::new(),
-        }
-    }
+/// What an address in an instruction is the address of.
+#[derive(Clone, Copy, Debug)]
+struct Role {
+    width: Width,
+    element: ElementKind,
+    space: FlatSpace,
 }
 
 impl Body<'_> {
-    /// Widths at which the kernel accesses memory.
-    fn accessed_widths(&self) -> Vec<Width> {
-        self.given.widths.iter().copied().collect()
+    /// Widths at which the kernel accesses memory, and as what.
+    fn accessed(&self) -> Vec<(Width, ElementKind)> {
+        self.given.seen.clone()
     }
 
     /// Whether an instruction gives a result, by its row.
@@ -91,23 +80,30 @@ impl Body<'_> {
 
     /// An operand that is an address.
     pub(in crate::kernel) fn given_address(&mut self, number: usize, span: Span) -> (Address, Width) {
-        let Given { width, space, .. } = self.given;
-        self.given.widths.insert(width);
-        let index = resized(self.given.values[number].clone(), 64);
-        let base = AddressBase::Flat { width, space };
+        let (value, role) = &self.given.operands[number];
+        let data = Role { width: 8, element: ElementKind::Data, space: FlatSpace::Generic };
+        let Role { width, element, space } = role.unwrap_or(data);
+        let index = resized(value.clone(), 64);
+        if !self.given.seen.contains(&(width, element)) {
+            self.given.seen.push((width, element));
+        }
+        let base = AddressBase::Flat { width, element, space };
         (Address { span, base, indices: vec![index], rank: None, device: None }, width)
     }
 
     /// How wide an operand is by itself.
     pub(in crate::kernel) fn width_given(&self, number: usize) -> Width {
-        self.given.values[number].width
+        self.given.operands[number].0.width
     }
 
     /// An operand that is a value.
     pub(in crate::kernel) fn given_value(&mut self, number: usize, want: Option<Width>) -> Expression {
-        let value = self.given.values[number].clone();
-        let own = value.width;
-        resized(value, want.unwrap_or(own))
+        let value = self.given.operands[number].0.clone();
+        match want {
+            // A predicate says that it is one.
+            Some(want) if value.width > 1 => resized(value, want),
+            _ => value,
+        }
     }
 }
 

@@ -604,6 +604,8 @@ pub enum AddressBase {
     Flat {
         /// Width of the elements that are accessed.
         width: Width,
+        /// What is there.
+        element: ElementKind,
         /// The state space that the instruction names.
         space: FlatSpace,
     },

@@ -32,6 +32,7 @@ pub enum Target {
 struct Number {
     value: TermRef,
     width: Width,
+    element: ElementKind,
     space: FlatSpace,
     bytes: u64,
 }
@@ -92,11 +93,11 @@ impl<'a> Unroller<'a> {
         address: &Address,
         n_elements: usize,
     ) -> Result<Option<Number>, UnrollError> {
-        let AddressBase::Flat { width, space } = address.base else { return Ok(None) };
+        let AddressBase::Flat { width, element, space } = address.base else { return Ok(None) };
         let Some(index) = address.indices.first() else { return Ok(None) };
         let value = self.evaluate(state, frame, index)?;
         let bytes = u64::from(width / 8) * n_elements.max(1) as u64;
-        Ok(Some(Number { value, width, space, bytes }))
+        Ok(Some(Number { value, width, element, space, bytes }))
     }
 
     /// Runs an instruction once for each object that its address may be in, if there are several; whether it did.
@@ -165,7 +166,7 @@ impl<'a> Unroller<'a> {
         };
         let Some(flat) = self.flat() else { return Ok(None) };
         let object = &flat.objects[index];
-        let Some(view) = object.view(number.width, ElementKind::Data) else { return Ok(None) };
+        let Some(view) = object.view(number.width, number.element) else { return Ok(None) };
         let terms = &mut self.graph.terms;
         let low = lower_half(terms, number.value);
         let start = terms.constant(u128::from(start_of(object, rank)), 32);
@@ -277,7 +278,7 @@ impl<'a> Unroller<'a> {
                     FlatSpace::Cluster => object.is_shared(),
                     FlatSpace::Private => false,
                 };
-                in_space && object.view(number.width, ElementKind::Data).is_some()
+                in_space && object.view(number.width, number.element).is_some()
             }
             Target::Private(_) => matches!(number.space, FlatSpace::Generic | FlatSpace::Private),
         };

@@ -1,6 +1,7 @@
 //! Instructions that act on memory or threads: by the rows of the kernel language, which say what their words mean and which
 //! operands they take. What belongs to a thread alone, local memory and parameters, is no memory to the model.
 
+use super::Role;
 use super::bits::At;
 use super::lower::Lower;
 use super::resized;
@@ -8,7 +9,7 @@ use super::value::{Read, written};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::{self, Expr, ExprKind, Place};
 use crate::kernel::isa;
-use crate::kernel::program::flat::FlatSpace;
+use crate::kernel::program::flat::{FlatSpace, SHARED_WINDOW};
 use crate::kernel::program::{
     AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId,
     ResolvedOperand, StatementKind, Width,
@@ -106,7 +107,8 @@ impl Lower<'_, '_> {
         let is_load = words[0] == "ld";
         let (memory, values) = if is_load { (second, first) } else { (first, second) };
         let index = self.address(memory, words)?;
-        let base = AddressBase::Flat { width: ty.width, space: FlatSpace::Private };
+        let (element, space) = (ElementKind::Data, FlatSpace::Private);
+        let base = AddressBase::Flat { width: ty.width, element, space };
         let address = Address { span: memory.span, base, indices: vec![index], rank: None, device: None };
         let operands = vec![ResolvedOperand::Memory(address.clone())];
         let (sem, scope) = (Sem::Weak, Scope::Cta);
@@ -155,10 +157,7 @@ impl Lower<'_, '_> {
             ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
         let has_result = self.body.has_result(&opcode)?;
         let ty = type_of(words);
-        self.body.given.values.clear();
-        self.body.given.width = ty.width;
-        self.body.given.space = space_of(words);
-        self.body.given.element = ElementKind::Data;
+        self.body.given.operands.clear();
         let mut operands = instruction.operands.as_slice();
         let mut destinations: Vec<&Operand> = Vec::new();
         let mut is_vector = false;
@@ -179,8 +178,11 @@ impl Lower<'_, '_> {
                 _ => destinations.push(first),
             }
         }
-        let operands: Read<Vec<ast::Operand>> =
-            operands.iter().map(|operand| self.row_operand(operand, words, ty)).collect();
+        let operands: Read<Vec<ast::Operand>> = operands
+            .iter()
+            .zip(roles(operands, words, ty))
+            .map(|(operand, role)| self.row_operand(operand, role, ty))
+            .collect();
         let operands = operands?;
         let name =
             |operand: &Operand| !matches!(&operand.kind, OperandKind::Name(name) if written(name) == "_");
@@ -205,12 +207,17 @@ impl Lower<'_, '_> {
     }
 
     /// An operand, for a row to take.
-    fn row_operand(&mut self, operand: &Operand, words: &[&str], ty: Type) -> Read<ast::Operand> {
+    fn row_operand(&mut self, operand: &Operand, role: Option<Role>, ty: Type) -> Read<ast::Operand> {
         let place = Place(operand.span);
         Ok(match &operand.kind {
             OperandKind::Memory(parts) if parts.len() == 1 => {
-                let address = self.address(operand, words)?;
-                let index = self.give(address, operand.span);
+                let space = role.map_or(FlatSpace::Generic, |role| role.space);
+                let window = match space {
+                    FlatSpace::Shared | FlatSpace::Cluster => Some(SHARED_WINDOW),
+                    FlatSpace::Generic | FlatSpace::Global | FlatSpace::Private => None,
+                };
+                let address = self.address_in(operand, window)?;
+                let index = self.give((address, role), operand.span);
                 let name = ast::Name { text: "address".to_owned(), place };
                 ast::Operand::Memory(ast::Memory {
                     place,
@@ -226,27 +233,27 @@ impl Lower<'_, '_> {
             }
             OperandKind::Vector(elements) if elements.len() == 1 => {
                 let value = self.natural(&elements[0], ty.width)?;
-                ast::Operand::Expr(self.give(value, elements[0].span))
+                ast::Operand::Expr(self.give((value, None), elements[0].span))
             }
             OperandKind::Vector(elements) => {
                 let mut given = Vec::new();
                 for element in elements {
                     let value = self.natural(element, ty.width)?;
-                    given.push(self.give(value, element.span));
+                    given.push(self.give((value, None), element.span));
                 }
                 ast::Operand::Vector(given)
             }
             OperandKind::Name(name) if written(name) == "_" => ast::Operand::Sink(place),
             _ => {
                 let value = self.natural(operand, ty.width.max(32))?;
-                ast::Operand::Expr(self.give(value, operand.span))
+                ast::Operand::Expr(self.give((value, None), operand.span))
             }
         })
     }
 
-    fn give(&mut self, value: Expression, span: Span) -> Expr {
-        self.body.given.values.push(value);
-        Expr::new(Place(span), ExprKind::Given(self.body.given.values.len() - 1))
+    fn give(&mut self, given: (Expression, Option<Role>), span: Span) -> Expr {
+        self.body.given.operands.push(given);
+        Expr::new(Place(span), ExprKind::Given(self.body.given.operands.len() - 1))
     }
 }
 
@@ -260,15 +267,40 @@ fn type_of(words: &[&str]) -> Type {
     last.unwrap_or(Type { kind: 'b', width: 8 as Width })
 }
 
-/// The state space that an opcode names.
-fn space_of(words: &[&str]) -> FlatSpace {
-    words
+/// What the addresses of an instruction are the addresses of: those of asynchronous copies in the order in which the opcode
+/// names their state spaces, and then an mbarrier.
+fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
+    let spaces: Vec<FlatSpace> = words
         .iter()
-        .find_map(|word| match *word {
+        .filter_map(|word| match *word {
             "global" => Some(FlatSpace::Global),
             "shared" | "shared::cta" => Some(FlatSpace::Shared),
             "shared::cluster" => Some(FlatSpace::Cluster),
             _ => None,
         })
-        .unwrap_or(FlatSpace::Generic)
+        .collect();
+    let space = |number: usize| spaces.get(number).copied().unwrap_or(FlatSpace::Generic);
+    let is_copy = matches!(words, ["cp", "async" | "reduce", ..]);
+    let mbarrier = |space: FlatSpace| Role { width: 64, element: ElementKind::Mbarrier, space };
+    // Bytes that are copied are looked at by words, which all sizes of copies are multiples of.
+    let width = if is_copy { 32 } else { ty.width };
+    let data = |space: FlatSpace| Role { width, element: ElementKind::Data, space };
+    let mut number = 0;
+    let of_memory = |number: usize| match words {
+        ["mbarrier", ..] | ["cp", "async", "mbarrier", ..] => mbarrier(space(0)),
+        // The mbarrier of a copy is in the shared memory that is written.
+        ["cp", ..] if number == 2 => mbarrier(space(0)),
+        ["st" | "red", "async", ..] if number == 1 => mbarrier(FlatSpace::Cluster),
+        ["st" | "red", "async", ..] => data(FlatSpace::Cluster),
+        ["cp", ..] => data(space(number)),
+        _ => data(space(0)),
+    };
+    let mut of_operand = |operand: &Operand| match operand.kind {
+        OperandKind::Memory(_) => {
+            number += 1;
+            Some(of_memory(number - 1))
+        }
+        _ => None,
+    };
+    operands.iter().map(&mut of_operand).collect()
 }

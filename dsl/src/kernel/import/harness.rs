@@ -203,27 +203,31 @@ impl Memory {
 
     /// An object of each width at which anything is accessed, for all memory.
     fn add_views(&mut self, body: &mut Body<'_>) {
-        let widths: Vec<Width> = body.accessed_widths();
+        let accessed = body.accessed();
         for (object, &storage) in self.objects.iter_mut().zip(&self.storages) {
-            for &width in &widths {
+            for &(width, element) in &accessed {
                 let n_elements = object.bytes / u32::from(width / 8);
-                if n_elements == 0 {
+                if n_elements == 0 || (element == ElementKind::Mbarrier && !object.is_shared()) {
                     continue;
                 }
-                let view =
-                    View { width, element: ElementKind::Data, object: view_of(body, object, storage, width) };
-                object.views.push(view);
+                let id = view_of(body, object, storage, (width, element));
+                object.views.push(View { width, element, object: id });
             }
         }
     }
 }
 
 /// The object that shows a storage in elements of a width: the declared one, or a new one.
-fn view_of(body: &mut Body<'_>, flat: &FlatObject, storage: StorageId, width: Width) -> ObjectId {
+fn view_of(
+    body: &mut Body<'_>,
+    flat: &FlatObject,
+    storage: StorageId,
+    (width, element): (Width, ElementKind),
+) -> ObjectId {
     let whole = |object: &&Object| {
         object.storage == storage
             && object.width == width
-            && object.element == ElementKind::Data
+            && object.element == element
             && object.proxy == Proxy::Generic
             && object.mapping == 0
             && object.offset_bytes == 0
@@ -241,7 +245,7 @@ fn view_of(body: &mut Body<'_>, flat: &FlatObject, storage: StorageId, width: Wi
         name: flat.name.clone(),
         space,
         width,
-        element: ElementKind::Data,
+        element,
         dimensions: if n_elements == 1 { Vec::new() } else { vec![n_elements] },
         storage,
         offset_bytes: 0,
@@ -343,7 +347,8 @@ impl Body<'_> {
         entry: &Function,
         span: Span,
     ) -> Resolved<(Vec<Launch>, [u32; 3], [u32; 3])> {
-        let required = entry.directives.iter().find(|(name, _)| name.text == "reqntid");
+        let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word);
+        let (required, clusters) = (directive("reqntid"), directive("reqnctapercluster"));
         let Some(&(_, block, grid)) = shapes.first() else {
             let message = "nothing says how this kernel is launched";
             let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
@@ -360,6 +365,17 @@ impl Body<'_> {
                 let error =
                     Diagnostic::new("unsupported::launch-block", message, launch.span, "another shape");
                 return Err(self.report(error.with_help("write an `import` for each shape")));
+            }
+            if let Some((name, numbers)) = clusters {
+                let wanted: u64 = numbers.iter().product();
+                if wanted != u64::from(launch.cluster) {
+                    let message =
+                        format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
+                    let error =
+                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
+                            .with_label(name.span, "required here");
+                    return Err(self.report(error.with_help(format!("write `cluster: {wanted}`"))));
+                }
             }
             if let Some((name, numbers)) = required {
                 let wanted: u64 = numbers.iter().product();

@@ -212,6 +212,11 @@ impl Lower<'_, '_> {
 
     /// The generic address that an operand in brackets names, by the state space of the opcode.
     pub(super) fn address(&mut self, operand: &Operand, words: &[&str]) -> Read<Expression> {
+        self.address_in(operand, window_of(words))
+    }
+
+    /// The same, by where its state space starts.
+    pub(super) fn address_in(&mut self, operand: &Operand, window: Option<u64>) -> Read<Expression> {
         let at = At(operand.span);
         let inner = match &operand.kind {
             OperandKind::Memory(parts) if parts.len() == 1 => &parts[0],
@@ -225,7 +230,6 @@ impl Lower<'_, '_> {
                 )));
             }
         };
-        let window = window_of(words);
         let number = self.natural(inner, 64)?;
         // Of a variable, the address in its own space is what its name stands for; without a space, in the generic one.
         Ok(match window {

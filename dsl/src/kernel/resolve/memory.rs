@@ -143,7 +143,7 @@ impl Body<'_> {
         match base {
             AddressBase::Object(object) => self.objects[object].element,
             AddressBase::Reference(reference) => self.references[reference].element,
-            AddressBase::Flat { .. } => self.given.element,
+            AddressBase::Flat { element, .. } => element,
         }
     }
 
