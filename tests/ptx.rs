@@ -55,12 +55,10 @@ fn each_weaker_instruction_is_found() {
         ("seqlock", (690, "st.release.gpu", "st.relaxed.gpu"), "assert::final-violated"),
         ("cp_async", (1, "cp.async.wait_group 1", "cp.async.wait_group 2"), "race::async-destination"),
         ("cp_async", (105, "bar.sync \t0;", ""), "race::async-destination"),
-        ("transpose", (400, "bar.sync \t0;", ""), "race::uniform"),
-        (
-            "dsmem",
-            (55, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"),
-            "lifetime::access-before-start",
-        ),
+        ("barrier_pc", (70, "bar.sync \t0;", ""), "mbarrier::init-not-ordered"),
+        ("ws_ring", (225, "fence.proxy.async.shared::cta;", ""), "race::cross-proxy"),
+        ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source"),
+        ("ws_ring", (270, "cp.async.bulk.wait_group.read 0;", ""), "lifetime::operation-pending"),
         ("dsmem", (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"), "race::uniform"),
     ] {
         let (verdict, codes) = mutant(name, change);

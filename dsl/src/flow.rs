@@ -261,6 +261,16 @@ impl Emitter<'_> {
             if part.len() > 1 || goes_round {
                 let entries = self.entries(&part);
                 out.extend(self.emit_loop(&part, &entries)?);
+                let Some((target, n_edges)) = self.only_exit(&part) else { return Ok(()) };
+                let is_only = self.n_before[target] == n_edges && self.n_branches < BRANCHES_MAX;
+                match waiting.get(&target).filter(|next| is_only && self.entries(next).len() == 1) {
+                    Some(next) if next.len() == 1 && !self.blocks[target].successors().contains(&target) => {
+                        part = next.clone();
+                        continue;
+                    }
+                    // Whoever has left the loop is there; said again, so that nobody needs to know how the loop was left.
+                    _ => out.push(self.go_to(target, self.blocks[block].span)),
+                }
                 return Ok(());
             }
             let span = self.blocks[block].span;
@@ -280,6 +290,21 @@ impl Emitter<'_> {
                 }
             }
         }
+    }
+
+    /// The block to which all edges out of a loop lead, if it is one, and how many they are.
+    fn only_exit(&self, part: &SortedSet<usize>) -> Option<(usize, usize)> {
+        let mut leaving =
+            part.iter().flat_map(|&from| self.blocks[from].successors()).filter(|to| !part.contains(to));
+        let target = leaving.next()?;
+        let mut n_edges = 1;
+        for to in leaving {
+            if to != target {
+                return None;
+            }
+            n_edges += 1;
+        }
+        Some((target, n_edges))
     }
 
     /// The part of a block to which one edge leads, if it is still to be emitted.
