@@ -123,7 +123,7 @@ impl Rounds<'_, '_> {
                 }
             }
             StatementKind::Assume(condition) => self.may(&ranges, condition, true).then_some(ranges),
-            StatementKind::Break | StatementKind::Exit => None,
+            StatementKind::Break | StatementKind::Exit | StatementKind::Unsupported(_) => None,
             StatementKind::Instruction(instruction) => {
                 for register in instruction.results.iter().flatten() {
                     ranges.remove(register);
@@ -193,7 +193,9 @@ impl Rounds<'_, '_> {
                 }
                 found.unwrap_or(all)
             }
-            ExpressionKind::FinalValue(_) | ExpressionKind::FinalRegister(..) => all,
+            ExpressionKind::Uncomputed { .. }
+            | ExpressionKind::FinalValue(_)
+            | ExpressionKind::FinalRegister(..) => all,
         }
     }
 }
@@ -279,6 +281,7 @@ fn note_assigned(statements: &[Statement], assigned: &mut SortedSet<RegisterId>)
             | StatementKind::Assume(_)
             | StatementKind::Reachable(_)
             | StatementKind::Host(_)
+            | StatementKind::Unsupported(_)
             | StatementKind::Break
             | StatementKind::Exit => {}
         }
