@@ -257,6 +257,9 @@ enum Decided {
     Again,
 }
 
+/// Steps that the whole may take at least where slices have found something.
+const REST_MIN: u64 = 100_000_000;
+
 /// Decides one graph.
 struct Decider<'a> {
     model: &'a MemoryModel,
@@ -302,22 +305,54 @@ impl<'a> Decider<'a> {
 
     fn decide(mut self) -> Result<Decided, CheckError> {
         let listener = Arc::clone(&self.config.listener);
-        let allowance = self.allowance.clone();
-        let stop = || allowance.used_up().is_some();
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
-        let mut graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance, self.facts)?;
+        let graph = std::mem::replace(&mut self.decision.graph, empty);
+        let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
         }
-        if let Sliced::Fine(statistics) = sliced {
-            let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
-            self.decision.statistics = Statistics { microseconds, ..statistics };
-            self.decision.graph = graph;
-            return Ok(Decided::Yes(Box::new(self.decision)));
+        match sliced {
+            Sliced::Decided(found, statistics) => {
+                let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
+                let statistics = Statistics { microseconds, ..statistics };
+                Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
+            }
+            Sliced::Open(Some(found)) => self.decide_rest(graph, *found),
+            Sliced::Open(None) | Sliced::Whole => self.decide_whole(graph),
         }
+    }
+
+    /// Where slices have found something and left something open: looks at the whole for about as long as they took.
+    fn decide_rest(mut self, graph: EventGraph, found: slices::Found) -> Result<Decided, CheckError> {
+        let statistics = self.decision.statistics.clone();
+        if self.allowance.used_up().is_some() {
+            let limit = Some(self.config.used_up(&self.allowance));
+            let decision = Decision { limit, ..found.into_decision(statistics) };
+            return Ok(Decided::Yes(Box::new(decision)));
+        }
+        let steps = self.allowance.used().max(REST_MIN);
+        let is_part = steps < self.allowance.left();
+        self.allowance = self.allowance.part(steps);
+        let decided = self.decide_whole(graph)?;
+        Ok(match decided {
+            Decided::Yes(whole) if whole.limit.is_some() && !whole.has_found() => {
+                let limit = whole.limit.map(|limit| match limit {
+                    Limit::Budget { .. } if is_part => Limit::Rest { limit: steps },
+                    limit => limit,
+                });
+                Decided::Yes(Box::new(Decision { limit, ..found.into_decision(statistics) }))
+            }
+            decided => decided,
+        })
+    }
+
+    /// Decides a graph without slices.
+    fn decide_whole(mut self, graph: EventGraph) -> Result<Decided, CheckError> {
+        let listener = Arc::clone(&self.config.listener);
+        let allowance = self.allowance.clone();
+        let stop = || allowance.used_up().is_some();
         if graph.events.len() > self.config.limits.events_max {
             self.decision.limit = Some(slices::too_many_events(self.config));
             return Ok(Decided::Yes(Box::new(self.decision)));
@@ -456,10 +491,10 @@ impl<'a> Decider<'a> {
                 let message = "the solver's assignment satisfies no goal".into();
                 return Err(CheckError::SelfCheck { pass: "solve", message });
             };
-            let key = finding_key(problem, &found.kind);
+            let key = finding_key(problem.graph, &found.kind);
             let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
             self.decision.findings.push(finding);
-            open.retain(|goal| finding_key(problem, &goal.kind) != key);
+            open.retain(|goal| finding_key(problem.graph, &goal.kind) != key);
         }
         Ok(())
     }
@@ -657,9 +692,13 @@ fn recursion_limit(model: &MemoryModel, term: TermId) -> Limit {
 }
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
+    property_in(problem.graph, problem.model, kind)
+}
+
+fn property_in(graph: &EventGraph, model: &MemoryModel, kind: &GoalKind) -> Property {
     match kind {
-        GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
-        GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
+        GoalKind::Flag { flag, .. } => findings::flag(&model.flags[*flag].name).property(),
+        GoalKind::Obligation(index) => match graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
             ObligationKind::Bounds { .. } => Property::Bounds,
             ObligationKind::Discipline(ref misuse) => misuse.kind.kind.property.unwrap_or(Property::Barrier),
@@ -695,14 +734,14 @@ fn is_unasked(config: &Config, problem: Problem<'_>, goal: &Goal) -> bool {
     ends_thread && !config.properties.contains(&property)
 }
 
-fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
-    let place = |event: EventId| problem.graph.events[event].site.map(|site| problem.graph.sites[site].span);
+fn finding_key(graph: &EventGraph, kind: &GoalKind) -> FindingKey {
+    let place = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
     match kind {
         GoalKind::Flag { flag, pair: (a, b) } => {
             let (a, b) = (place(*a), place(*b));
             FindingKey::Flag(*flag, a.min(b), a.max(b))
         }
-        GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
+        GoalKind::Obligation(index) => FindingKey::Obligation(graph.obligations[*index].span),
         GoalKind::Final(index) => FindingKey::Final(*index),
         GoalKind::Deadlock | GoalKind::NotResident => FindingKey::Deadlock,
         GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,
