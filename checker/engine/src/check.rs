@@ -257,9 +257,6 @@ enum Decided {
     Again,
 }
 
-/// Steps that the whole may take at least where slices have found something.
-const REST_MIN: u64 = 100_000_000;
-
 /// Decides one graph.
 struct Decider<'a> {
     model: &'a MemoryModel,
@@ -327,25 +324,26 @@ impl<'a> Decider<'a> {
     /// Where slices have found something and left something open: looks at the whole for about as long as they took.
     fn decide_rest(mut self, graph: EventGraph, found: slices::Found) -> Result<Decided, CheckError> {
         let statistics = self.decision.statistics.clone();
-        if self.allowance.used_up().is_some() {
-            let limit = Some(self.config.used_up(&self.allowance));
-            let decision = Decision { limit, ..found.into_decision(statistics) };
-            return Ok(Decided::Yes(Box::new(decision)));
-        }
-        let steps = self.allowance.used().max(REST_MIN);
-        let is_part = steps < self.allowance.left();
-        self.allowance = self.allowance.part(steps);
-        let decided = self.decide_whole(graph)?;
-        Ok(match decided {
-            Decided::Yes(whole) if whole.limit.is_some() && !whole.has_found() => {
-                let limit = whole.limit.map(|limit| match limit {
-                    Limit::Budget { .. } if is_part => Limit::Rest { limit: steps },
-                    limit => limit,
-                });
-                Decided::Yes(Box::new(Decision { limit, ..found.into_decision(statistics) }))
+        let (config, all) = (self.config, self.allowance.clone());
+        let slices::Rest { allowance, steps } = found.rest.clone();
+        let spent = move || match all.used_up() {
+            Some(_) => config.used_up(&all),
+            None => Limit::Rest { limit: steps },
+        };
+        let limit = if allowance.used_up().is_some() {
+            spent()
+        } else {
+            self.allowance = allowance;
+            match self.decide_whole(graph)? {
+                Decided::Yes(whole) if !whole.has_found() && whole.limit.is_some() => match whole.limit {
+                    Some(Limit::Budget { .. }) | None => spent(),
+                    Some(limit) => limit,
+                },
+                decided => return Ok(decided),
             }
-            decided => decided,
-        })
+        };
+        let decision = Decision { limit: Some(limit), ..found.into_decision(statistics) };
+        Ok(Decided::Yes(Box::new(decision)))
     }
 
     /// Decides a graph without slices.

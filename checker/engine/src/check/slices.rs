@@ -8,12 +8,12 @@ use super::prepare::{Unprepared, prepare, roots};
 use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
-use crate::encode::{Problem, Treatment, encode};
+use crate::encode::{Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
-use crate::solve::{Answer, Effort, solve};
+use crate::solve::{Answer, Assignment, Effort, solve};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
@@ -39,11 +39,20 @@ pub(super) struct Found {
     pub(super) graph: EventGraph,
     pub(super) findings: Vec<Finding>,
     pub(super) more_findings: bool,
+    /// What may be spent on whatever else goes wrong.
+    pub(super) rest: Rest,
+}
+
+/// What may be spent once something was found.
+#[derive(Clone)]
+pub(super) struct Rest {
+    pub(super) allowance: Allowance,
+    pub(super) steps: u64,
 }
 
 impl Found {
     pub(super) fn into_decision(self, statistics: Statistics) -> Decision {
-        let Self { graph, findings, more_findings } = self;
+        let Self { graph, findings, more_findings, .. } = self;
         Decision { findings, more_findings, ..Decision::new(graph, statistics) }
     }
 }
@@ -53,6 +62,8 @@ const THREADS_MIN: u64 = 64;
 /// A launch in slices may have so many times the events of one that is looked at as a whole, whose work grows with their
 /// square; that of slices grows with the events of one thread times the number of threads.
 const TIMES_THE_EVENTS: usize = 16;
+/// Steps that may be spent at least once something was found.
+const REST_MIN: u64 = 100_000_000;
 /// Slices that go wrong, nobody knows why, before all are given up.
 const HINTS_MAX: usize = 2;
 
@@ -107,7 +118,9 @@ pub(super) fn look_at(
         graph,
         model,
         config,
-        allowance: if is_wide { &wide } else { allowance },
+        all: allowance,
+        allowance: if is_wide { wide.clone() } else { allowance.clone() },
+        rest: None,
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
         refuted: FxHashSet::default(),
         statistics: Statistics::default(),
@@ -125,11 +138,11 @@ pub(super) fn look_at(
         || assumes_unasked(config, graph);
     let is_decided =
         is_decided && run.whole().is_some_and(|whole| !is_asked || treatment.interleave && whole.completes());
-    let Run { statistics, effort, whole, .. } = run;
+    let Run { statistics, effort, whole, rest, .. } = run;
     let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
     let followed = config.follow.then_some(effort.followed);
     let Some(whole) = whole else { return Ok(Sliced::Open(None)) };
-    let found = whole.into_found();
+    let found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
     let events = found.graph.events.len();
     Ok(if is_decided {
         let statistics = Statistics { conflicts, solver_calls, followed, events, ..statistics };
@@ -175,7 +188,11 @@ struct Run<'a> {
     graph: &'a EventGraph,
     model: &'a MemoryModel,
     config: &'a Config,
-    allowance: &'a Allowance,
+    /// What the check may take, and what slices may.
+    all: &'a Allowance,
+    allowance: Allowance,
+    /// The same from the first finding on.
+    rest: Option<Rest>,
     /// Whether rounds are left out that write back what they have read.
     leaves_out_writes: bool,
     /// What some slice has been asked and happens nowhere.
@@ -186,10 +203,18 @@ struct Run<'a> {
     whole: Option<Whole<'a>>,
 }
 
+impl Rest {
+    /// As much as has been spent so far.
+    fn of(allowance: &Allowance) -> Self {
+        let steps = allowance.used().max(REST_MIN);
+        Self { allowance: allowance.part(steps), steps }
+    }
+}
+
 /// Whether what goes wrong in a slice is looked for in the whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// It may be due to what was left out, and a larger slice is asked next.
+    /// It may be due to what was left out, and a larger slice is asked next: only if it is soon seen.
     Wider,
     /// No larger one is.
     Whole,
@@ -220,7 +245,7 @@ impl<'a> Run<'a> {
         plan: &mut Plan<'_>,
         mut pieces: Vec<Piece>,
         is_wide: bool,
-        wide: &'a Allowance,
+        wide: &Allowance,
     ) -> Result<bool, CheckError> {
         let mut at = 0;
         // Whether there is a larger slice where something goes wrong, once that is asked.
@@ -232,7 +257,9 @@ impl<'a> Run<'a> {
                 at += 1;
                 continue;
             }
-            self.allowance = wide;
+            if self.rest.is_none() {
+                self.allowance = wide.clone();
+            }
             if then == Then::Wider && *widens.get_or_insert_with(|| plan.widen()) {
                 let wrong = &pieces[at];
                 // If more of its surroundings does not help where something went wrong, it does not help anywhere.
@@ -265,10 +292,11 @@ impl<'a> Run<'a> {
 
     /// Whether nothing that a slice asks about happens in it, but for what an execution of the whole shows.
     fn is_fine(&mut self, piece: &Piece, then: Then) -> Result<bool, CheckError> {
-        let stop = || self.allowance.used_up().is_some();
+        let allowance = self.allowance.clone();
+        let stop = || allowance.used_up().is_some();
         let graph = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
-        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, self.allowance);
+        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &self.allowance);
         let (cells, table, effort) = match prepared {
             Ok(prepared) => prepared,
             Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
@@ -301,7 +329,7 @@ impl<'a> Run<'a> {
             any.extend((encoding.cut != Literal::FALSE).then_some(encoding.cut));
             let answer = match any.is_empty() {
                 true => Answer::Unsatisfiable,
-                false => solve(&encoding.formula, &[any], self.allowance, &mut self.effort)
+                false => solve(&encoding.formula, &[any], &self.allowance, &mut self.effort)
                     .map_err(not_followed)?,
             };
             let assignment = match answer {
@@ -320,15 +348,36 @@ impl<'a> Run<'a> {
             }) else {
                 return Ok(false);
             };
-            if then == Then::Wider || !self.config.treatment.completing {
-                return Ok(false);
-            }
-            let execution = decode(problem, &encoding, &assignment);
-            let Some(whole) = self.whole() else { return Ok(false) };
-            if !whole.shows((piece, problem), &encoding, &execution, &claim) {
+            if !self.config.treatment.completing
+                || !self.is_shown(piece, problem, &encoding, &assignment, &claim, then)
+            {
                 return Ok(false);
             }
         }
+    }
+
+    /// Whether an execution of the whole does what one of a slice does.
+    fn is_shown(
+        &mut self,
+        piece: &Piece,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        assignment: &Assignment,
+        claim: &GoalKind,
+        then: Then,
+    ) -> bool {
+        let Some(whole) = self.whole() else { return false };
+        let is_shown = whole.does_in_turns(claim)
+            || then == Then::Whole && {
+                let execution = decode(problem, encoding, assignment);
+                whole.does((piece, problem), encoding, &execution, claim)
+            };
+        if is_shown && self.rest.is_none() {
+            let rest = Rest::of(self.all);
+            self.allowance = rest.allowance.clone();
+            self.rest = Some(rest);
+        }
+        is_shown
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {

@@ -12,7 +12,7 @@
 //! Needs: nothing. The re-check asks all axioms, whichever they are.
 
 use super::super::{Config, FindingKey, finding_key, property_in};
-use super::Found;
+use super::{Found, Rest};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::encode::{Encoding, Problem};
@@ -67,10 +67,10 @@ impl<'a> Whole<'a> {
         self.found.len()
     }
 
-    pub(super) fn into_found(self) -> Found {
+    pub(super) fn into_found(self, rest: Rest) -> Found {
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, finding)| finding).collect();
         findings.sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
-        Found { graph: self.graph, findings, more_findings: self.has_more }
+        Found { graph: self.graph, findings, more_findings: self.has_more, rest }
     }
 
     /// Whether there is nothing to be asked any more: a reader knows it already, or an execution that is known shows it.
@@ -110,18 +110,20 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Whether some execution of the whole does what one of a slice does.
-    pub(super) fn shows(
+    /// Whether that is done where the threads run in turns.
+    pub(super) fn does_in_turns(&mut self, claim: &GoalKind) -> bool {
+        self.run();
+        self.knows(claim)
+    }
+
+    /// Whether an execution of the whole does what one of a slice does.
+    pub(super) fn does(
         &mut self,
         (piece, slice): (&Piece, Problem<'_>),
         encoding: &Encoding,
         execution: &Execution,
         claim: &GoalKind,
     ) -> bool {
-        self.run();
-        if self.knows(claim) {
-            return true;
-        }
         let given = self.given(piece, slice, encoding, execution);
         let completed = given.and_then(|given| complete(&self.graph, &self.cells, &given));
         self.add(completed);
