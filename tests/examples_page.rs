@@ -159,6 +159,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "Several kernels",
         &["dependent-launch", "roles-and-dependent-launch", "chained-launches", "replayed-workspace"],
     ),
+    ("Compiled kernels (PTX)", &["ptx"]),
     (
         "Machine code with `MEMBAR` (SPA 5.0)",
         &["spa-handshake", "spa-levels", "spa-texture-path", "spa-thread-zero-signals"],

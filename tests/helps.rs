@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 /// Steps per launch: enough for all but a few that are there for their size.
-const BUDGET: u64 = 30_000_000;
+const BUDGET: u64 = 100_000_000;
 /// Percent of the launches that violate a property, of which one of the findings must have a checked help.
 // What made both ends of a race of data strong, and left the order missing, is no longer counted as a help.
 const LEAST: &[(Property, usize)] = &[(Property::Race, 93), (Property::Assert, 90)];

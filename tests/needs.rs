@@ -18,7 +18,7 @@ use fencepost_tests::switched::Switched;
 use proptest::prelude::any;
 
 /// Steps of a check.
-const STEPS_MAX: u64 = 20_000_000;
+const STEPS_MAX: u64 = 60_000_000;
 
 /// A model that is the default one and more.
 fn with_ptx(more: &str) -> MemoryModel {

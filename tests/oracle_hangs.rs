@@ -223,6 +223,14 @@ fn exits_and_barriers() {
     shape(&spin("st.relaxed.gpu [x], 1;"), Says::NoHang, false);
     shape(&spin("bar.sync 0; st.relaxed.gpu [x], 1;"), Says::Hang, false);
     shape(&spin("st.relaxed.gpu [x], 1; bar.sync 0;"), Says::NoHang, false);
+    // A register remembers what was read: the exit is decided by the store that only the exit lets happen, all the same.
+    shape(
+        "global x: u32 = 0;
+         if tid == 0 { bar.sync 1; st.weak [x], 1; }
+         if tid == 1 { loop { var found: u32 = 1; if ld.weak [x] == 0 { found = 0; } if found == 1 { break; } } }",
+        Says::Hang,
+        false,
+    );
     // In the middle of a round, at a barrier that the other never comes to: it waits for the first one.
     shape(
         "global x: u32 = 0;

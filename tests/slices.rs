@@ -33,7 +33,7 @@ type Judgement = (Vec<(Property, Verdict)>, [bool; 2]);
 
 /// What a run of all launches came to, if nothing in it is unsupported or too large.
 fn judged(program: &Program, treatment: Treatment) -> Option<Vec<Judgement>> {
-    let (model, config) = (model(&[]), Config { budget: 2_000_000_000, ..config(treatment) });
+    let (model, config) = (model(&[]), Config { budget: 4_000_000_000, ..config(treatment) });
     let mut judged = Vec::new();
     for kernel in &program.kernels {
         for launch in &kernel.launches {

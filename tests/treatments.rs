@@ -22,7 +22,7 @@ const CLAUSES_MAX: usize = 60_000;
 
 /// Steps of a run with an optimisation off. Of those that take more nearly all stop at the cap on clauses, after most of the
 /// suite's time.
-const STEPS_MAX: u64 = 16_000_000;
+const STEPS_MAX: u64 = 60_000_000;
 
 /// Of the examples and the published litmus tests, one in so many runs with a given optimisation off, another with the
 /// next.

@@ -20,7 +20,7 @@ const ROUNDS: u32 = 4;
 
 fn outcome(program: &Program, model: &MemoryModel, treatment: Treatment) -> Result<Outcome, CheckError> {
     let kernel = &program.kernels[0];
-    let with = Config { unroll_max: ROUNDS, budget: 400_000_000, ..config(treatment) };
+    let with = Config { unroll_max: ROUNDS, budget: 1_000_000_000, ..config(treatment) };
     check(program, kernel, &kernel.launches[0], model, &with)
 }
 

@@ -10,6 +10,7 @@
 pub mod ast;
 pub mod dump;
 mod foreign;
+mod import;
 pub mod isa;
 mod load;
 mod opcode;

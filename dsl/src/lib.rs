@@ -27,9 +27,11 @@
 
 pub mod cat;
 pub mod diagnostic;
+mod flow;
 pub mod index;
 pub mod kernel;
 pub mod litmus;
+pub mod ptx;
 pub mod sorted;
 pub mod source;
 pub mod span;
@@ -37,5 +39,5 @@ pub mod vocabulary;
 
 pub use diagnostic::{Diagnostic, Label};
 pub use index::IndexVec;
-pub use source::SourceMap;
+pub use source::{Origin, SourceMap};
 pub use span::{FileId, Span};

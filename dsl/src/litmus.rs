@@ -7,7 +7,6 @@
 //! and constant proxies, fences and barriers. Each is an error with its place.
 
 pub mod ast;
-mod control;
 mod instruction;
 mod parse;
 mod resolve;

@@ -12,10 +12,26 @@ pub struct SourceFile {
     pub text: String,
 }
 
+/// The line of a source file that a compiler has made a place of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The file, as the compiler names it, without folders.
+    pub name: String,
+    /// One-based.
+    pub line: u32,
+    /// The line, where the file is at hand.
+    pub span: Option<Span>,
+}
+
+/// Where the lines of a file come from: each from a place on, up to the next.
+type Origins = Vec<(u32, Option<Origin>)>;
+
 /// All files of a run.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: IndexVec<FileId, SourceFile>,
+    /// Of files that a compiler has written.
+    origins: Vec<(FileId, Origins)>,
 }
 
 /// A one-based line and column (columns count characters).
@@ -43,6 +59,29 @@ impl SourceMap {
     /// The text under `span`; empty where the span does not lie on character boundaries of its file.
     pub fn text(&self, span: Span) -> &str {
         self.files[span.file].text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+    /// Says where what stands in a file comes from, in order.
+    pub fn set_origins(&mut self, file: FileId, origins: Vec<(u32, Option<Origin>)>) {
+        self.origins.retain(|(known, _)| *known != file);
+        self.origins.push((file, origins));
+    }
+    /// Where a compiler has a place from, if it says so.
+    pub fn origin(&self, span: Span) -> Option<&Origin> {
+        let (_, origins) = self.origins.iter().find(|(file, _)| *file == span.file)?;
+        let after = origins.partition_point(|(start, _)| *start <= span.start);
+        origins[..after].last()?.1.as_ref()
+    }
+    /// A line without the blanks around it.
+    pub fn line_span(&self, file: FileId, line: u32) -> Option<Span> {
+        let text = &self.files[file].text;
+        let mut start = 0;
+        for _ in 1..line {
+            start += text[start..].find('\n')? + 1;
+        }
+        let whole = text[start..].split('\n').next()?;
+        let trimmed = whole.trim();
+        let first = start + (whole.len() - whole.trim_start().len());
+        (!trimmed.is_empty()).then(|| Span::new(file, first, first + trimmed.len()))
     }
     /// Where `span` starts.
     pub fn line_column(&self, span: Span) -> LineColumn {

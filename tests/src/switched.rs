@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Steps of a check. Of the slices' kernels one in sixteen takes more, and would go on for most of the suite's time to be
 /// compared no more.
-const STEPS_MAX: u64 = 60_000_000;
+const STEPS_MAX: u64 = 200_000_000;
 
 /// What does not depend on which execution was found.
 type Judgement = (Vec<(Property, Verdict)>, BTreeSet<String>, BTreeSet<Property>);

@@ -16,6 +16,7 @@ mod rounds;
 mod settle;
 mod slices;
 pub mod split;
+mod tries;
 mod unreached;
 
 pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of, usual_properties};

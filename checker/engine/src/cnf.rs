@@ -3,7 +3,7 @@
 //! Gates come in two directions (Plaisted and Greenbaum): [`Direction::Up`] only forces a gate true when its inputs are,
 //! [`Direction::Down`] only forces its inputs when it is true. [`Direction::Both`] is Tseitin's equivalence.
 
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::define_id;
 use rustc_hash::FxHashMap;
 use std::ops::Not;
@@ -153,7 +153,7 @@ impl Formula {
         if literals.contains(&Literal::TRUE) {
             return;
         }
-        work::count(literals.len());
+        work::count(Work::Literal, literals.len());
         self.literals.extend(literals.iter().filter(|&&literal| literal != Literal::FALSE));
         self.ends.push(
             u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
@@ -177,7 +177,7 @@ impl Formula {
 
     /// Conjunction.
     pub fn and(&mut self, direction: Direction, inputs: &[Literal]) -> Literal {
-        work::count(inputs.len());
+        work::count(Work::Literal, inputs.len());
         let mut inputs: Vec<Literal> =
             inputs.iter().copied().filter(|&input| input != Literal::TRUE).collect();
         inputs.sort_unstable();

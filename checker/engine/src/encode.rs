@@ -80,7 +80,7 @@ impl Treatment {
         completing: true,
         waits: true,
         paths: true,
-        lemmas_from: 40_000_000,
+        lemmas_from: 60_000_000,
         split_from: 16,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };

@@ -50,7 +50,7 @@ pub const WRITING_WAITS: Deduction = Deduction {
     needs: &[Need::Monotone, Need::OneRound, Need::NoRace, Need::ReadsThroughUpdates],
     off: Some(Treatment::UNWOUND),
 };
-/// Tries that can be no end of a flagged pair are left out, too (`check::prepare`); those that write back what they have
+/// Tries that can be no end of a flagged pair are left out, too (`check::tries`); those that write back what they have
 /// read only if nobody races for the word.
 pub const PRUNE_SPINS: Deduction = Deduction {
     name: "prune-spins",

@@ -30,6 +30,7 @@
 //! is checked.
 
 mod constraints;
+mod kinds;
 mod monotone;
 mod piece;
 mod plan;

@@ -10,7 +10,7 @@ mod follow;
 pub use follow::Unfollowed;
 
 use crate::cnf::{Formula, Literal, Variable};
-use crate::work::{self, Allowance};
+use crate::work::{self, Allowance, Work};
 use follow::Derivation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -90,7 +90,7 @@ pub fn solve(
     }
     effort.calls += 1;
     // To load a formula is to read all of it.
-    work::count(formula.n_literals());
+    work::count(Work::Loaded, formula.n_literals());
     if allowance.used_up().is_some() {
         return Ok(Answer::Stopped);
     }
@@ -118,7 +118,7 @@ fn run(
     load(&mut solver, formula, extra);
     let mut visits_before = 0;
     solver.set_monitor(move |visits| {
-        work::count(usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
+        work::count(Work::Visit, usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
         visits_before = visits;
         allowance.used_up().is_some()
     });
@@ -193,7 +193,7 @@ pub struct Questions<'a> {
 impl<'a> Questions<'a> {
     /// Loads a formula, and some clauses more.
     pub fn new(formula: &'a Formula, extra: &[Vec<Literal>], allowance: &Allowance, effort: &Effort) -> Self {
-        work::count(formula.n_literals());
+        work::count(Work::Loaded, formula.n_literals());
         let mut solver = varisat::Solver::new();
         let following = effort.follow.then(|| Following::new(formula, extra, allowance.clone()));
         if let Some(following) = &following {
@@ -205,7 +205,7 @@ impl<'a> Questions<'a> {
         let (until, met) = (Rc::clone(&allowance), Rc::clone(&conflicts));
         let mut visits_before = 0;
         solver.set_monitor(move |visits| {
-            work::count(usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
+            work::count(Work::Visit, usize::try_from(visits - visits_before).unwrap_or(usize::MAX));
             visits_before = visits;
             met.set(met.get() + 1);
             until.borrow().used_up().is_some()

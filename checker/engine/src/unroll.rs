@@ -14,6 +14,7 @@ mod checkpoint;
 mod dump;
 mod env;
 mod expression;
+mod flat;
 mod hang;
 mod host;
 mod live;
@@ -39,7 +40,7 @@ use crate::event::{
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
-use crate::work::{self, Allowance};
+use crate::work::{self, Allowance, Work};
 use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
@@ -227,6 +228,7 @@ fn final_operands(expression: &Expression) -> Vec<&Expression> {
         ExpressionKind::Select(condition, then, otherwise) => {
             [condition, then, otherwise].into_iter().flat_map(|operand| final_operands(operand)).collect()
         }
+        ExpressionKind::Uncomputed { of, .. } => of.iter().flat_map(final_operands).collect(),
         ExpressionKind::Constant(_) | ExpressionKind::Register(_) | ExpressionKind::Coordinate(_) => {
             Vec::new()
         }
@@ -271,6 +273,8 @@ struct Unroller<'a> {
     is_pure_wait: bool,
     /// Set while a spin loop's try is run on final memory: it leaves no event.
     last_try: Option<LastTry>,
+    /// What the address of the instruction being run is the address of, where that was chosen.
+    target: Option<flat::Target>,
     /// Path conditions of `exit`.
     exits: Vec<TermRef>,
     /// Per enclosing loop, the paths that broke out of it.
@@ -330,6 +334,7 @@ impl<'a> Unroller<'a> {
             role: Role::Plain,
             is_pure_wait: false,
             last_try: None,
+            target: None,
             exits: Vec::new(),
             breaks: Vec::new(),
             decisions: Vec::new(),
@@ -483,6 +488,7 @@ impl<'a> Unroller<'a> {
         let started = self.graph.started(agent);
         let live = self.graph.terms.and(started, present);
         let mut state = State { live, env: parameters.clone() };
+        self.fill_registers(&mut state);
         self.run(&mut state, &frame, &self.kernel.body)?;
         self.reach_end(&state);
         self.finish_decisions(first);
@@ -528,7 +534,7 @@ impl<'a> Unroller<'a> {
                 ExpressionKind::FinalRegister(_, register) => self.kernel.registers[*register].name.clone(),
                 ExpressionKind::FinalValue(address) => match address.base {
                     AddressBase::Object(object) => self.kernel.objects[object].name.clone(),
-                    AddressBase::Reference(_) => continue,
+                    AddressBase::Reference(_) | AddressBase::Flat { .. } => continue,
                 },
                 _ => continue,
             };
@@ -566,7 +572,7 @@ impl<'a> Unroller<'a> {
     /// Counts one executed statement.
     fn step(&mut self, span: Span) -> Result<(), UnrollError> {
         self.steps += 1;
-        work::count(1);
+        work::count(Work::Statement, 1);
         if self.steps.is_multiple_of(64)
             && let Some(what) = self.options.allowance.used_up()
         {

@@ -2,7 +2,8 @@
 //!
 //! Time is no measure for that: on a busy machine it would turn a proof into *inconclusive*, and another machine would
 //! give other reports. So what takes the time is counted where it happens: statements executed, terms and clauses built,
-//! words of relations combined, clauses the solver visits. A step takes some nanoseconds.
+//! words of relations combined, clauses the solver visits. Each kind has its price, so that a step is about as long in every
+//! pass: ten nanoseconds on an ordinary machine. `benches/prices.rs` of the command measures kinds and time, and fits prices.
 //!
 //! The count belongs to the thread. A check runs on one thread from its start to its end, so it counts nothing else,
 //! and the operators of relations need not be handed a counter.
@@ -12,18 +13,96 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-thread_local! {
-    static DONE: Cell<u64> = const { Cell::new(0) };
+/// What takes time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// A statement executed.
+    Statement,
+    /// A term built, or looked up.
+    Term,
+    /// A member of a conjunction or disjunction.
+    Member,
+    /// 64 events of a row of a relation, or as many pairs one by one.
+    Word,
+    /// A pair followed in a relation.
+    Vertex,
+    /// A pair of events compared.
+    Pair,
+    /// An event of a slice that is found and drawn.
+    Sliced,
+    /// A literal of a clause that is stated.
+    Literal,
+    /// A literal that the solver is handed.
+    Loaded,
+    /// A clause that the solver looks at.
+    Visit,
+    /// A clause that is looked at where the solver's answer is followed.
+    Followed,
 }
 
-/// Counts steps of this thread.
-pub fn count(steps: usize) {
-    DONE.set(DONE.get().wrapping_add(steps as u64));
+/// How many kinds there are.
+pub const N_KINDS: usize = Work::Followed as usize + 1;
+
+/// Parts of a step, in which prices are given.
+const PARTS: u64 = 16;
+
+impl Work {
+    /// All kinds.
+    pub const ALL: [Self; N_KINDS] = [
+        Self::Statement,
+        Self::Term,
+        Self::Member,
+        Self::Word,
+        Self::Vertex,
+        Self::Pair,
+        Self::Sliced,
+        Self::Literal,
+        Self::Loaded,
+        Self::Visit,
+        Self::Followed,
+    ];
+
+    /// Sixteenths of a step.
+    pub const fn price(self) -> u64 {
+        match self {
+            Self::Statement => 800,
+            Self::Term => 48,
+            Self::Member => 20,
+            Self::Word => 4,
+            Self::Vertex => 96,
+            Self::Pair => 160,
+            Self::Sliced => 3200,
+            Self::Literal => 72,
+            Self::Loaded => 72,
+            Self::Visit => 24,
+            Self::Followed => 32,
+        }
+    }
+}
+
+thread_local! {
+    static DONE: Cell<u64> = const { Cell::new(0) };
+    static OF_KIND: [Cell<u64>; N_KINDS] = const { [const { Cell::new(0) }; N_KINDS] };
+}
+
+/// Counts work of this thread.
+pub fn count(work: Work, times: usize) {
+    let times = times as u64;
+    DONE.set(DONE.get().wrapping_add(times.wrapping_mul(work.price())));
+    OF_KIND.with(|kinds| {
+        let kind = &kinds[work as usize];
+        kind.set(kind.get().wrapping_add(times));
+    });
 }
 
 /// Steps of this thread so far.
 pub fn done() -> u64 {
-    DONE.get()
+    DONE.get() / PARTS
+}
+
+/// How often this thread has done each kind so far.
+pub fn of_kinds() -> [u64; N_KINDS] {
+    OF_KIND.with(|kinds| kinds.each_ref().map(Cell::get))
 }
 
 /// Up to where a run may go.
@@ -89,7 +168,7 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
-    use super::{Allowance, UsedUp, count};
+    use super::{Allowance, UsedUp, Work, count};
     use crate::listener::tests::Impatient;
     use std::sync::Arc;
 
@@ -98,7 +177,9 @@ mod tests {
         let allowance = Allowance::of_steps(10);
         assert_eq!((allowance.left(), allowance.used_up()), (10, None));
         assert_eq!(Allowance::new(10, Arc::new(Impatient)).used_up(), Some(UsedUp::Time));
-        count(10);
+        // Five times three halves, and what is left of a step.
+        count(Work::Loaded, 2);
+        count(Work::Word, 4);
         assert_eq!((allowance.left(), allowance.used_up()), (0, Some(UsedUp::Steps)));
         assert_eq!(Allowance::unlimited().used_up(), None);
         let allowance = Allowance::of_steps(10);

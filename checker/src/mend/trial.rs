@@ -9,7 +9,7 @@ use crate::work::Allowance;
 use fencepost_dsl::kernel::program::Program;
 
 /// Steps of a try of a launch, as a multiple of what the launch took at first, and at least.
-const TRY_STEPS: (u64, u64) = (6, 1_000_000);
+const TRY_STEPS: (u64, u64) = (6, 3_000_000);
 
 /// What both commands are told.
 #[derive(Clone, Copy)]

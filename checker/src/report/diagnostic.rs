@@ -273,7 +273,38 @@ fn note(into: &mut String, title: &str, ansi: &str, text: &str, style: Style) {
     }
 }
 
+/// The labels with the lines that a compiler has them from: those that are at hand are shown first, others are named.
+fn with_origins(sources: &SourceMap, labels: Vec<(Span, String)>) -> Vec<(Span, String)> {
+    let is_first = labels.first().is_some_and(|(span, _)| sources.origin(*span).is_some());
+    let mut shown: Vec<(Span, String)> = Vec::new();
+    let mut own = Vec::new();
+    for (span, text) in labels {
+        let text = match sources.origin(span) {
+            None => text,
+            Some(origin) => match origin.span {
+                Some(line) => {
+                    match shown.iter_mut().find(|(known, _)| *known == line) {
+                        Some((_, all)) => *all += &format!("; {text}"),
+                        None => shown.push((line, text.clone())),
+                    }
+                    text
+                }
+                None => format!("{text} ({}:{})", origin.name, origin.line),
+            },
+        };
+        own.push((span, text));
+    }
+    // Another file is first if what is wrong is there, such as a claim about the end.
+    if is_first {
+        shown.extend(own);
+        return shown;
+    }
+    own.extend(shown);
+    own
+}
+
 fn draw(sources: &SourceMap, code: &str, message: &str, labels: Vec<(Span, String)>, style: Style) -> String {
+    let labels = with_origins(sources, labels);
     let theme = if style.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_links(false)

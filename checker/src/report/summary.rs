@@ -556,7 +556,11 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
 }
 
 fn place(sources: &SourceMap, span: Span) -> String {
-    format!("{}:{}", sources.file(span.file).name, sources.line_column(span).line)
+    let own = format!("{}:{}", sources.file(span.file).name, sources.line_column(span).line);
+    match sources.origin(span) {
+        Some(origin) => format!("{}:{} ({own})", origin.name, origin.line),
+        None => own,
+    }
 }
 
 /// Sizes and times of one launch, as a small table.

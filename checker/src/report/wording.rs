@@ -68,6 +68,10 @@ impl Words<'_> {
     /// `line 7`, with the file where it is not the kernel's.
     pub fn line(&self, span: Span) -> String {
         let line = self.case.sources.line_column(span).line;
+        if let Some(origin) = self.case.sources.origin(span) {
+            let name = &self.case.sources.file(span.file).name;
+            return format!("{}:{}, line {line} of {name}", origin.name, origin.line);
+        }
         if span.file == self.case.kernel.span.file {
             format!("line {line}")
         } else {

@@ -24,7 +24,7 @@ pub fn warnings(sources: &SourceMap) -> Vec<Warning> {
             ItemKind::Kernel(kernel) | ItemKind::Program(kernel) => search.kernel(kernel, item.place.0),
             ItemKind::Object(object) => search.unused_object(&object.name, whole),
             ItemKind::View(view) => search.unused_object(&view.name, whole),
-            ItemKind::Use(_) | ItemKind::Constant { .. } | ItemKind::Error => {}
+            ItemKind::Use(_) | ItemKind::Constant { .. } | ItemKind::Import(_) | ItemKind::Error => {}
         }
     }
     let mut found = search.found;

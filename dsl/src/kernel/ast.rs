@@ -88,12 +88,53 @@ pub enum ItemKind {
     Kernel(Kernel),
     /// `program`: what the host does.
     Program(Kernel),
+    /// `import`: a kernel of a PTX module.
+    Import(Box<Import>),
     /// Memory that all kernels of the file have in common.
     Object(Object),
     /// Another view of it.
     View(View),
     /// Something that did not parse (and was reported).
     Error,
+}
+
+/// `import "k.ptx" entry NAME as k { … }`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Import {
+    /// The path.
+    pub path: Name,
+    /// `entry`.
+    pub word: Name,
+    /// What the module calls the kernel.
+    pub entry: Name,
+    /// What it is called here.
+    pub name: Name,
+    /// Launches, settings, assumptions and final blocks.
+    pub body: Block,
+}
+
+/// `param 0 = &lock;`, `param 2 in 0..=3;`, `envreg 1..2 = &workspace;`, `shared dynamic 1024;`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    /// `param`, `envreg`, `shared`.
+    pub what: Name,
+    /// Which, or `dynamic`.
+    pub which: Name,
+    /// The last one, if it is about several.
+    pub last: Option<Name>,
+    /// What it is.
+    pub value: SettingValue,
+}
+
+/// What a setting says.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SettingValue {
+    /// A number.
+    Number(Expr),
+    /// The address of an object.
+    Address(Memory),
+    /// Any number of a range.
+    Range(Range),
 }
 
 /// A function.
@@ -289,6 +330,8 @@ pub enum StatementKind {
     Return(Option<Expr>),
     /// A call of the host's API, in a program.
     Host(HostCall),
+    /// What an imported kernel is given.
+    Setting(Setting),
     /// Something that did not parse (and was reported).
     Error,
 }
@@ -396,7 +439,12 @@ impl Expr {
     pub fn new(place: Place, kind: ExprKind) -> Self {
         let deepest = |exprs: &[Self]| exprs.iter().map(|expr| expr.depth).max().unwrap_or(0);
         let below = match &kind {
-            ExprKind::Literal(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Error => 0,
+            ExprKind::Literal(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Name(_)
+            | ExprKind::Given(_)
+            | ExprKind::Error => 0,
+            ExprKind::List(parts) => deepest(parts),
             ExprKind::Element(memory) | ExprKind::Reference(memory) | ExprKind::Final(memory) => {
                 memory.depth()
             }
@@ -459,6 +507,10 @@ pub enum ExprKind {
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `e as u64`
     Cast(Box<Expr>, Name),
+    /// `[32, 8]`, in a launch.
+    List(Vec<Expr>),
+    /// What an operand of imported PTX is, by its number among those of its instruction; no text says this.
+    Given(usize),
     /// Something that did not parse (and was reported).
     Error,
 }

@@ -193,6 +193,7 @@ impl Names<'_> {
                 let result = result.map_or(String::new(), |result| format!("{} = ", self.typed(result)));
                 format!("{result}call {}({})", self.program.functions[*function].name, arguments.join(", "))
             }
+            StatementKind::Unsupported(why) => format!("unsupported: {}", why.message),
             StatementKind::Assert(condition) => format!("assert {}", self.expression(condition)),
             StatementKind::Assume(condition) => format!("assume {}", self.expression(condition)),
             StatementKind::Reachable(condition) => format!("reachable {}", self.expression(condition)),
@@ -242,6 +243,7 @@ impl Names<'_> {
             AddressBase::Reference(reference) => {
                 self.function.and_then(|function| function.references.get(reference)).map(|r| r.name.clone())
             }
+            AddressBase::Flat { space, .. } => Some(space.name().to_owned()),
         };
         let indices: String =
             address.indices.iter().map(|index| format!("[{}]", self.expression(index))).collect();
@@ -265,6 +267,7 @@ impl Names<'_> {
                 self.expression(otherwise)
             ),
             ExpressionKind::Convert(operand) => format!("Convert({}):{width}", self.expression(operand)),
+            ExpressionKind::Uncomputed { by, of } => format!("{by}({}):{width}", self.list(of)),
             ExpressionKind::FinalRegister(thread, register) => {
                 format!("final P{thread}:{}", self.registers[*register].name)
             }

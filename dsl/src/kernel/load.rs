@@ -1,20 +1,23 @@
 //! A file and everything it uses, as one program.
 
-use super::ast::{File, ItemKind, Name};
+use super::ast::{File, Import, ItemKind, Name};
 use super::foreign::{advise, take_out};
 use super::parse::{parse, parse_tokens, split};
 use super::program::Program;
-use super::resolve::resolve;
+use super::resolve::{Modules, resolve};
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
-use crate::sorted::SortedSet;
-use crate::source::SourceMap;
+use crate::ptx::Module;
+use crate::sorted::{SortedMap, SortedSet};
+use crate::source::{Origin, SourceMap};
 use crate::span::{FileId, Span};
 
 /// Errors shown in one run.
 const MAX_DIAGNOSTICS: usize = 20;
 /// How deep files may use files.
 const MAX_USE_DEPTH: usize = 64;
+/// Source files of one PTX module that are looked for beside it.
+const MAX_SOURCES: usize = 32;
 /// Files whose path begins so are asked for again below [`LIBRARY_ROOT`] where they are not beside the using file.
 const LIBRARY_FOLDER: &str = "lib/";
 
@@ -47,22 +50,24 @@ pub fn load(
         stack: Vec::new(),
         ids: Vec::new(),
         files: Vec::new(),
+        modules: SortedMap::new(),
         syntax: Vec::new(),
         diagnostics: Vec::new(),
     };
     let main = loader.load(&normalise(path), None, None);
-    let Loader { ids, files, syntax, diagnostics, .. } = loader;
+    let Loader { ids, files, modules, syntax, diagnostics, .. } = loader;
     let start = Span::new(main.unwrap_or(FileId(0)), 0, 0);
     let errors = if !syntax.is_empty() || !diagnostics.is_empty() {
         syntax.into_iter().chain(diagnostics.iter().cloned()).collect()
     } else {
         let target = choose_target(files.last(), options, start).map_err(|error| vec![error])?;
-        match resolve(&files, &options.defines, target, start) {
+        match resolve(&files, &modules, &options.defines, target, start) {
             Ok(program) => return Ok(program),
             Err(errors) => errors,
         }
     };
-    let errors = without_foreign(sources, &ids, &files, diagnostics, options, start).unwrap_or(errors);
+    let context = (&files[..], &modules);
+    let errors = without_foreign(sources, &ids, context, diagnostics, options, start).unwrap_or(errors);
     Err(told(sources, errors))
 }
 
@@ -71,7 +76,7 @@ pub fn load(
 fn without_foreign(
     sources: &SourceMap,
     ids: &[FileId],
-    files: &[File],
+    (files, modules): (&[File], &Modules),
     mut errors: Vec<Diagnostic>,
     options: &LoadOptions,
     start: Span,
@@ -105,7 +110,7 @@ fn without_foreign(
     if errors.is_empty()
         && let Ok(target) = choose_target(left.last(), options, start)
     {
-        errors = resolve(&left, &options.defines, target, start).err().unwrap_or_default();
+        errors = resolve(&left, modules, &options.defines, target, start).err().unwrap_or_default();
     }
     errors.retain(|error| !found.iter().any(|pasted| pasted.explains(error, sources.text(error.span()))));
     Some(found.into_iter().flat_map(|pasted| pasted.errors).chain(errors).collect())
@@ -153,6 +158,8 @@ struct Loader<'a> {
     /// Used files before the files that use them.
     ids: Vec<FileId>,
     files: Vec<File>,
+    /// PTX modules by where they are imported.
+    modules: Modules,
     syntax: Vec<Diagnostic>,
     /// Errors about other things than the texts.
     diagnostics: Vec<Diagnostic>,
@@ -168,8 +175,10 @@ impl Loader<'_> {
         self.done.insert(path.to_owned());
         self.stack.push(path.to_owned());
         for item in &file.items {
-            if let ItemKind::Use(used) = &item.kind {
-                self.follow(path, used);
+            match &item.kind {
+                ItemKind::Use(used) => self.follow(path, used),
+                ItemKind::Import(import) => self.import(path, import),
+                _ => {}
             }
         }
         self.stack.pop();
@@ -200,13 +209,67 @@ impl Loader<'_> {
         None
     }
 
-    fn follow(&mut self, path: &str, used: &Name) {
-        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let target = match used.text.strip_prefix('/') {
-            Some(_) => normalise(&used.text),
-            None if directory.is_empty() && !path.starts_with('/') => normalise(&used.text),
-            None => normalise(&format!("{directory}/{}", used.text)),
+    /// Reads the module of an `import`.
+    fn import(&mut self, path: &str, import: &Import) {
+        let (target, span) = (beside(path, &import.path.text), import.path.place.0);
+        let text = match (self.read)(&target) {
+            Ok(text) => text,
+            Err(reason) => {
+                let help =
+                    "compilers write it: `nvcc -ptx -lineinfo k.cu`, and Triton leaves it in its cache";
+                return self.unreadable(&target, &reason, Some(help.to_owned()), Some(span));
+            }
         };
+        // A module that is imported more than once is one text.
+        let known = self.sources.ids().find(|&id| self.sources.file(id).name == target);
+        let id = known.unwrap_or_else(|| self.sources.add(target.clone(), text.as_str()));
+        match crate::ptx::parse(&text, id) {
+            Ok(module) => {
+                if known.is_none() {
+                    self.set_origins(&target, &module);
+                }
+                self.modules.insert(span, module);
+            }
+            Err(error) => self.syntax.push(error),
+        }
+    }
+
+    /// Says which lines of which source files a module was made of; those beside it are read.
+    fn set_origins(&mut self, path: &str, module: &Module) {
+        let mut read: Vec<(u32, Option<FileId>)> = Vec::new();
+        let mut origins: Vec<(u32, Option<Origin>)> = Vec::new();
+        for location in &module.locations {
+            for line in &location.chain {
+                let is_new = read.len() < MAX_SOURCES && read.iter().all(|(number, _)| *number != line.file);
+                if is_new && let Some(name) = module.file_name(line.file) {
+                    let near = beside(path, base_name(name));
+                    let text = (self.read)(&near).ok();
+                    read.push((line.file, text.map(|text| self.sources.add(near, text))));
+                }
+            }
+            let file_of =
+                |number: u32| read.iter().find(|(known, _)| *known == number).and_then(|(_, file)| *file);
+            // The innermost line of the user's own files; without any at hand, the outermost.
+            let lines = || location.chain.iter().filter(|line| line.line > 0);
+            let line = lines().find(|line| file_of(line.file).is_some()).or_else(|| lines().next_back());
+            let origin = line.and_then(|line| {
+                let name = base_name(module.file_name(line.file)?).to_owned();
+                let span = file_of(line.file).and_then(|file| self.sources.line_span(file, line.line));
+                Some(Origin { name, line: line.line, span })
+            });
+            // A place of no line belongs to the one before it.
+            if origin.is_some() || origins.is_empty() {
+                origins.push((location.offset, origin));
+            }
+        }
+        // What a function says holds to its end.
+        origins.extend(module.functions.iter().map(|function| (function.end.end, None)));
+        origins.sort_by_key(|(start, _)| *start);
+        self.sources.set_origins(module.file, origins);
+    }
+
+    fn follow(&mut self, path: &str, used: &Name) {
+        let target = beside(path, &used.text);
         let span = used.place.0;
         if self.is_open_or_done(&target, Some(span)) {
             return;
@@ -242,6 +305,21 @@ impl Loader<'_> {
             Some(help) => error.with_help(help),
             None => error,
         });
+    }
+}
+
+/// A path without its folders.
+fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// A path that a file names, which is relative to that file.
+fn beside(path: &str, named: &str) -> String {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    match named.strip_prefix('/') {
+        Some(_) => normalise(named),
+        None if directory.is_empty() && !path.starts_with('/') => normalise(named),
+        None => normalise(&format!("{directory}/{named}")),
     }
 }
 

@@ -325,7 +325,9 @@ fn describe_expected(expected: &[String]) -> String {
         covered.extend(["number", "identifier", "opcode", "true", "false", "(", "!", "~", "-"]);
     } else if has("const") && has("kernel") {
         names.push("`const`, `fn`, `global`, `kernel`, `program` or `use`".to_owned());
-        covered.extend(["const", "fn", "kernel", "program", "use", "global", "shared", "param", "register"]);
+        covered.extend([
+            "const", "fn", "kernel", "program", "use", "import", "global", "shared", "param", "register",
+        ]);
         covered.extend(["tmem", "texture", "surface", "constant", "symmetric", "multimem", "view"]);
     }
     if has("*") && has("+") {
@@ -369,6 +371,7 @@ const TOKEN_SPELLINGS: &[(Token<'static>, &str)] = &[
     (Token::Kernel, "kernel"),
     (Token::Program, "program"),
     (Token::Use, "use"),
+    (Token::Import, "import"),
     (Token::Launch, "launch"),
     (Token::Client, "client"),
     (Token::Global, "global"),

@@ -5,7 +5,7 @@
 
 use super::ast::{
     Block, Comment, Else, Expr, ExprKind, File, HostCall, Initial, Item, ItemKind, Memory, Object, Operand,
-    Pattern, Range, Statement, StatementKind, UnaryOp, View,
+    Pattern, Range, Setting, SettingValue, Statement, StatementKind, UnaryOp, View,
 };
 use crate::vocabulary::Proxy;
 use std::fmt::Write as _;
@@ -153,6 +153,11 @@ impl Printer<'_> {
                 };
                 self.block(&format!("{what} {}{list}", kernel.name.text), &kernel.body, "");
             }
+            ItemKind::Import(import) => {
+                let (path, word, entry, name) =
+                    (&import.path.text, &import.word.text, &import.entry.text, &import.name.text);
+                self.block(&format!("import \"{path}\" {word} {entry} as {name}"), &import.body, "");
+            }
             ItemKind::Error => self.has_error = true,
         }
         self.trailing(span.end);
@@ -208,6 +213,7 @@ impl Printer<'_> {
             StatementKind::Object(object) => self.object(object),
             StatementKind::View(view) => self.view(view),
             StatementKind::Host(call) => self.line(&host_call(call)),
+            StatementKind::Setting(given) => self.line(&setting(given)),
             StatementKind::Final(block) => {
                 let start = self.out.len();
                 self.block("final", block, "");
@@ -302,6 +308,19 @@ fn host_call(call: &HostCall) -> String {
         text += &format!(" {} {}", word.text, name.text);
     }
     text + ";"
+}
+
+fn setting(setting: &Setting) -> String {
+    let last = setting.last.as_ref().map_or(String::new(), |last| format!("..{}", last.text));
+    let head = format!("{} {}{last}", setting.what.text, setting.which.text);
+    match &setting.value {
+        SettingValue::Number(value) if setting.what.text == "shared" => format!("{head} {};", expr(value)),
+        SettingValue::Number(value) => format!("{head} = {};", expr(value)),
+        SettingValue::Address(memory) => {
+            format!("{head} = &{}{};", memory.name.text, indices(&memory.indices))
+        }
+        SettingValue::Range(values) => format!("{head} in {};", range(values)),
+    }
 }
 
 fn range(range: &Range) -> String {
@@ -413,8 +432,9 @@ fn expr_in(value: &Expr, at_least: u8) -> String {
             format!("{} ? {} : {}", expr_in(condition, 2), expr(then), expr(otherwise))
         }
         ExprKind::Cast(inner, ty) => format!("{} as {}", expr_in(inner, 13), ty.text),
-        // The caller prints nothing of a tree with errors in it.
-        ExprKind::Error => String::new(),
+        ExprKind::List(parts) => format!("[{}]", list(parts)),
+        // The caller prints nothing of a tree with errors in it; no text has operands of PTX.
+        ExprKind::Given(_) | ExprKind::Error => String::new(),
     };
     if own < at_least { format!("({text})") } else { text }
 }

@@ -8,6 +8,7 @@
 //! * reads inside conditions have been pulled out into the `prelude` of the statement.
 
 use crate::define_id;
+use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
@@ -16,6 +17,7 @@ pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, MatrixOp,
     Tensor, TensorBox, TensorOp, TensorProduct,
 };
+pub use flat::{FlatMemory, FlatObject, FlatSpace, Private, View};
 pub use host::{HostCall, Task, UnrecordedWait};
 pub use instruction::{
     AccessOp, AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
@@ -28,6 +30,7 @@ pub use synchronization::{
 };
 
 mod asynchronous;
+pub mod flat;
 mod host;
 mod instruction;
 mod multimem;
@@ -107,6 +110,7 @@ pub fn any_statement(statements: &[Statement], predicate: &mut dyn FnMut(&Statem
                 | StatementKind::Assert(_)
                 | StatementKind::Assume(_)
                 | StatementKind::Reachable(_)
+                | StatementKind::Unsupported(_)
                 | StatementKind::Host(_) => false,
             }
     })
@@ -148,6 +152,8 @@ pub struct Kernel {
     pub finals: Vec<FinalCondition>,
     /// What a litmus test asks of its final states; absent in kernel files.
     pub condition: Option<LitmusCondition>,
+    /// Of a kernel whose addresses are numbers (imported PTX): what is where.
+    pub flat: Option<Box<FlatMemory>>,
 }
 
 /// A symbolic parameter.
@@ -433,6 +439,8 @@ pub enum StatementKind {
     Reachable(Expression),
     /// A call of the host's API; only at the outermost level of a program.
     Host(HostCall),
+    /// What this version does not check, which is an error wherever a thread can come here.
+    Unsupported(Box<Diagnostic>),
 }
 
 /// A typed expression.
@@ -465,6 +473,13 @@ pub enum ExpressionKind {
     Convert(Box<Expression>),
     /// The final value of a memory element; only inside [`FinalCondition`] and [`LitmusCondition`].
     FinalValue(Box<Address>),
+    /// A value that is not computed, made of these: any, but where it comes from is known.
+    Uncomputed {
+        /// What makes it: an opcode, for messages.
+        by: String,
+        /// What it is made of.
+        of: Vec<Expression>,
+    },
     /// What a register of a thread (by its index in the launch) holds when the thread ends; only inside
     /// [`LitmusCondition`].
     FinalRegister(u32, RegisterId),
@@ -585,6 +600,15 @@ pub enum AddressBase {
     Object(ObjectId),
     /// A reference parameter of the enclosing function; one optional index counts elements from it.
     Reference(ReferenceId),
+    /// No name: the one index is the generic address itself, of 64 bits, and what is there is found by it.
+    Flat {
+        /// Width of the elements that are accessed.
+        width: Width,
+        /// What is there.
+        element: ElementKind,
+        /// The state space that the instruction names.
+        space: FlatSpace,
+    },
 }
 
 /// A condition of a `final` block.

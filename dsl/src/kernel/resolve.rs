@@ -10,6 +10,7 @@ use super::program::{
 use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
+use crate::ptx::Module;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 pub(in crate::kernel) use body::Body;
@@ -42,10 +43,14 @@ pub struct Reported;
 /// A value, or an error that has been reported already.
 pub type Resolved<T> = Result<T, Reported>;
 
+/// PTX modules by where they are imported, at their path in quotes.
+pub(in crate::kernel) type Modules = SortedMap<Span, Module>;
+
 /// Resolves the files of a program; the last one is the file that was asked for, and its kernels are the program's.
 /// `start` is where that file starts, for errors that have no place of their own.
 pub fn resolve(
     files: &[ast::File],
+    modules: &Modules,
     defines: &[(String, u64)],
     target: Target,
     start: Span,
@@ -72,6 +77,7 @@ pub fn resolve(
                     kernels.push(checker.resolve_kernel(kernel));
                 }
                 ItemKind::Program(program) => kernels.push(checker.resolve_program(program, &parts)),
+                ItemKind::Import(import) => kernels.extend(checker.resolve_import(import, modules)),
                 _ => {}
             }
         }
@@ -151,9 +157,35 @@ impl Checker {
         }
     }
 
-    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+    pub(in crate::kernel) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.diagnostics.push(diagnostic);
         Reported
+    }
+
+    /// Resolves what follows for the target of a PTX module; returns the one before.
+    pub(in crate::kernel) fn import_target(&mut self, module: &Module, path: Span) -> Resolved<Target> {
+        let outer = self.target;
+        let mut target = Target { ptx: module.version, ..Target::default() };
+        let name = module.target.first();
+        if name.is_none_or(|name| !target.set_sm(&name.text)) {
+            let span = name.map_or(path, |name| name.span);
+            let message = "the module names no architecture that is known here";
+            let error = Diagnostic::new("syntax::target", message, span, "no known `.target`");
+            return Err(self.report(error.with_help("for example `.target sm_90`")));
+        }
+        if target.sm < 70 {
+            let span = name.map_or(path, |name| name.span);
+            let message = format!("PTX has a memory model from sm_70 on; the module is for sm_{}", target.sm);
+            let error = Diagnostic::new("validate::target", message, span, "an older one");
+            return Err(self.report(error.with_help("compile for `sm_70` or later").with_rule("MM-1")));
+        }
+        self.target = target;
+        Ok(outer)
+    }
+
+    /// Goes back to a target.
+    pub(in crate::kernel) fn set_target(&mut self, target: Target) {
+        self.target = target;
     }
 
     /// Enters all names of the files; a name may be declared once.
@@ -168,6 +200,7 @@ impl Checker {
                 ItemKind::Kernel(kernel) | ItemKind::Program(kernel) => &kernel.name,
                 ItemKind::Object(object) => &object.name,
                 ItemKind::View(view) => &view.name,
+                ItemKind::Import(import) => &import.name,
                 ItemKind::Use(_) | ItemKind::Error => continue,
             };
             let span = name.place.0;

@@ -130,6 +130,8 @@ pub enum Token<'t> {
     Program,
     #[token("use")]
     Use,
+    #[token("import")]
+    Import,
     #[token("launch")]
     Launch,
     #[token("global")]

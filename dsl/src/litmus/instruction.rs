@@ -1,9 +1,9 @@
 //! One cell of a column: an opcode and its operands.
 
 use super::ast::{Comparison, Name, Operand, OperandKind};
-use super::control::Item;
 use super::resolve::{Resolver, WIDTH, compare, is_register, number};
 use crate::diagnostic::Diagnostic;
+use crate::flow::{Item, Label};
 use crate::kernel::isa;
 use crate::kernel::program::{
     AccessOp, Address, AddressBase, AtomicOp, BarrierKind, BinaryOp, Expression, ExpressionKind, Instruction,
@@ -328,9 +328,9 @@ impl Resolver {
         None
     }
 
-    fn label(&mut self, operand: &Operand) -> Option<Name> {
+    fn label(&mut self, operand: &Operand) -> Option<Label> {
         match &operand.kind {
-            OperandKind::Name(text) => Some(Name { text: text.clone(), span: operand.span }),
+            OperandKind::Name(text) => Some(Label { text: text.clone(), span: operand.span }),
             OperandKind::Number(_) => {
                 self.error("resolve::litmus-operands", "a jump goes to a label", operand.span, "not a label");
                 None

@@ -1,8 +1,9 @@
 //! Names to ids: the initial state, the columns and the condition of a litmus test as a [`Program`].
 
 use super::ast::{Atom, AtomKind, Comparison, Declaration, File, Formula, Initial, Line, Name};
-use super::control;
+
 use crate::diagnostic::Diagnostic;
+use crate::flow;
 use crate::index::IndexVec;
 use crate::kernel::program::{
     Address, AddressBase, BinaryOp, Coordinate, ElementKind, Expression, ExpressionKind, InitialBytes,
@@ -32,9 +33,9 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
     let mut bodies = Vec::new();
     for (thread, column) in (0u32..).zip(&file.columns) {
         resolver.thread = thread;
-        let items: Vec<control::Item> = column.lines.iter().filter_map(|line| resolver.line(line)).collect();
+        let items: Vec<flow::Item> = column.lines.iter().filter_map(|line| resolver.line(line)).collect();
         let next = resolver.registers.push(Register { name: format!("%P{thread}"), width: 32 });
-        match control::structure(items, column.span, next, &mut resolver.loops) {
+        match flow::structure(items, column.span, next, &mut resolver.loops) {
             Ok(body) => bodies.push(body),
             Err(error) => resolver.diagnostics.push(error),
         }
@@ -69,6 +70,7 @@ pub fn resolve(file: &File) -> Result<Program, Vec<Diagnostic>> {
         registers: resolver.registers,
         tasks: IndexVec::new(),
         unrecorded: Vec::new(),
+        flat: None,
         finals: Vec::new(),
         condition: Some(condition),
     };
@@ -269,9 +271,11 @@ impl Resolver {
         self.diagnostics.push(Diagnostic::new(code, message, span, label));
     }
 
-    fn line(&mut self, line: &Line) -> Option<control::Item> {
+    fn line(&mut self, line: &Line) -> Option<flow::Item> {
         match line {
-            Line::Label(name) => Some(control::Item::Label(name.clone())),
+            Line::Label(name) => {
+                Some(flow::Item::Label(flow::Label { text: name.text.clone(), span: name.span }))
+            }
             Line::Instruction { opcode, operands, span } => self.instruction(opcode, operands, *span),
         }
     }

@@ -168,9 +168,11 @@ impl<'a, T: Ord + Copy + 'a> Extend<&'a T> for SortedSet<T> {
 
 impl<T: Ord> FromIterator<T> for SortedSet<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        let mut set = Self::new();
-        set.extend(items);
-        set
+        let mut items: Vec<T> = items.into_iter().collect();
+        // One by one, each would move those after it.
+        items.sort();
+        items.dedup();
+        Self { items }
     }
 }
 

@@ -67,6 +67,7 @@ pub fn evaluate(expression: &Expression, registers: &Registers, thread: &Thread)
         ExpressionKind::FinalValue(_) | ExpressionKind::FinalRegister(..) => {
             panic!("final values are unsupported by the twin")
         }
+        ExpressionKind::Uncomputed { .. } => panic!("imported PTX is unsupported by the twin"),
     };
     datum.value = truncate(datum.value, expression.width);
     datum

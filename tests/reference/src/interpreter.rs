@@ -392,7 +392,10 @@ impl Interpreter<'_> {
                     let elsewhere = self.certain_stores(other);
                     self.branches.push(Branch { reads: condition.reads.clone(), elsewhere });
                 }
-                self.statements(taken)?;
+                let before = self.registers.clone();
+                let result = self.statements(taken);
+                self.choose_registers([taken, other], &before, &condition.reads);
+                result?;
                 if goes_on_anyway {
                     self.deciding = around;
                 }

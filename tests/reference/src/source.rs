@@ -194,6 +194,7 @@ fn note_registers(expression: &Expression, registers: &mut BTreeSet<usize>) {
         }
         ExpressionKind::Constant(_)
         | ExpressionKind::Coordinate(_)
+        | ExpressionKind::Uncomputed { .. }
         | ExpressionKind::FinalValue(_)
         | ExpressionKind::FinalRegister(..) => {}
     }

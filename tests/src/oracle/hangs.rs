@@ -69,7 +69,7 @@ pub const EFFORT: Effort = Effort {
 };
 
 /// What the checker may do, in its steps: programs of this size take a few millions.
-const BUDGET: u64 = 400_000_000;
+const BUDGET: u64 = 1_000_000_000;
 
 /// What the twin says of a text with closing brace.
 ///

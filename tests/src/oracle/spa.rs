@@ -193,6 +193,8 @@ pub fn variants(reading: Reading) -> Vec<&'static str> {
 ///
 /// * An invalidation happens at one moment. The document says of a `MEMBAR` at a low level only what its pool sees, so the
 ///   model does not conclude from an invalidation at that level what a load finds of stores from further away.
+/// * A store goes through the data L1 of its SM, so in the machine whoever finds it behind L1 finds it there, too. Of L1 the
+///   document says when a line may be stale, and not when it cannot be.
 /// * A load of the machine is covered by a `MEMBAR` for what it has found so far, even if it then finds something else.
 pub fn expected_surplus(play: &Play, reading: Reading) -> Option<&'static str> {
     let ops = || play.sketch.threads.iter().flatten();
@@ -205,6 +207,27 @@ pub fn expected_surplus(play: &Play, reading: Reading) -> Option<&'static str> {
     };
     if ops().any(is_low) && ops().any(invalidates) {
         return Some("an invalidation at a low level");
+    }
+    let loads = |thread: usize, path: Path, place: usize| {
+        let is_one = |op: &Op| matches!(op, Op::Load(by, _, of) if *by == path && *of == place);
+        play.sketch.threads[thread].iter().any(is_one)
+    };
+    let sm = |thread: usize| play.sketch.seats[thread].sm;
+    let finds_behind_its_cache = |writer: usize, place: usize| {
+        let threads = (0..play.sketch.threads.len()).filter(|&reader| reader != writer);
+        let mut on_its_sm = threads.filter(|&reader| sm(writer).is_some() && sm(reader) == sm(writer));
+        on_its_sm.any(|reader| loads(reader, Path::Past, place) && loads(reader, Path::Data, place))
+    };
+    let stores = play.sketch.threads.iter().enumerate().flat_map(|(thread, ops)| {
+        ops.iter().filter_map(move |op| match *op {
+            Op::Store(place, _) | Op::StoreIf(_, place, _) | Op::Exchange(_, place, _) => {
+                Some((thread, place))
+            }
+            _ => None,
+        })
+    });
+    if stores.into_iter().any(|(thread, place)| finds_behind_its_cache(thread, place)) {
+        return Some("a store found behind the L1 that it went through");
     }
     (reading.cumulative && play.sketch.seats.len() > 2).then_some("a load covered for what it found first")
 }

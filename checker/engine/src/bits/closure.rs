@@ -172,7 +172,7 @@ impl BitMatrix {
             open.push(root);
             while let Some((event, successors)) = path.last_mut() {
                 let event = *event;
-                work::count(1);
+                work::count(work::Work::Vertex, 1);
                 if let Some(after) = successors.next().map(Id::index) {
                     if index[after] == UNSEEN {
                         (index[after], low[after]) = (n_seen, n_seen);
@@ -276,7 +276,7 @@ impl BitMatrix {
                     }
                     let is_implied = together.implies.rows[from].contains(n_blocks, middle);
                     is_lossy |= !is_implied && masked != through;
-                    work::count(row.len());
+                    work::count(work::Work::Word, row.len());
                     for (into, &word) in row.iter_mut().zip(if is_implied { &through } else { &masked }) {
                         changed |= word & !*into != 0;
                         *into |= word;

@@ -4,7 +4,7 @@
 //! thread). So a row keeps only words with a bit in them, and rows that come out equal to an operand share its memory.
 //! Which words are kept is written in a *summary*, one bit a word, so that a membership test stays a few instructions.
 
-use crate::work;
+use crate::work::{self, Work};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Row {
         matches!(self, Self::Empty)
     }
     pub(super) fn blocks(&self, n_blocks: usize) -> Blocks<'_> {
-        work::count(if let Self::Many(words) = self { words.len() } else { 1 });
+        work::count(Work::Word, if let Self::Many(words) = self { words.len() } else { 1 });
         Blocks { row: self, n_blocks, block: 0, offset: n_blocks }
     }
     /// The words with a bit in them, ascending.

@@ -12,37 +12,28 @@
 //! Needs: [`Need::NoThinAir`](crate::facts::needs::Need::NoThinAir). Asked by `known_values`, which knows nothing of any read
 //! without it.
 
-use crate::encode::value::Known;
-use crate::encode::{Problem, Treatment, memory};
-use crate::event::cell::Cells;
+use super::prepare::{Known, Learnt, Unprepared};
+use crate::encode::value::Known as Values;
+use crate::encode::{Problem, memory};
 use crate::event::{Constraint, EventGraph, TermKind, TermRef, UnknownId, UnknownKind};
-use crate::relation::base::Basis;
-use crate::relation::{RelationTable, together};
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use crate::relation::together;
 use fencepost_dsl::sorted::SortedMap;
 
 /// Reads that return one of more values than this are left alone.
 const VALUES_MAX: usize = 4;
 
-/// Says of reads which values they return, where they are compared with each of these and some value is excluded by it; the
-/// basis of what is left.
-pub(super) fn exclude(
-    graph: &mut EventGraph,
-    cells: &Cells,
-    model: &MemoryModel,
-    table: &RelationTable,
-    treatment: Treatment,
-    basis_of: impl Fn(&EventGraph) -> Basis,
-) -> Option<Basis> {
+/// Says of reads which values they return, where they are compared with each of these and some value is excluded by it.
+pub(super) fn exclude(known: &mut Known<'_>) -> Result<Learnt, Unprepared> {
+    let Known { graph, cells, table, model, config, .. } = known;
     let compared = comparisons(graph);
     if compared.is_empty() {
-        return None;
+        return Ok(Learnt::Nothing);
     }
-    let known = memory::known_values(Problem { graph, cells, model, table }, treatment);
+    let values_of = memory::known_values(Problem { graph, cells, model, table }, config.treatment);
     let before = graph.constraints.len();
     let mut cases = Vec::new();
     for (unknown, comparisons) in compared {
-        let Known::Set(values) = &known.unknowns[unknown] else { continue };
+        let Values::Set(values) = &values_of.unknowns[unknown] else { continue };
         let UnknownKind::Read(read) = graph.terms.unknown(unknown).kind else { continue };
         let found: Vec<TermRef> = values.iter().filter_map(|value| comparisons.get(value).copied()).collect();
         if !(2..=VALUES_MAX).contains(&values.len()) || found.len() < values.len() {
@@ -69,9 +60,9 @@ pub(super) fn exclude(
     }
     if !is_news {
         graph.constraints.truncate(before);
-        return None;
+        return Ok(Learnt::Nothing);
     }
-    Some(basis_of(graph))
+    Ok(Learnt::Graph)
 }
 
 /// Where a guard holds, one of some terms does. Each conjunct is a member of its own, so that propagation notes each.

@@ -1,25 +1,24 @@
-//! The passes between unrolling and solving: initial writes, bounds, and spin tries that cannot matter.
+//! The passes between unrolling and solving: initial writes, bounds, and what is deduced from them.
 
-use super::{Config, impossible, recursion_limit, rounds};
+use super::{Config, impossible, recursion_limit, rounds, tries};
 use crate::encode::goal::is_asked;
-use crate::encode::{EncodeError, Problem, Treatment, encode};
+use crate::encode::{EncodeError, Problem, encode};
+use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
-use crate::event::{EventGraph, EventId, Role, TermPool, UnknownId};
-use crate::facts::needs;
+use crate::facts::{Deduction, KNOWN_VALUES, PRUNE_SPINS, RESETS, SYMMETRY};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
 use crate::solve::{Effort, Unfollowed};
 use crate::verdict::Limit;
 use crate::work::Allowance;
-use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel, TermId};
-use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 
 /// Terms whose bounds are needed: axioms, and flags that are no refinements.
 pub(super) fn roots(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
     model.axioms.iter().map(|axiom| axiom.term).chain(flag_terms(model, graph)).collect()
 }
 
-fn flag_terms(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
+pub(super) fn flag_terms(model: &MemoryModel, graph: &EventGraph) -> Vec<TermId> {
     model.flags.iter().filter(|flag| is_asked(flag, graph)).map(|flag| flag.term).collect()
 }
 
@@ -44,7 +43,53 @@ impl From<Unfollowed> for Unprepared {
     }
 }
 
-/// Initial writes and bounds. After this pass every pair of every relation is impossible, certain or open.
+/// A graph, what is known of it, and what that may cost.
+pub(super) struct Known<'a> {
+    pub(super) graph: EventGraph,
+    pub(super) cells: Cells,
+    pub(super) table: RelationTable,
+    pub(super) model: &'a MemoryModel,
+    pub(super) config: &'a Config,
+    pub(super) allowance: &'a Allowance,
+    /// What the solver did for it.
+    pub(super) effort: Effort,
+    roots: &'a [TermId],
+}
+
+impl Known<'_> {
+    /// Bounds from what is known of base relations.
+    pub(super) fn bounds(&self, basis: Basis) -> Result<RelationTable, Limit> {
+        let stop = || self.allowance.used_up().is_some();
+        let classes = &self.table.classes;
+        let bounds = bound(basis, self.model, self.roots, self.config.treatment.tighten, classes, &stop);
+        bounds.map_err(|_| self.config.used_up(self.allowance))
+    }
+}
+
+/// What a deduction came to.
+pub(super) enum Learnt {
+    /// Nothing.
+    Nothing,
+    /// Something about the graph, of which base relations and bounds are made anew.
+    Graph,
+}
+
+/// A deduction from bounds.
+struct Step {
+    row: &'static Deduction,
+    run: fn(&mut Known<'_>) -> Result<Learnt, Unprepared>,
+}
+
+/// In this order, each once: what a read cannot return makes tries of rounds, tries that are left out make orders of rounds
+/// cheap to ask for, and nothing that the last one learns is about reads or tries.
+const STEPS: [Step; 3] = [
+    Step { row: &KNOWN_VALUES, run: impossible::exclude },
+    Step { row: &PRUNE_SPINS, run: tries::prune },
+    Step { row: &RESETS, run: rounds::order },
+];
+
+/// Initial writes, bounds, and what follows from them. After this pass every pair of every relation is impossible, certain or
+/// open.
 pub(super) fn prepare(
     mut graph: EventGraph,
     model: &MemoryModel,
@@ -59,52 +104,37 @@ pub(super) fn prepare(
             return (graph, Err(Limit::Cells { location: too_many.location, limit }.into()));
         }
     };
-    let Treatment { known_values, counting, .. } = config.treatment;
-    let basis_of = |graph: &EventGraph, cells: &Cells| Basis::new(graph, cells, known_values, counting);
+    let treatment = config.treatment;
+    let basis_of = |graph: &EventGraph, cells: &Cells| {
+        Basis::new(graph, cells, treatment.known_values, treatment.counting)
+    };
     let mut basis = basis_of(&graph, &cells);
     let mut classes = Vec::new();
-    if config.treatment.symmetry {
+    if SYMMETRY.is_on(treatment) {
         classes = symmetry::classes(&graph, &cells, &basis);
         if symmetry::represent(&mut graph, &classes) {
             basis = basis_of(&graph, &cells);
         }
     }
-    let bounds = |basis: Basis| {
-        let stop = || allowance.used_up().is_some();
-        let bounds = bound(basis, model, roots, config.treatment.tighten, &classes, &stop);
-        bounds.map_err(|_| config.used_up(allowance))
+    let stop = || allowance.used_up().is_some();
+    let Ok(table) = bound(basis, model, roots, treatment.tighten, &classes, &stop) else {
+        return (graph, Err(config.used_up(allowance).into()));
     };
-    let flags = flag_terms(model, &graph);
-    let mut table = bounds(basis);
-    if let Ok(first) = &table {
-        let basis_of = |graph: &EventGraph| basis_of(graph, &cells);
-        if let Some(basis) = impossible::exclude(&mut graph, &cells, model, first, config.treatment, basis_of)
-        {
-            table = bounds(basis);
+    let effort = Effort::following(config.follow);
+    let mut known = Known { graph, cells, table, model, config, allowance, effort, roots };
+    for step in STEPS.iter().filter(|step| step.row.is_on(treatment)) {
+        let learnt = (step.run)(&mut known).and_then(|learnt| match learnt {
+            Learnt::Nothing => Ok(()),
+            Learnt::Graph => {
+                known.table = known.bounds(basis_of(&known.graph, &known.cells))?;
+                Ok(())
+            }
+        });
+        if let Err(why) = learnt {
+            return (known.graph, Err(why));
         }
     }
-    if let Ok(first) = &table
-        && config.treatment.prune_spins
-        && prune_spins(&mut graph, model, first, &flags)
-    {
-        table = bounds(basis_of(&graph, &cells));
-    }
-    let mut effort = Effort::following(config.follow);
-    let learn = |table| {
-        let problem = rounds::Unsettled { graph: &graph, cells: &cells, model };
-        rounds::order(
-            problem,
-            table,
-            config.treatment,
-            config.limits.clauses_max,
-            allowance,
-            &mut effort,
-            &bounds,
-        )
-    };
-    let table = table.map_err(Unprepared::from);
-    let table = if config.treatment.counts_resets() { table.and_then(learn) } else { table };
-    (graph, table.map(|table| (cells, table, effort)))
+    (known.graph, Ok((known.cells, known.table, known.effort)))
 }
 
 /// What `fencepost emit` shows of the passes after unrolling.
@@ -135,78 +165,4 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
         Err(EncodeError::TooManyClauses { .. }) => Err(Limit::Clauses { limit: clauses_max as u64 }.into()),
         Err(EncodeError::RecursionTooLarge { term }) => Err(recursion_limit(model, term).into()),
     }
-}
-
-/// Takes failing tries of spin loops that cannot take part in a flagged pair out of the graph.
-///
-/// Sound: see [`Role::Spin`]. A try that writes nothing decides nothing, so deleting it from an execution leaves an
-/// execution; it can only matter as an end of a flagged pair, or by an obligation of its own. So does one that writes what is
-/// there, and from which nobody reads but tries that are deleted as well. Where somebody else may, it stays: reading from where
-/// the try did need not be possible, if that write was let through by the reader.
-///
-/// Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), [`Need::NoTryBetween`](crate::facts::needs::Need::NoTryBetween);
-/// of tries that write [`Need::NoRace`](crate::facts::needs::Need::NoRace), which is asked here, since nobody could tell any more
-/// once they are gone: what a word that is raced for holds in the end may be what a try has put back.
-///
-/// It makes formulas of locks several times smaller, and of those taken by exchange much easier.
-fn prune_spins(graph: &mut EventGraph, model: &MemoryModel, table: &RelationTable, flags: &[TermId]) -> bool {
-    let mut needed: SortedSet<UnknownId> = SortedSet::new();
-    let spin_of = |event: EventId| match graph.events[event].role {
-        Role::Spin(spin) => Some(spin),
-        Role::Plain | Role::Await => None,
-    };
-    for &flag in flags {
-        match table.values.get(flag) {
-            Some(crate::relation::algebra::Value::Relation(relation)) => {
-                needed.extend(relation.may.domain().union(&relation.may.range()).iter().filter_map(spin_of));
-            }
-            Some(crate::relation::algebra::Value::Set(set)) => {
-                needed.extend(set.may.iter().filter_map(spin_of))
-            }
-            None => {}
-        }
-    }
-    let unknown_of = |graph: &EventGraph, term| match graph.terms.kind(term) {
-        crate::event::TermKind::Unknown(unknown) => Some(*unknown),
-        _ => None,
-    };
-    let guards = graph.obligations.iter().map(|obligation| obligation.guard);
-    let guards = guards.chain(graph.reachables.iter().map(|reachable| reachable.condition));
-    for guard in guards.chain(graph.blocked.iter().map(|blocked| blocked.stuck)) {
-        needed.extend(graph.terms.conjuncts(guard).iter().filter_map(|&term| unknown_of(graph, term)));
-    }
-    let may_write: SortedSet<UnknownId> = graph.writing_tries.iter().copied().collect();
-    // Once they are gone, nobody would see that they race.
-    if needs::raced_word(graph, model, table).is_some() {
-        needed.extend(may_write.iter().copied());
-    }
-    loop {
-        let n_needed = needed.len();
-        for (write, read) in table.basis.bounds(BaseRelation::ReadsFrom).may.pairs() {
-            if let Some(spin) = spin_of(write)
-                && may_write.contains(&spin)
-                && spin_of(read).is_none_or(|reader| needed.contains(&reader))
-            {
-                needed.insert(spin);
-            }
-        }
-        if needed.len() == n_needed {
-            break;
-        }
-    }
-    let mut pruned: SortedSet<UnknownId> = SortedSet::new();
-    for event in graph.events.ids() {
-        if let Role::Spin(spin) = graph.events[event].role
-            && !needed.contains(&spin)
-        {
-            graph.events[event].guard = TermPool::FALSE;
-            pruned.insert(spin);
-        }
-    }
-    for &spin in &pruned {
-        let term = graph.terms.unknown_term(spin);
-        let never = graph.terms.not(term);
-        graph.constraints.push(crate::event::Constraint { term: never });
-    }
-    !pruned.is_empty()
 }

@@ -1,28 +1,15 @@
 //! The order of the rounds of words that count and are set back, which is asked of the solver step by step.
 
-use super::prepare::Unprepared;
+use super::prepare::{Known, Learnt, Unprepared};
 use crate::cnf::{Direction, Literal};
-use crate::encode::{Encoding, Problem, Treatment, encode};
-use crate::event::cell::Cells;
-use crate::event::{EventGraph, EventId};
-use crate::relation::RelationTable;
-use crate::relation::base::Basis;
+use crate::encode::{Encoding, Problem, encode};
+use crate::event::EventId;
 use crate::relation::counting::resets::{Rounds, Step};
-use crate::solve::{Answer, Effort, Unfollowed, solve};
-use crate::verdict::Limit;
-use crate::work::Allowance;
+use crate::solve::{Answer, Unfollowed, solve};
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermKind};
 
 /// A question may take one in so many of the steps that are left.
 const ONE_IN: u64 = 8;
-
-/// A graph whose bounds are not the last word.
-#[derive(Clone, Copy)]
-pub(super) struct Unsettled<'a> {
-    pub(super) graph: &'a EventGraph,
-    pub(super) cells: &'a Cells,
-    pub(super) model: &'a MemoryModel,
-}
 
 /// Bounds with what the order of rounds adds to them.
 ///
@@ -34,48 +21,36 @@ pub(super) struct Unsettled<'a> {
 ///
 /// # Errors
 /// If bounds could not be computed again, or an answer could not be followed.
-pub(super) fn order(
-    unsettled: Unsettled<'_>,
-    table: RelationTable,
-    treatment: Treatment,
-    clauses_max: usize,
-    allowance: &Allowance,
-    effort: &mut Effort,
-    bounds: &dyn Fn(Basis) -> Result<RelationTable, Limit>,
-) -> Result<RelationTable, Unprepared> {
-    let mut table = table;
-    let words = table.basis.resettable.clone();
+pub(super) fn order(known: &mut Known<'_>) -> Result<Learnt, Unprepared> {
+    if !known.config.treatment.counts_resets() {
+        return Ok(Learnt::Nothing);
+    }
+    let words = known.table.basis.resettable.clone();
     let mut n_unsettled = 0;
     for word in words.iter() {
-        let Some(mut rounds) = Rounds::new(word, unsettled.model, &table) else {
+        let Some(mut rounds) = Rounds::new(word, known.model, &known.table) else {
             n_unsettled += 1;
             continue;
         };
-        while let Some(mut step) = rounds.next(&table.basis) {
-            let Unsettled { graph, cells, model } = unsettled;
-            let problem = Problem { graph, cells, model, table: &table };
-            if !is_certain(problem, &mut step, treatment, clauses_max, allowance, effort)? {
+        while let Some(mut step) = rounds.next(&known.table.basis) {
+            if !is_certain(known, &mut step)? {
                 break;
             }
-            let mut basis = table.basis.clone();
+            let mut basis = known.table.basis.clone();
             step.conclude(&mut basis);
             rounds.go_on(&step);
-            table = bounds(basis)?;
+            known.table = known.bounds(basis)?;
         }
     }
-    table.basis.n_unsettled = n_unsettled;
-    Ok(table)
+    known.table.basis.n_unsettled = n_unsettled;
+    // Bounds are those of each step already.
+    Ok(Learnt::Nothing)
 }
 
 /// Whether every late update of a step comes after a reset. What does not is late no more.
-fn is_certain(
-    problem: Problem<'_>,
-    step: &mut Step<'_>,
-    treatment: Treatment,
-    clauses_max: usize,
-    allowance: &Allowance,
-    effort: &mut Effort,
-) -> Result<bool, Unfollowed> {
+fn is_certain(known: &mut Known<'_>, step: &mut Step<'_>) -> Result<bool, Unfollowed> {
+    let Known { graph, cells, table, model, config, allowance, effort, .. } = known;
+    let problem = Problem { graph, cells, model, table };
     if !step.is_exact() || step.asked(&problem.table.basis).is_empty() {
         return Ok(step.is_exact());
     }
@@ -85,7 +60,9 @@ fn is_certain(
     let weaker = without_cycles(problem.model);
     for (model, is_weaker) in [(&weaker, true), (problem.model, false)] {
         let problem = Problem { model, ..problem };
-        let Ok(mut encoding) = encode(problem, treatment, clauses_max, &stop) else { return Ok(false) };
+        let Ok(mut encoding) = encode(problem, config.treatment, config.limits.clauses_max, &stop) else {
+            return Ok(false);
+        };
         while step.is_exact() {
             let asked = step.asked(&problem.table.basis);
             let without: Vec<Literal> =

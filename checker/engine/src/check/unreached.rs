@@ -54,6 +54,7 @@ impl Text<'_> {
                 | StatementKind::Exit
                 | StatementKind::Assert(_)
                 | StatementKind::Assume(_)
+                | StatementKind::Unsupported(_)
                 | StatementKind::Host(_) => {}
             }
         }

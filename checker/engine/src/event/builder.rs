@@ -2,7 +2,9 @@
 //!
 //! Whoever is handed one can read the graph and add to it; what a kernel does is not known here.
 
-use super::{Constraint, Event, EventGraph, EventId, EventKind, Misuse, Obligation, ObligationKind, Role};
+use super::{
+    AgentId, Constraint, Event, EventGraph, EventId, EventKind, Misuse, Obligation, ObligationKind, Role,
+};
 use super::{TermPool, TermRef};
 use crate::work::UsedUp;
 use fencepost_dsl::{Diagnostic, Span};
@@ -41,6 +43,8 @@ impl GraphError {
 /// A graph that is being built.
 pub struct GraphBuilder {
     graph: EventGraph,
+    /// Threads whose exit lets a barrier be passed, by which event, and when that is so.
+    pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
     max_events: usize,
     span: Span,
 }
@@ -48,7 +52,7 @@ pub struct GraphBuilder {
 impl GraphBuilder {
     /// Builds on a graph, up to so many events; `span` is the kernel or program, for what has no place of its own.
     pub fn new(graph: EventGraph, max_events: usize, span: Span) -> Self {
-        Self { graph, max_events, span }
+        Self { graph, exit_releases: Vec::new(), max_events, span }
     }
 
     /// The graph as it has become.

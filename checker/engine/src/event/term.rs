@@ -10,7 +10,7 @@ mod rename;
 mod value;
 
 use super::{AgentId, EventId, LocationId, SiteId, UnknownId};
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
@@ -155,6 +155,8 @@ pub enum UnknownKind {
 #[derive(Clone, Debug)]
 pub struct TermPool {
     terms: IndexVec<TermRef, Term>,
+    /// Each term itself, so that one is a list of conjuncts.
+    own: IndexVec<TermRef, TermRef>,
     unknowns: IndexVec<UnknownId, Unknown>,
     known: FxHashMap<Term, TermRef>,
 }
@@ -175,8 +177,12 @@ impl Default for TermPool {
 impl TermPool {
     /// A pool with nothing but the truth values.
     pub fn new() -> Self {
-        let mut pool =
-            Self { terms: IndexVec::new(), unknowns: IndexVec::new(), known: FxHashMap::default() };
+        let mut pool = Self {
+            terms: IndexVec::new(),
+            own: IndexVec::new(),
+            unknowns: IndexVec::new(),
+            known: FxHashMap::default(),
+        };
         pool.intern(1, TermKind::Constant(0));
         pool.intern(1, TermKind::Constant(1));
         pool
@@ -188,12 +194,13 @@ impl TermPool {
     pub const TRUE: TermRef = TermRef(1);
 
     fn intern(&mut self, width: Width, kind: TermKind) -> TermRef {
-        work::count(1);
+        work::count(Work::Term, 1);
         let term = Term { width, kind };
         if let Some(&known) = self.known.get(&term) {
             return known;
         }
         let id = self.terms.push(term.clone());
+        self.own.push(id);
         self.known.insert(term, id);
         id
     }
@@ -208,6 +215,7 @@ impl TermPool {
             self.known.remove(&self.terms[TermRef::from_index(index)]);
         }
         self.terms.truncate(mark.n_terms);
+        self.own.truncate(mark.n_terms);
         self.unknowns.truncate(mark.n_unknowns);
     }
 

@@ -258,7 +258,7 @@ impl<'a> Count<'a> {
                 && counter.updates.iter().all(|update| coherent.rf.contains(update.write, reader.event))
         };
         let gating: Vec<&Reader> = counter.readers.iter().filter(is_coherent).collect();
-        crate::work::count(counter.updates.len() * (1 + gating.len()));
+        crate::work::count(crate::work::Work::Pair, counter.updates.len() * (1 + gating.len()));
         let gate = |update: &Update| {
             let own = gating.iter().filter(|reader| {
                 basis.implies.contains(update.write, reader.event)
@@ -313,7 +313,7 @@ impl<'a> Count<'a> {
         for sum in sums {
             let (needed, gated) = self.needed(sum);
             let co = basis.bounds_mut(BaseRelation::Coherence);
-            crate::work::count(needed.len() * gated.len());
+            crate::work::count(crate::work::Work::Pair, needed.len() * gated.len());
             for (&a, b) in needed.iter().flat_map(|a| gated.iter().map(move |&b| (a, b))) {
                 if co.may.contains(a, b) && !co.must.contains(a, b) {
                     co.must.insert(a, b);
@@ -328,7 +328,10 @@ impl<'a> Count<'a> {
         let co = &basis.bounds(BaseRelation::Coherence).must;
         let (n, back) = (basis.coexist.universe(), co.inverse());
         let mut order = Order { before: FxHashMap::default(), sums: FxHashMap::default() };
-        crate::work::count(self.counter.updates.len() * (n / 64 + self.counter.updates.len()));
+        crate::work::count(
+            crate::work::Work::Pair,
+            self.counter.updates.len() * (n / 64 + self.counter.updates.len()),
+        );
         for &Update { write, .. } in &self.counter.updates {
             order.before.insert(write, EventSet::from_iter(n, back.successors(write)));
             order.sums.insert(write, self.range(basis, co, write));
@@ -354,7 +357,7 @@ impl<'a> Count<'a> {
         seen.extend(&EventSet::from_iter(n, updates().filter(|&y| coherent(y))));
         let mut before = EventSet::empty(n);
         for z in seen.intersection(&self.writes).iter() {
-            crate::work::count(n / 64);
+            crate::work::count(crate::work::Work::Word, n / 64);
             if always.contains(z) || basis.implies.contains(reader.event, z) {
                 before.extend(&order.before[&z]);
             } else {
@@ -373,7 +376,7 @@ impl<'a> Count<'a> {
         let n = basis.coexist.universe();
         let mut too_early = EventSet::empty(n);
         for y in seen.always.iter() {
-            crate::work::count(n / 64);
+            crate::work::count(crate::work::Work::Word, n / 64);
             too_early.extend(&order.before[&y]);
         }
         let start = (self.counter.start, self.counter.start);

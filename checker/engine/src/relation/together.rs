@@ -6,6 +6,7 @@ use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// Which events exclude or imply one another, by unit propagation over guards and constraints.
 pub(super) struct Togetherness {
@@ -28,15 +29,16 @@ impl Togetherness {
         let guards: IndexSet<TermRef> = graph.events.iter().map(|event| event.guard).collect();
         let guard_of: Vec<usize> =
             graph.events.iter().filter_map(|event| guards.get_index_of(&event.guard)).collect();
+        let mut known = Known::nothing(&graph.terms);
         let closures: Vec<Option<SortedSet<TermRef>>> =
-            guards.iter().map(|&guard| propagation.closure(&graph.terms, guard)).collect();
+            guards.iter().map(|&guard| propagation.closure(&graph.terms, guard, &mut known)).collect();
         let numbers = |range: std::ops::Range<usize>| range.map(EventId::from_index);
         let mut known_by: FxHashMap<TermRef, EventSet> = FxHashMap::default();
         for (guard, facts) in numbers(0..guards.len()).zip(&closures) {
             for &fact in facts.iter().flatten() {
                 known_by.entry(fact).or_insert_with(|| EventSet::empty(guards.len())).insert(guard);
             }
-            crate::work::count(facts.as_ref().map_or(0, SortedSet::len));
+            crate::work::count(crate::work::Work::Word, facts.as_ref().map_or(0, SortedSet::len));
         }
         let nobody = EventSet::empty(guards.len());
         // Per guard, what it implies.
@@ -51,7 +53,7 @@ impl Togetherness {
                 Some(all.map_or_else(|| of_fact.clone(), |all| all.intersection(of_fact)))
             });
             let implying = implying.unwrap_or_else(|| EventSet::full(guards.len()));
-            crate::work::count(guards.len() / 8);
+            crate::work::count(crate::work::Work::Word, guards.len() / 8);
             implying.iter().for_each(|by| implied[by.index()].insert(EventId::from_index(index)));
         }
         let never = EventSet::from_iter(
@@ -71,7 +73,7 @@ impl Togetherness {
                     excluded.extend(others);
                 }
             }
-            crate::work::count(n / 4 + facts.len() * (1 + guards.len() / 64));
+            crate::work::count(crate::work::Work::Word, n / 4 + facts.len() * (1 + guards.len() / 64));
             let events_of = |of: &dyn Fn(EventId) -> bool| {
                 EventSet::from_fn(n, |event| of(EventId::from_index(guard_of[event.index()])))
             };
@@ -92,7 +94,8 @@ impl Togetherness {
 /// Of each of some guards, whether it contradicts the constraints.
 pub fn contradict(graph: &EventGraph, guards: &[TermRef]) -> Vec<bool> {
     let propagation = Propagation::new(graph);
-    guards.iter().map(|&guard| propagation.closure(&graph.terms, guard).is_none()).collect()
+    let mut known = Known::nothing(&graph.terms);
+    guards.iter().map(|&guard| propagation.closure(&graph.terms, guard, &mut known).is_none()).collect()
 }
 
 /// Of each read, the facts in which its value is compared with a constant.
@@ -134,6 +137,15 @@ struct Clause {
     members: Vec<TermRef>,
     /// Whether some member is 0; if not, some member is 1.
     are_denied: bool,
+    /// Two members that were open when it was last looked at: where they still are, nothing follows.
+    open: Cell<[usize; 2]>,
+}
+
+impl Clause {
+    fn new(members: Vec<TermRef>, are_denied: bool) -> Self {
+        let last = members.len().saturating_sub(1);
+        Self { members, are_denied, open: Cell::new([0, last]) }
+    }
 }
 
 /// Constraints as clauses over terms.
@@ -153,13 +165,23 @@ struct Propagation {
 
 /// What follows from a guard, so far.
 struct Known {
-    facts: SortedSet<TermRef>,
+    facts: Vec<TermRef>,
     /// By term: whether it is a fact, and whether it is a conjunction that a fact makes false.
     is_fact: Vec<bool>,
     is_broken: Vec<bool>,
+    broken: Vec<TermRef>,
 }
 
 impl Known {
+    fn nothing(terms: &TermPool) -> Self {
+        let unknown = vec![false; terms.n_terms()];
+        Self { facts: Vec::new(), is_fact: unknown.clone(), is_broken: unknown, broken: Vec::new() }
+    }
+    /// Forgets all of it.
+    fn clear(&mut self) {
+        self.facts.drain(..).for_each(|fact| self.is_fact[fact.index()] = false);
+        self.broken.drain(..).for_each(|broken| self.is_broken[broken.index()] = false);
+    }
     fn contains(&self, term: TermRef) -> bool {
         self.is_fact[term.index()]
     }
@@ -184,14 +206,11 @@ impl Propagation {
             for &conjunct in graph.terms.conjuncts(term) {
                 match *graph.terms.kind(conjunct) {
                     TermKind::Or(ref members) => {
-                        this.add(graph, Clause { members: members.to_vec(), are_denied: false });
+                        this.add(graph, Clause::new(members.to_vec(), false));
                     }
                     TermKind::Not(inner) => {
                         this.facts.push(conjunct);
-                        this.add(
-                            graph,
-                            Clause { members: graph.terms.conjuncts(inner).to_vec(), are_denied: true },
-                        );
+                        this.add(graph, Clause::new(graph.terms.conjuncts(inner).to_vec(), true));
                     }
                     _ => this.facts.push(conjunct),
                 }
@@ -235,25 +254,26 @@ impl Propagation {
         }
         self.others.insert(member, others);
     }
-    /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does.
-    fn closure(&self, terms: &TermPool, guard: TermRef) -> Option<SortedSet<TermRef>> {
+    /// Everything that follows from `guard` by unit propagation; `None` if a contradiction does. `known` is room for it.
+    fn closure(&self, terms: &TermPool, guard: TermRef, known: &mut Known) -> Option<SortedSet<TermRef>> {
         if guard == TermPool::FALSE {
             return None;
         }
-        let unknown = vec![false; terms.n_terms()];
-        let mut known = Known { facts: SortedSet::new(), is_fact: unknown.clone(), is_broken: unknown };
+        known.clear();
         let mut queue: Vec<TermRef> = terms.conjuncts(guard).to_vec();
         queue.extend(&self.facts);
         while let Some(fact) = queue.pop() {
             if fact == TermPool::FALSE {
                 return None;
             }
-            if fact == TermPool::TRUE || !known.facts.insert(fact) {
+            if fact == TermPool::TRUE || known.contains(fact) {
                 continue;
             }
+            known.facts.push(fact);
             known.is_fact[fact.index()] = true;
-            for broken in self.breaks.get(&fact).into_iter().flatten() {
+            for &broken in self.breaks.get(&fact).into_iter().flatten() {
                 known.is_broken[broken.index()] = true;
+                known.broken.push(broken);
             }
             queue.extend(terms.conjuncts(fact).iter().filter(|&&c| c != fact));
             let key = match *terms.kind(fact) {
@@ -261,10 +281,11 @@ impl Propagation {
                 _ => fact,
             };
             for &clause in self.watching.get(&key).into_iter().flatten() {
-                queue.extend(self.unit(terms, &self.clauses[clause], &known)?);
+                crate::work::count(crate::work::Work::Member, 1);
+                queue.extend(self.unit(terms, &self.clauses[clause], known)?);
             }
         }
-        Some(known.facts)
+        Some(known.facts.iter().copied().collect())
     }
 
     /// The last member that can still be true, if all others are known false; `None` if all are.
@@ -274,12 +295,20 @@ impl Propagation {
             true => known.is_true(terms, member),
             false => self.is_false(terms, member, known),
         };
-        let mut open = clause.members.iter().copied().filter(|&member| !is_out(member));
+        let [one, other] = clause.open.get();
+        if one != other && [one, other].iter().all(|&at| !is_out(clause.members[at])) {
+            return Some(None);
+        }
+        crate::work::count(crate::work::Work::Member, clause.members.len());
+        let mut open = (0..clause.members.len()).filter(|&at| !is_out(clause.members[at]));
         match (open.next(), open.next()) {
             (None, _) => None,
-            (Some(only), None) if clause.are_denied => Some(self.negation(terms, only)),
-            (Some(only), None) => Some(Some(only)),
-            (Some(_), Some(_)) => Some(None),
+            (Some(only), None) if clause.are_denied => Some(self.negation(terms, clause.members[only])),
+            (Some(only), None) => Some(Some(clause.members[only])),
+            (Some(one), Some(other)) => {
+                clause.open.set([one, other]);
+                Some(None)
+            }
         }
     }
 

@@ -5,8 +5,12 @@
 //! A constraint is a disjunction. It says something of the unknowns at hand only if each of its alternatives does: else
 //! the others' can always be such that it holds. Of an alternative that is a conjunction only the conjuncts that are about
 //! them are kept; that makes it weaker, hence admits more executions.
+//!
+//! An unknown that no event depends on, as the phase that an operation finds its mbarrier in, ties constraints together: each
+//! can hold by its value, and not all. It is at hand where all else is that such a constraint is about.
 
 use crate::event::{AgentId, EventGraph, TermKind, TermPool, TermRef, UnknownId};
+use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -50,6 +54,11 @@ pub struct Constraints {
     by_unknown: FxHashMap<UnknownId, Vec<usize>>,
     /// Unknowns on the paths of many threads.
     common: FxHashSet<UnknownId>,
+    /// Unknowns on which something of an event depends.
+    of_events: FxHashSet<UnknownId>,
+    /// Constraints with an alternative that is about none of these.
+    with_auxiliary: FxHashSet<usize>,
+    n_unknowns: usize,
 }
 
 /// The conjuncts of a term, and by unknown the places of those that are about it.
@@ -79,6 +88,9 @@ impl Constraints {
             conjuncts: FxHashMap::default(),
             by_unknown: FxHashMap::default(),
             common: common(graph),
+            of_events: of_events(graph),
+            with_auxiliary: FxHashSet::default(),
+            n_unknowns: graph.terms.unknowns().len(),
         };
         for (index, constraint) in graph.constraints.iter().enumerate() {
             let mut alternatives = Vec::new();
@@ -100,10 +112,15 @@ impl Constraints {
                 }
             }
             // What is about nothing but what many have in common tells least of which slices it is for.
-            let is_common = |term: &TermRef| this.of_term[term].iter().all(|own| this.common.contains(own));
+            let is_common = |term: &TermRef| {
+                this.of_term[term].iter().all(|own| this.common.contains(own)) || this.is_auxiliary(term)
+            };
             alternatives.sort_by_key(|(term, _)| (is_common(term), this.of_term[term].len()));
             for &unknown in alternatives.first().into_iter().flat_map(|(term, _)| this.of_term[term].iter()) {
                 this.by_unknown.entry(unknown).or_default().push(index);
+            }
+            if alternatives.iter().any(|(term, _)| this.is_auxiliary(term)) {
+                this.with_auxiliary.insert(index);
             }
             this.constraints.push(alternatives);
         }
@@ -129,30 +146,88 @@ impl Constraints {
         self.of_term.entry(term).or_insert_with(of_term);
     }
 
+    /// Whether a term is about nothing that an event depends on.
+    fn is_auxiliary(&self, term: &TermRef) -> bool {
+        self.of_term[term].iter().all(|unknown| !self.of_events.contains(unknown))
+    }
+
     /// What they say of some unknowns.
-    pub fn about(&self, unknowns: &SortedSet<UnknownId>) -> Vec<Vec<Alternative>> {
-        let found: SortedSet<usize> =
-            unknowns.iter().filter_map(|unknown| self.by_unknown.get(unknown)).flatten().copied().collect();
-        let is_about = |term: &TermRef| self.of_term[term].iter().any(|unknown| unknowns.contains(unknown));
+    pub fn about(&self, unknowns: SortedSet<UnknownId>) -> Vec<Vec<Alternative>> {
+        let mut here = Here::new(unknowns, self.n_unknowns);
+        // What constraints about these are about besides may be what others are about.
+        while self.add_auxiliary(&mut here) {}
         // Long alternatives are shared by many constraints.
         let mut known: FxHashMap<Wanted, Option<Alternative>> = FxHashMap::default();
         let what_is_left = |(term, is_wanted): Wanted| match self.conjuncts.get(&term) {
             Some(conjuncts) if is_wanted => {
-                let left = conjuncts.about(unknowns);
+                let left = conjuncts.about(&here.unknowns);
                 (!left.is_empty()).then_some(Alternative::All(left))
             }
-            _ if !is_about(&term) => None,
+            _ if !here.is_about(&self.of_term[&term]) => None,
             _ if is_wanted => Some(Alternative::Term(term)),
             _ => Some(Alternative::Denied(term)),
         };
         let mut kept = Vec::new();
-        for index in found {
+        for index in self.found(&here) {
             let alternatives = self.constraints[index]
                 .iter()
                 .map(|&wanted| known.entry(wanted).or_insert_with(|| what_is_left(wanted)).clone());
             kept.extend(alternatives.collect::<Option<Vec<Alternative>>>());
         }
         kept
+    }
+
+    /// The constraints that may say something of unknowns.
+    fn found(&self, here: &Here) -> SortedSet<usize> {
+        here.unknowns.iter().filter_map(|unknown| self.by_unknown.get(unknown)).flatten().copied().collect()
+    }
+
+    /// Adds unknowns of constraints of which all else is about what is there. Whether there were any.
+    fn add_auxiliary(&self, here: &mut Here) -> bool {
+        if self.with_auxiliary.is_empty() {
+            return false;
+        }
+        let mut added: Vec<UnknownId> = Vec::new();
+        for index in self.found(here).into_iter().filter(|index| self.with_auxiliary.contains(index)) {
+            let mut others = Vec::new();
+            let mut is_about = false;
+            for (term, _) in &self.constraints[index] {
+                if here.is_about(&self.of_term[term]) {
+                    is_about = true;
+                } else {
+                    others.push(term);
+                }
+            }
+            if is_about && others.iter().all(|term| self.is_auxiliary(term)) {
+                added.extend(others.iter().flat_map(|term| self.of_term[term].iter()));
+            }
+        }
+        let n_before = here.unknowns.len();
+        added.into_iter().for_each(|unknown| here.add(unknown));
+        here.unknowns.len() > n_before
+    }
+}
+
+/// Unknowns at hand.
+struct Here {
+    unknowns: SortedSet<UnknownId>,
+    is_there: Vec<bool>,
+}
+
+impl Here {
+    fn new(unknowns: SortedSet<UnknownId>, n_unknowns: usize) -> Self {
+        let mut is_there = vec![false; n_unknowns];
+        unknowns.iter().for_each(|unknown| is_there[unknown.index()] = true);
+        Self { unknowns, is_there }
+    }
+
+    fn add(&mut self, unknown: UnknownId) {
+        self.is_there[unknown.index()] = true;
+        self.unknowns.insert(unknown);
+    }
+
+    fn is_about(&self, of_term: &Unknowns) -> bool {
+        of_term.iter().any(|unknown| self.is_there[unknown.index()])
     }
 }
 
@@ -168,6 +243,17 @@ fn add_alternatives(graph: &EventGraph, (term, is_wanted): Wanted, found: &mut V
         }
         _ => found.push((term, is_wanted)),
     }
+}
+
+/// The unknowns on which paths, places and values of events depend, and what is asked of threads.
+fn of_events(graph: &EventGraph) -> FxHashSet<UnknownId> {
+    let events = graph.events.iter().flat_map(|event| {
+        let access = event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]);
+        access.chain([event.guard])
+    });
+    let obligations = graph.obligations.iter().flat_map(|own| [own.guard, own.condition]);
+    let terms = events.chain(obligations).chain(graph.cuts.iter().map(|cut| cut.guard));
+    unknowns_of(graph, terms.collect()).into_iter().collect()
 }
 
 /// The unknowns on the paths of many threads.

@@ -1,6 +1,7 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
 use super::constraints::{Alternative, Constraints, unknowns_of};
+use super::kinds::{Kind, company, first_of_kinds, kind, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
 use super::piece::{About, Piece};
 use super::reach::{FAR, NEAR, Reach};
@@ -12,7 +13,7 @@ use crate::event::{
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
-use crate::work::{self, Allowance};
+use crate::work::{self, Allowance, Work};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
@@ -26,10 +27,6 @@ const DELEGATES_MAX: usize = 4;
 const CANDIDATES_MAX: usize = 64_000_000;
 /// Bytes of what a slice is compared by.
 const KEY_MAX: usize = 1 << 22;
-/// What it costs to find and to name an event of a slice.
-const STEPS_PER_EVENT: usize = 50;
-/// Kinds of threads of which one each is taken along.
-const KINDS_MAX: usize = 6;
 /// Threads that are taken in one after the other before a slice is given up.
 const ATTEMPTS_MAX: usize = 8;
 
@@ -52,6 +49,8 @@ pub struct Plan<'a> {
     hubs: SortedSet<AgentId>,
     /// One of each kind, if there are few: through them others come to know of each other.
     company: SortedSet<AgentId>,
+    /// The same of a warp: what a lane does, others may know of by one that signals for all.
+    of_warp: SortedMap<u32, SortedSet<AgentId>>,
     kinds: SortedMap<AgentId, Kind>,
     /// Of each thread, its obligations and its loop cuts.
     obligations: SortedMap<AgentId, Vec<usize>>,
@@ -117,6 +116,7 @@ impl<'a> Plan<'a> {
         let kinds: SortedMap<AgentId, Kind> =
             events.iter().map(|(&agent, events)| (agent, kind(graph, events))).collect();
         let company = company(&kinds);
+        let of_warp = of_warps(graph, &kinds);
         let writers =
             (0..spots.spots.len()).map(|spot| spots.writers_near(spot).map(thread).collect()).collect();
         let (delegates, heard) = delegates(graph, &spots, &kinds);
@@ -132,6 +132,7 @@ impl<'a> Plan<'a> {
             heard,
             hubs: SortedSet::new(),
             company,
+            of_warp,
             kinds,
             obligations: by_thread(graph, graph.obligations.iter().map(|own| own.agent)),
             cuts: by_thread(graph, graph.cuts.iter().map(|own| own.agent)),
@@ -263,7 +264,7 @@ impl<'a> Plan<'a> {
         if kept.len() * 2 > self.graph.events.len() || !self.has_all_sources(&kept) {
             return None;
         }
-        work::count(kept.len() * STEPS_PER_EVENT);
+        work::count(Work::Sliced, kept.len());
         let mut piece = Piece::new(kept.into_iter().collect(), centre, SortedSet::new());
         piece.ends = ends;
         self.link(&mut piece);
@@ -325,7 +326,7 @@ impl<'a> Plan<'a> {
         let mut pieces = self.of_finals()?;
         for centre in centres {
             let piece = self.around(centre)?;
-            work::count(piece.kept.len() * STEPS_PER_EVENT);
+            work::count(Work::Sliced, piece.kept.len());
             if allowance.used_up().is_some() {
                 return None;
             }
@@ -376,6 +377,7 @@ impl<'a> Plan<'a> {
         let mut threads: SortedSet<AgentId> = self.hubs.clone();
         threads.insert(centre);
         threads.extend(self.partners.get(&centre).into_iter().flatten());
+        threads.extend(self.of_warp.get(&self.graph.hierarchy.warp_of(centre)).into_iter().flatten());
         self.add_delegates(&mut threads);
         self.add_company(&mut threads);
         // Whoever writes what the thread reads, or what others read of its bytes.
@@ -494,7 +496,7 @@ impl<'a> Plan<'a> {
             terms.push(event.guard);
             terms.extend(event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
         }
-        self.constraints.about(&unknowns_of(graph, terms))
+        self.constraints.about(unknowns_of(graph, terms))
     }
 
     /// Who has to be there for what is asked, and is not.
@@ -635,30 +637,6 @@ impl<'a> Growing<'a> {
             }
         }
     }
-}
-
-/// The instructions that a thread executes.
-type Kind = Vec<Option<u32>>;
-
-fn kind(graph: &EventGraph, events: &[EventId]) -> Kind {
-    events.iter().map(|&event| graph.events[event].site.map(|site| site.0)).collect()
-}
-
-/// The first thread of each kind.
-fn company(kinds: &SortedMap<AgentId, Kind>) -> SortedSet<AgentId> {
-    let first = first_of_kinds(kinds, kinds.keys().copied());
-    if first.len() <= KINDS_MAX { first } else { SortedSet::new() }
-}
-
-fn first_of_kinds(
-    kinds: &SortedMap<AgentId, Kind>,
-    agents: impl Iterator<Item = AgentId>,
-) -> SortedSet<AgentId> {
-    let mut first: FxHashMap<&Kind, AgentId> = FxHashMap::default();
-    for agent in agents {
-        first.entry(&kinds[&agent]).or_insert(agent);
-    }
-    first.into_values().collect()
 }
 
 /// Whom a thread speaks for.

@@ -14,7 +14,7 @@
 //! solver. Names are no part of the argument: they only say where to look, and what is found there is checked.
 
 use crate::cnf::Literal;
-use crate::work::{self, Allowance};
+use crate::work::{self, Allowance, Work};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a clause is called where it is a reason. Clauses that differ may share a name.
@@ -244,7 +244,7 @@ impl Derivation {
             }
         }
         self.n_named = self.clauses.len();
-        work::count(n_looked_at);
+        work::count(Work::Followed, n_looked_at);
     }
 
     fn name(&mut self, clause: usize) {
@@ -309,7 +309,7 @@ impl Derivation {
                 if self.clauses[reason].state != State::Given && reason >= clause {
                     continue;
                 }
-                work::count(1);
+                work::count(Work::Followed, 1);
                 match self.says(reason, clause) {
                     Says::Nothing => continue,
                     Says::Literal(literal) => {

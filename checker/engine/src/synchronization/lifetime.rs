@@ -10,8 +10,10 @@
 //! Cannot: tell a CTA's memory apart from the CTA. It is there from the start of the first thread to the end of the last.
 
 use crate::event::{
-    CtaId, EventId, EventKind, GraphBuilder, GraphError, GridId, PeerAccess, TermPool, TermRef, UnknownKind,
+    CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, GridId, PeerAccess, TermPool, TermRef,
+    UnknownKind,
 };
+use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 
 /// Leaves open for each cluster whether it has started; `first_of_launch` is the first of the grids that one launch
@@ -85,8 +87,11 @@ fn life(
     let started = graph.terms.and_all(started);
     let ended: Vec<TermRef> = threads.iter().map(|&agent| graph.completed[agent]).collect();
     let ended = graph.terms.and_all(ended);
-    Ok((
-        graph.emit_unowned(started, EventKind::CtaStart(cta))?,
-        graph.emit_unowned(ended, EventKind::CtaExit(cta))?,
-    ))
+    let start = graph.emit_unowned(started, EventKind::CtaStart(cta))?;
+    let exit = graph.emit_unowned(ended, EventKind::CtaExit(cta))?;
+    // Who has exited has started, also where it did nothing else.
+    let releases = graph.exit_releases.iter().filter(|(lane, ..)| threads.contains(lane));
+    let edges: Vec<Edge> = releases.map(|&(_, to, condition)| Edge { from: start, to, condition }).collect();
+    graph.edges.add_all(BaseRelation::ExitOrder, edges);
+    Ok((start, exit))
 }

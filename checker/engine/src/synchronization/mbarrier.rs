@@ -9,6 +9,7 @@
 //! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
 
 mod completion;
+mod crowd;
 mod exact;
 mod history;
 mod lives;

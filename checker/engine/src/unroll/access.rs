@@ -76,6 +76,16 @@ impl Unroller<'_> {
         (destinations, address): (&[Option<RegisterId>], &Address),
         strength: Strength,
     ) -> Result<(), UnrollError> {
+        if let Some(own) = self.private_bytes(step, address, destinations.len())? {
+            for (element, destination) in destinations.iter().enumerate() {
+                let value = self.read_private(step.state, &own, element);
+                if let Some(register) = *destination {
+                    let value = self.graph.terms.resize(value, step.frame.width(register));
+                    step.state.env.set(register, value);
+                }
+            }
+            return Ok(());
+        }
         let Some(place) = self.resolve(step, address, destinations.len())? else { return Ok(()) };
         self.check_vector(step.state, place, destinations.len(), address.span);
         if step.state.live == TermPool::FALSE {
@@ -107,6 +117,14 @@ impl Unroller<'_> {
         (values, address): (&[Expression], &Address),
         strength: Strength,
     ) -> Result<(), UnrollError> {
+        if let Some(own) = self.private_bytes(step, address, values.len())? {
+            for (element, value) in values.iter().enumerate() {
+                let value = self.evaluate(step.state, step.frame, value)?;
+                let value = self.graph.terms.resize(value, own.width());
+                self.write_private(step.state, &own, element, value);
+            }
+            return Ok(());
+        }
         let Some(place) = self.resolve(step, address, values.len())? else { return Ok(()) };
         self.check_vector(step.state, place, values.len(), address.span);
         if step.state.live == TermPool::FALSE {
@@ -158,7 +176,8 @@ impl Unroller<'_> {
 
     /// States that a vector of `n` elements starts at a multiple of its size, and narrows the path to it.
     pub(super) fn check_vector(&mut self, state: &mut State, place: Place, n: usize, span: Span) {
-        if n < 2 {
+        // Where an address is a number it has been looked at as a whole.
+        if n < 2 || place.offset.is_some() {
             return;
         }
         let object = &self.kernel.objects[place.object];
@@ -339,12 +358,21 @@ impl Unroller<'_> {
         let object = &self.kernel.objects[place.object];
         let location = self.location(place);
         let terms = &mut self.graph.terms;
-        let element = terms.constant(element as u128, 32);
-        let index = terms.binary(BinaryOp::Add, place.index, element);
-        let size = terms.constant(u128::from(object.width / 8), 32);
-        let relative = terms.binary(BinaryOp::Multiply, index, size);
-        let base = terms.constant(u128::from(object.offset_bytes) + u128::from(part.low_bit / 8), 32);
-        let offset = terms.binary(BinaryOp::Add, relative, base);
+        let offset = match place.offset {
+            Some(offset) => {
+                let size = u128::from(object.width / 8);
+                let more = terms.constant(element as u128 * size + u128::from(part.low_bit / 8), 32);
+                terms.binary(BinaryOp::Add, offset, more)
+            }
+            None => {
+                let element = terms.constant(element as u128, 32);
+                let index = terms.binary(BinaryOp::Add, place.index, element);
+                let size = terms.constant(u128::from(object.width / 8), 32);
+                let relative = terms.binary(BinaryOp::Multiply, index, size);
+                let base = terms.constant(u128::from(object.offset_bytes) + u128::from(part.low_bit / 8), 32);
+                terms.binary(BinaryOp::Add, relative, base)
+            }
+        };
         let Strength { sem, scope, atomic, non_coherent } = strength;
         let width_bytes = u32::from(part.width / 8);
         let mapping = object.mapping;

@@ -24,6 +24,8 @@ pub struct Place {
     pub object: ObjectId,
     /// Flattened element index, 32 bits.
     pub index: TermRef,
+    /// Byte offset in the storage, 32 bits, where that is known by itself and not by object and index.
+    pub offset: Option<TermRef>,
     /// The CTA whose instance it is, by its rank in the cluster; `None` for the own.
     pub rank: Option<u32>,
     /// The device whose instance of symmetric memory it is; `None` for the own.
@@ -107,6 +109,9 @@ impl Unroller<'_> {
                 let value = self.last_envs.get(*thread as usize).and_then(|env| env.get(*register));
                 value.unwrap_or_else(|| self.graph.terms.constant(0, expression.width))
             }
+            ExpressionKind::Uncomputed { by, of } => {
+                self.uncomputed((state, frame), (by, of), (expression.width, expression.span))?
+            }
             ExpressionKind::FinalValue(address) => self.final_value(state, frame, address)?,
         })
     }
@@ -136,8 +141,9 @@ impl Unroller<'_> {
                 let rank = self.rank_value(step.state, step.frame, address)?;
                 let device = self.device_value(step.state, step.frame, address)?;
                 let object = &self.kernel.objects[id];
-                Place { object: id, index: self.flatten(object, &indices), rank, device }
+                Place { object: id, index: self.flatten(object, &indices), offset: None, rank, device }
             }
+            AddressBase::Flat { .. } => return self.resolve_flat(step, address, n_elements),
             AddressBase::Reference(_) => {
                 let place = self.place(step.state, step.frame, address)?;
                 let object = &self.kernel.objects[place.object];
@@ -161,7 +167,7 @@ impl Unroller<'_> {
         // Of an object, what is left below the given indices is inside if they are; a reference may stand for less.
         let n_elements = match address.base {
             AddressBase::Object(_) => 1,
-            AddressBase::Reference(_) => count as usize,
+            AddressBase::Reference(_) | AddressBase::Flat { .. } => count as usize,
         };
         let first = self.resolve(step, address, n_elements)?;
         Ok(first.map(|first| Extent { first, count }))
@@ -172,7 +178,7 @@ impl Unroller<'_> {
         match address.base {
             AddressBase::Object(id) => self.kernel.objects[id].n_elements_below(address.indices.len()),
             AddressBase::Reference(id) if address.indices.is_empty() => frame.bindings[id.0 as usize].count,
-            AddressBase::Reference(_) => 1,
+            AddressBase::Reference(_) | AddressBase::Flat { .. } => 1,
         }
     }
 
@@ -189,7 +195,7 @@ impl Unroller<'_> {
         Ok(match address.base {
             AddressBase::Object(id) => {
                 let index = self.flatten(&self.kernel.objects[id], &indices);
-                Place { object: id, index, rank, device }
+                Place { object: id, index, offset: None, rank, device }
             }
             AddressBase::Reference(id) => {
                 let base = frame.bindings[id.0 as usize].first;
@@ -198,7 +204,15 @@ impl Unroller<'_> {
                     None => base.index,
                 };
                 let (rank, device) = (rank.or(base.rank), device.or(base.device));
-                Place { object: base.object, index, rank, device }
+                Place { object: base.object, index, offset: None, rank, device }
+            }
+            AddressBase::Flat { .. } => {
+                return Err(UnrollError::unsupported(
+                    "unsupported::flat-address",
+                    "an address that is a number is not checked in this place",
+                    address.span,
+                    "a number",
+                ));
             }
         })
     }
@@ -381,6 +395,8 @@ impl Unroller<'_> {
     pub(super) fn operand_text(&self, instruction: &Instruction, frame: &Frame<'_>) -> String {
         let Some(address) = instruction.address() else { return String::new() };
         let mut text = match address.base {
+            // Which object it is differs from thread to thread.
+            AddressBase::Flat { .. } => return String::new(),
             AddressBase::Object(id) => self.kernel.objects[id].name.clone(),
             AddressBase::Reference(id) => {
                 frame.references.map_or_else(String::new, |references| references[id].name.clone())

@@ -14,8 +14,8 @@
 //! Needs: nothing. No dependency gets lost but of what is left out itself.
 
 use fencepost_dsl::kernel::program::{
-    Address, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, LoopId, Program, RegisterId,
-    ResolvedOperand, Statement, StatementKind, any_statement,
+    Address, AddressBase, Expression, ExpressionKind, FlatMemory, FlatSpace, Instruction, InstructionKind,
+    Kernel, LoopId, Private, Program, RegisterId, ResolvedOperand, Statement, StatementKind, any_statement,
 };
 use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,6 +26,8 @@ pub struct Live {
     /// Assignments that nothing depends on, and `if`s with nothing else in them, by their place in memory.
     idle: FxHashSet<usize>,
     loops: FxHashMap<LoopId, LoopRegisters>,
+    /// Those of the kernel that may be read before they are assigned.
+    at_start: SortedSet<RegisterId>,
 }
 
 /// The registers that a `while`, `loop` or `await` is about.
@@ -51,12 +53,13 @@ impl Live {
                 goal.filter.iter().for_each(|filter| read(filter, &mut end));
             }
             kernel.finals.iter().for_each(|goal| read(&goal.condition, &mut end));
-            live.look_at(&kernel.body, end);
+            let private = kernel.flat.as_ref().map_or_else(Registers::new, |flat| private_registers(flat));
+            live.at_start = live.look_at(&kernel.body, end, &private);
         }
         for function in program.functions.iter() {
             let mut end = Registers::new();
             function.result.iter().for_each(|result| read(result, &mut end));
-            live.look_at(&function.body, end);
+            live.look_at(&function.body, end, &Registers::new());
         }
         live
     }
@@ -71,15 +74,22 @@ impl Live {
         self.loops.get(&id)
     }
 
-    fn look_at(&mut self, body: &[Statement], end: Registers) {
+    /// Whether a register of the kernel may be read before it is assigned.
+    pub fn may_be_unassigned(&self, register: RegisterId) -> bool {
+        self.at_start.contains(&register)
+    }
+
+    /// Looks at a body; returns what may be read in it before it is assigned.
+    fn look_at(&mut self, body: &[Statement], end: Registers, private: &Registers) -> Registers {
         // What the host's calls read is not looked at.
         if any_host(body) {
-            return;
+            return Registers::new();
         }
-        let mut walk = Walk::new(end.clone(), Some(&mut self.loops));
-        walk.before(body, end);
+        let mut walk = Walk::new(end.clone(), private, Some(&mut self.loops));
+        let at_start = walk.before(body, end);
         let (needed, seen) = (walk.needed, walk.seen);
         self.idle.extend(seen.difference(&needed));
+        at_start
     }
 }
 
@@ -99,12 +109,18 @@ struct Walk<'l> {
     loops: Option<&'l mut FxHashMap<LoopId, LoopRegisters>>,
     /// What is read behind each loop around.
     breaks: Vec<Registers>,
+    /// Bytes of the thread, any of which an address that is a number may be that of.
+    private: &'l Registers,
 }
 
 impl<'l> Walk<'l> {
-    fn new(exit: Registers, loops: Option<&'l mut FxHashMap<LoopId, LoopRegisters>>) -> Self {
+    fn new(
+        exit: Registers,
+        private: &'l Registers,
+        loops: Option<&'l mut FxHashMap<LoopId, LoopRegisters>>,
+    ) -> Self {
         let (needed, seen) = (FxHashSet::default(), FxHashSet::default());
-        Self { exit, needed, seen, loops, breaks: Vec::new() }
+        Self { exit, needed, seen, loops, breaks: Vec::new(), private }
     }
 
     /// What is read from the start of some statements on, if `after` is read behind them.
@@ -127,6 +143,9 @@ impl<'l> Walk<'l> {
                     after.remove(register);
                 }
                 read_by(instruction, &mut after);
+                if !self.private.is_empty() && may_be_private(instruction) {
+                    after.extend(self.private.iter().copied());
+                }
                 after
             }
             StatementKind::If { condition, then, otherwise } => {
@@ -177,7 +196,7 @@ impl<'l> Walk<'l> {
             }
             StatementKind::Break => self.breaks.last().cloned().unwrap_or_default(),
             StatementKind::Exit => self.exit.clone(),
-            StatementKind::Host(_) => after,
+            StatementKind::Host(_) | StatementKind::Unsupported(_) => after,
         }
     }
 
@@ -189,7 +208,7 @@ impl<'l> Walk<'l> {
     ) -> Registers {
         let (_, head) = self.round(shape, &after);
         if self.loops.is_some() {
-            let mut inside = Walk::new(Registers::new(), None);
+            let mut inside = Walk::new(Registers::new(), self.private, None);
             let (carried_past_test, carried) = inside.round(shape, &Registers::new());
             if let Some(loops) = &mut self.loops {
                 let registers = loops.entry(id).or_default();
@@ -257,6 +276,22 @@ fn read_by(instruction: &Instruction, registers: &mut Registers) {
     }
 }
 
+/// The bytes that belong to each thread.
+fn private_registers(flat: &FlatMemory) -> Registers {
+    let bytes = |private: &Private| private.first.0..private.first.0 + private.bytes;
+    flat.private.iter().flat_map(bytes).map(RegisterId).collect()
+}
+
+/// Whether an instruction may access a thread's own bytes.
+fn may_be_private(instruction: &Instruction) -> bool {
+    instruction.operands.iter().any(|operand| match operand {
+        ResolvedOperand::Memory(address) => {
+            matches!(address.base, AddressBase::Flat { space: FlatSpace::Generic | FlatSpace::Private, .. })
+        }
+        ResolvedOperand::Registers(_) | ResolvedOperand::Value(_) => false,
+    })
+}
+
 fn read_of(address: &Address, registers: &mut Registers) {
     let parts = address.indices.iter().chain(address.rank.as_deref()).chain(address.device.as_deref());
     parts.for_each(|part| read(part, registers));
@@ -275,6 +310,7 @@ fn read(expression: &Expression, registers: &mut Registers) {
         ExpressionKind::Select(condition, then, otherwise) => {
             [condition, then, otherwise].into_iter().for_each(|part| read(part, registers));
         }
+        ExpressionKind::Uncomputed { of, .. } => of.iter().for_each(|part| read(part, registers)),
         ExpressionKind::FinalValue(address) => read_of(address, registers),
         ExpressionKind::Constant(_) | ExpressionKind::Coordinate(_) => {}
     }

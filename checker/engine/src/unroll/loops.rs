@@ -339,6 +339,7 @@ fn can_leave(statements: &[Statement], breaks_count: bool) -> bool {
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
         | StatementKind::Reachable(_)
+        | StatementKind::Unsupported(_)
         | StatementKind::Host(_) => false,
     })
 }

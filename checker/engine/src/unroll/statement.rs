@@ -83,6 +83,7 @@ impl Unroller<'_> {
                 }
                 Ok(())
             }
+            StatementKind::Unsupported(why) => Err(UnrollError::Unsupported((**why).clone())),
             StatementKind::Exit => {
                 self.exits.push(state.live);
                 state.live = TermPool::FALSE;
@@ -130,13 +131,16 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    fn instruction(
+    pub(super) fn instruction(
         &mut self,
         state: &mut State,
         frame: &Frame<'_>,
         span: Span,
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
+        if self.split_by_target(state, frame, span, instruction)? {
+            return Ok(());
+        }
         self.check_host(instruction, span)?;
         if instruction.form.traits.acts && !self.take_effect(state, span) {
             return Ok(());

@@ -7,9 +7,9 @@
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, ElementKind, ExpressionKind, Function, FunctionId, Instruction, InstructionKind,
-    Kernel, MbarrierOp, Program, ReferenceId, ResolvedOperand, Statement, StatementKind, StorageId,
-    any_statement,
+    Address, AddressBase, ElementKind, Expression, ExpressionKind, Function, FunctionId, Instruction,
+    InstructionKind, Kernel, MbarrierOp, Program, ReferenceId, RegisterId, ResolvedOperand, Statement,
+    StatementKind, StorageId, any_statement,
 };
 use fencepost_dsl::sorted::SortedSet;
 
@@ -24,11 +24,14 @@ pub enum Uneven {
 impl Uneven {
     /// Those of a kernel; of a program, all or none.
     pub fn new(program: &Program, kernel: &Kernel) -> Self {
-        if !program.any_instruction(kernel, is_uneven) {
+        let ones = Ones::new(kernel);
+        if !program.any_instruction(kernel, |instruction| is_uneven(instruction, &ones)) {
+            let is_uneven = |instruction: &Instruction| is_uneven(instruction, &Ones::default());
             let is_other = |part: &Kernel| program.any_instruction(part, is_uneven);
             return if program.parts.iter().any(is_other) { Self::All } else { Self::Of(SortedSet::new()) };
         }
-        if kernel.is_program {
+        // Where addresses are numbers the text does not say of which object they are.
+        if kernel.is_program || kernel.flat.is_some() {
             return Self::All;
         }
         let of_functions = of_functions(program);
@@ -50,12 +53,51 @@ impl Uneven {
     }
 }
 
-fn is_uneven(instruction: &Instruction) -> bool {
+/// Registers that are given the number 1 and nothing else: a compiler keeps the count of an arrival in one.
+#[derive(Default)]
+struct Ones(SortedSet<RegisterId>);
+
+impl Ones {
+    /// Of a kernel of imported PTX; functions have registers of their own.
+    fn new(kernel: &Kernel) -> Self {
+        if kernel.flat.is_none() {
+            return Self::default();
+        }
+        let (mut ones, mut others) = (SortedSet::new(), SortedSet::new());
+        any_statement(&kernel.body, &mut |statement| {
+            match &statement.kind {
+                StatementKind::Assign { register, value }
+                    if matches!(value.kind, ExpressionKind::Constant(1)) =>
+                {
+                    ones.insert(*register);
+                }
+                StatementKind::Assign { register, .. } | StatementKind::For { register, .. } => {
+                    others.insert(*register);
+                }
+                StatementKind::Instruction(instruction) => {
+                    others.extend(instruction.results.iter().flatten().copied())
+                }
+                _ => {}
+            }
+            false
+        });
+        Self(ones.into_iter().filter(|register| !others.contains(register)).collect())
+    }
+
+    /// Whether it is the number 1 wherever the register has been assigned; a count that has not is none.
+    fn is_one(&self, count: &Expression) -> bool {
+        match &count.kind {
+            ExpressionKind::Constant(1) => true,
+            ExpressionKind::Register(register) => self.0.contains(register),
+            _ => false,
+        }
+    }
+}
+
+fn is_uneven(instruction: &Instruction, ones: &Ones) -> bool {
     match &instruction.kind {
         InstructionKind::Mbarrier(MbarrierOp::Arrive(arrive)) => {
-            arrive.expect_tx.is_some()
-                || arrive.drop
-                || !matches!(arrive.count.kind, ExpressionKind::Constant(1))
+            arrive.expect_tx.is_some() || arrive.drop || !ones.is_one(&arrive.count)
         }
         InstructionKind::Mbarrier(MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. })
         | InstructionKind::Async(_) => true,
@@ -97,7 +139,7 @@ fn of_function(function: &Function, of_functions: &OfFunctions) -> SortedSet<Ref
 fn bases(statements: &[Statement], of_functions: &OfFunctions, then: &mut dyn FnMut(&Address)) {
     any_statement(statements, &mut |statement| {
         match &statement.kind {
-            StatementKind::Instruction(instruction) if is_uneven(instruction) => {
+            StatementKind::Instruction(instruction) if is_uneven(instruction, &Ones::default()) => {
                 for operand in &instruction.operands {
                     if let ResolvedOperand::Memory(address) = operand {
                         then(address);

@@ -421,6 +421,7 @@ fn effect_in(program: &Program, statements: &[Statement]) -> Option<Span> {
         | StatementKind::Assume(_)
         | StatementKind::Reachable(_)
         | StatementKind::Assign { .. }
+        | StatementKind::Unsupported(_)
         | StatementKind::Break
         | StatementKind::Exit => None,
     })

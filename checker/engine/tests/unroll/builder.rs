@@ -41,6 +41,7 @@ impl Builder {
             body: vec![],
             tasks: IndexVec::new(),
             unrecorded: Vec::new(),
+            flat: None,
             finals: vec![],
             condition: None,
         };

@@ -26,13 +26,13 @@ const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
 const SECONDS_MAX: usize = 8;
 /// Steps of a try, as a multiple of those of the check, and at least.
-const TRY_STEPS: (u64, u64) = (6, 1_000_000);
+const TRY_STEPS: (u64, u64) = (6, 3_000_000);
 
 /// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
-const ALL_STEPS: (u64, u64) = (10, 24_000_000);
+const ALL_STEPS: (u64, u64) = (10, 72_000_000);
 /// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
 /// decided, since a proof may take many times what it takes to find something violated.
-const FIRST_STEPS: (u64, u64) = (10, 4_000_000);
+const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
 /// Changes tried behind one that mends everything, for one with which each read sees what it had better see.
 const BETTER_MAX: usize = 24;
 /// Changes that were not decided and are tried again.

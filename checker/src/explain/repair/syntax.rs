@@ -449,6 +449,7 @@ impl Syntax {
             | StatementKind::Final(_)
             | StatementKind::Client { .. }
             | StatementKind::Host(_)
+            | StatementKind::Setting(_)
             | StatementKind::Error => NodeKind::Declaration,
             _ => NodeKind::Plain,
         };

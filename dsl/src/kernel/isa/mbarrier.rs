@@ -500,7 +500,7 @@ impl Body<'_> {
             (_, Some(_), _) => Some(Window::Cluster),
             (_, None, Some((window, _))) => Some(window),
             (AddressBase::Object(_), None, None) => Some(Window::Cta),
-            (AddressBase::Reference(_), None, None) => None,
+            (AddressBase::Reference(_) | AddressBase::Flat { .. }, None, None) => None,
         };
         if let Some(window) = window {
             words.set(Key::Space, if window == Window::Cta { "shared::cta" } else { "shared::cluster" });

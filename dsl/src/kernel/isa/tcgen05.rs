@@ -473,6 +473,7 @@ fn width_of(body: &Body<'_>, address: &Address) -> Width {
     match address.base {
         AddressBase::Object(object) => body.objects[object].width,
         AddressBase::Reference(reference) => body.references[reference].width,
+        AddressBase::Flat { width, .. } => width,
     }
 }
 

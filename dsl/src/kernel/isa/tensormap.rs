@@ -233,7 +233,7 @@ fn check_written_space(
                     .with_label(body.objects[object].span, "declared here");
             return Err(body.report(error.with_help("leave the state space out")));
         }
-        AddressBase::Object(_) => {}
+        AddressBase::Object(_) | AddressBase::Flat { .. } => {}
     }
     Ok(())
 }

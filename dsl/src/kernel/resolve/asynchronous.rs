@@ -94,6 +94,7 @@ impl Body<'_> {
         match address.base {
             AddressBase::Object(object) => Some(self.objects[object].n_elements_below(address.indices.len())),
             AddressBase::Reference(_) => (!address.indices.is_empty()).then_some(1),
+            AddressBase::Flat { .. } => Some(1),
         }
     }
 

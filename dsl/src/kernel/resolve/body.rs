@@ -1,9 +1,10 @@
 //! The names of one body (a function's or a kernel's): scopes, registers, objects.
 
 use super::super::ast::{self, Name};
+use super::super::import::Given;
 use super::super::program::{
-    Coordinate, Expression, ExpressionKind, Function, FunctionId, Object, ObjectId, Reference, ReferenceId,
-    Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, Width,
+    Coordinate, Expression, ExpressionKind, Function, FunctionId, Loop, LoopId, Object, ObjectId, Reference,
+    ReferenceId, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, Width,
 };
 use super::super::suggest::suggest;
 use super::super::target::Target;
@@ -62,6 +63,8 @@ pub(in crate::kernel) struct Body<'c> {
     pub(in crate::kernel) signed_constants: SortedMap<RegisterId, i128>,
     /// What the instruction that is being resolved has taken for its operands so far; `None` inside one of them.
     pub(in crate::kernel) taken: Option<Vec<ResolvedOperand>>,
+    /// What the operands of the instruction of imported PTX that is being resolved are.
+    pub(in crate::kernel) given: Given,
     n_generated: u32,
 }
 
@@ -83,6 +86,7 @@ impl<'c> Body<'c> {
             in_program: false,
             signed_constants: SortedMap::new(),
             taken: None,
+            given: Given::default(),
             n_generated: 0,
         }
     }
@@ -100,6 +104,21 @@ impl<'c> Body<'c> {
             taken.push(operand(resolved));
         }
         resolved
+    }
+
+    /// The static loops of the program.
+    pub(in crate::kernel) fn loops(&mut self) -> &mut IndexVec<LoopId, Loop> {
+        &mut self.checker.loops
+    }
+
+    /// How many errors were reported so far.
+    pub(in crate::kernel) fn n_errors(&self) -> usize {
+        self.checker.diagnostics.len()
+    }
+
+    /// Takes back the errors that were reported since.
+    pub(in crate::kernel) fn errors_since(&mut self, n_before: usize) -> Vec<Diagnostic> {
+        self.checker.diagnostics.split_off(n_before.min(self.checker.diagnostics.len()))
     }
 
     /// What the kernel is compiled for.

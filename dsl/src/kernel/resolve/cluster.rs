@@ -124,6 +124,8 @@ impl Body<'_> {
                 Ok(())
             }
             AddressBase::Object(object) if self.objects[object].space == space => Ok(()),
+            // Where a number leads is found out when it is known.
+            AddressBase::Flat { .. } => Ok(()),
             AddressBase::Object(object) => {
                 let (name, found) = (self.objects[object].name.clone(), self.objects[object].space);
                 let message = format!("`{}` needs {space} memory; `{name}` is in {found}", site.opcode.text);

@@ -109,7 +109,7 @@ impl Checker {
     }
 
     /// The value of a constant expression.
-    pub(super) fn evaluate(&mut self, expr: &Expr) -> Resolved<u64> {
+    pub(in crate::kernel) fn evaluate(&mut self, expr: &Expr) -> Resolved<u64> {
         let value = self.evaluate_wide(expr)?;
         u64::try_from(value).map_err(|_| self.overflow(expr.place))
     }

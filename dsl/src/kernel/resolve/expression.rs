@@ -137,6 +137,11 @@ impl Body<'_> {
                 let message = "`&` takes an address, which only a call's argument can be";
                 Err(self.report(Diagnostic::new("resolve::memory-as-value", message, span, "not a value")))
             }
+            ExprKind::Given(number) => Ok(self.given_value(*number, want)),
+            ExprKind::List(_) => {
+                let message = "a list is no value";
+                Err(self.report(Diagnostic::new("resolve::memory-as-value", message, span, "a list")))
+            }
             ExprKind::Error => Err(Reported),
         }
     }
@@ -238,7 +243,10 @@ impl Body<'_> {
             }
             ExprKind::Instruction { opcode, operands } => Fixed(self.instruction_width(opcode, operands)?),
             ExprKind::Final(memory) => Fixed(self.memory_width(memory)?),
-            ExprKind::Element(_) | ExprKind::Reference(_) | ExprKind::Error => return None,
+            ExprKind::Given(number) => Fixed(self.width_given(*number)),
+            ExprKind::Element(_) | ExprKind::Reference(_) | ExprKind::List(_) | ExprKind::Error => {
+                return None;
+            }
         })
     }
 

@@ -95,6 +95,7 @@ impl Checker {
             body.checker.report(error.with_help("write `launch NAME;`, or `stream s; launch NAME on s;`"));
         }
         Kernel {
+            flat: None,
             name: program.name.text.clone(),
             is_program: true,
             span,

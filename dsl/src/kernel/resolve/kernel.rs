@@ -105,6 +105,7 @@ impl Checker {
             body: statements,
             tasks: IndexVec::new(),
             unrecorded: Vec::new(),
+            flat: None,
             finals,
             condition: None,
         }
@@ -133,7 +134,10 @@ impl Body<'_> {
         Err(self.report(error.with_help("declare it in the kernel that uses it")))
     }
 
-    pub(super) fn resolve_parameter(&mut self, parameter: &ast::KernelParameter) -> Resolved<Parameter> {
+    pub(in crate::kernel) fn resolve_parameter(
+        &mut self,
+        parameter: &ast::KernelParameter,
+    ) -> Resolved<Parameter> {
         let span = parameter.name.place.0;
         let start = self.checker.evaluate(&parameter.range.start);
         let end = self.checker.evaluate(&parameter.range.end);
@@ -531,7 +535,7 @@ impl Body<'_> {
         Ok(constant.to_le_bytes())
     }
 
-    pub(super) fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
+    pub(in crate::kernel) fn resolve_final(&mut self, block: &ast::Block, finals: &mut Vec<FinalCondition>) {
         self.in_final = true;
         for statement in &block.statements {
             let (kind, condition) = match &statement.kind {

@@ -35,7 +35,7 @@ const IN_WARPS: &str =
 const REGISTERS: &str = "registers";
 
 impl Body<'_> {
-    pub(super) fn resolve_launch(
+    pub(in crate::kernel) fn resolve_launch(
         &mut self,
         name: Option<&ast::Name>,
         fields: &[(ast::Name, ast::Expr)],

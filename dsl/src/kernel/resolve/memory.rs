@@ -2,7 +2,7 @@
 
 use super::super::ast::{Expr, ExprKind, Memory, Name};
 use super::super::program::{
-    Address, AddressBase, ElementKind, Expression, ReferenceId, ResolvedOperand, Width,
+    Address, AddressBase, ElementKind, Expression, FlatSpace, ReferenceId, ResolvedOperand, Width,
 };
 use super::super::program::{FunctionId, RegisterId, StatementKind};
 use super::asynchronous::described;
@@ -55,6 +55,9 @@ impl Body<'_> {
         is_run: bool,
         purpose: Purpose,
     ) -> Resolved<(Address, Width)> {
+        if let [Expr { kind: ExprKind::Given(number), .. }] = memory.indices[..] {
+            return Ok(self.given_address(number, memory.place.0));
+        }
         let name = &memory.name;
         let (base, width, dimensions) = match self.look_up(&name.text, name.place.0)? {
             Binding::Object(object) => {
@@ -116,7 +119,7 @@ impl Body<'_> {
                     .with_help(format!("write `[{}]`", memory.name.text));
                 return Err(self.report(error.with_rule("AS-43")));
             }
-            AddressBase::Object(_) => {}
+            AddressBase::Object(_) | AddressBase::Flat { .. } => {}
             AddressBase::Reference(reference) => self.note_space(reference, Space::Shared, span),
         }
         self.resolve_exact(rank, 32)
@@ -129,6 +132,9 @@ impl Body<'_> {
             AddressBase::Reference(_) if address.rank.is_some() => Some(Space::Shared),
             AddressBase::Reference(_) if address.device.is_some() => Some(Space::Global),
             AddressBase::Reference(_) => None,
+            AddressBase::Flat { space: FlatSpace::Global, .. } => Some(Space::Global),
+            AddressBase::Flat { space: FlatSpace::Shared | FlatSpace::Cluster, .. } => Some(Space::Shared),
+            AddressBase::Flat { .. } => None,
         }
     }
 
@@ -137,6 +143,7 @@ impl Body<'_> {
         match base {
             AddressBase::Object(object) => self.objects[object].element,
             AddressBase::Reference(reference) => self.references[reference].element,
+            AddressBase::Flat { element, .. } => element,
         }
     }
 

@@ -33,7 +33,7 @@ impl Body<'_> {
     ) -> Resolved<()> {
         let span = memory.place.0;
         match (base, purpose) {
-            (_, Purpose::Argument) => Ok(()),
+            (_, Purpose::Argument) | (AddressBase::Flat { .. }, _) => Ok(()),
             (AddressBase::Reference(_), Purpose::Access) => {
                 self.note_purpose(base, Demand::Unicast, span, "not a `multimem` instruction");
                 Ok(())
@@ -83,7 +83,7 @@ impl Body<'_> {
                     .with_help(help);
                 return Err(self.report(error.with_rule("MM-7")));
             }
-            AddressBase::Object(_) => {}
+            AddressBase::Object(_) | AddressBase::Flat { .. } => {}
             AddressBase::Reference(_) => {
                 self.note_purpose(base, Demand::Symmetric, span, "the instance of a device");
             }
@@ -102,6 +102,7 @@ impl Body<'_> {
         match base {
             AddressBase::Object(object) => Some(self.objects[object].replication),
             AddressBase::Reference(_) => None,
+            AddressBase::Flat { .. } => Some(Replication::Single),
         }
     }
 

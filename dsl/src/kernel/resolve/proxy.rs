@@ -15,7 +15,7 @@ impl Body<'_> {
     pub(in crate::kernel) fn proxy_of(&self, address: &Address) -> Proxy {
         match address.base {
             AddressBase::Object(object) => self.objects[object].proxy,
-            AddressBase::Reference(_) => Proxy::Generic,
+            AddressBase::Reference(_) | AddressBase::Flat { .. } => Proxy::Generic,
         }
     }
 
@@ -51,7 +51,7 @@ impl Body<'_> {
             AddressBase::Object(object) => error
                 .with_label(self.objects[object].span, "declared here")
                 .with_help(help(own, access.proxy, name)),
-            AddressBase::Reference(_) => {
+            AddressBase::Reference(_) | AddressBase::Flat { .. } => {
                 error.with_help("use the instruction outside of functions, on the object itself")
             }
         };

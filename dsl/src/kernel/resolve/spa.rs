@@ -230,6 +230,7 @@ fn find_barrier(statements: &[Statement]) -> Option<Span> {
         | StatementKind::Call { .. }
         | StatementKind::Exit
         | StatementKind::Host(_)
+        | StatementKind::Unsupported(_)
         | StatementKind::Assert(_)
         | StatementKind::Assume(_)
         | StatementKind::Reachable(_) => None,

@@ -14,7 +14,7 @@ const MAX_LOOP_ITERATIONS: u128 = 100_000;
 
 impl Body<'_> {
     /// Resolves a statement into the current list. Its errors have been reported when this returns.
-    pub(super) fn resolve_statement(&mut self, statement: &ast::Statement) {
+    pub(in crate::kernel) fn resolve_statement(&mut self, statement: &ast::Statement) {
         let span = statement.place.0;
         match &statement.kind {
             Ast::Let { pattern, ty, value } => self.resolve_let(pattern, ty.as_ref(), value, span),
@@ -73,7 +73,12 @@ impl Body<'_> {
             Ast::Error => {}
             Ast::Return(_) => self.misplaced(span, "`return` can only be the last statement of a function"),
             Ast::Host(_) => self.misplaced(span, "only a program calls the host's API"),
-            Ast::Launch { .. } | Ast::Object(_) | Ast::View(_) | Ast::Final(_) | Ast::Client { .. } => {
+            Ast::Launch { .. }
+            | Ast::Object(_)
+            | Ast::View(_)
+            | Ast::Final(_)
+            | Ast::Client { .. }
+            | Ast::Setting(_) => {
                 self.misplaced(span, "this belongs to the kernel itself, not into a block or function");
             }
         }

@@ -31,6 +31,7 @@ impl Interpreter<'_> {
     pub(super) fn target(&self, address: &Address) -> Target {
         let id = match address.base {
             AddressBase::Object(object) => object,
+            AddressBase::Flat { .. } => panic!("imported PTX is unsupported by the twin"),
             AddressBase::Reference(reference) => {
                 let target = self.references[reference.index()];
                 let index =

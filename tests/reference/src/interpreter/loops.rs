@@ -129,12 +129,17 @@ impl Interpreter<'_> {
         self.deciding.extend(&condition.reads);
         self.recent.extend(&condition.reads);
         if (condition.value == 1) != shape.stays_if {
+            let before = self.registers.clone();
+            self.choose_registers([&[], shape.body], &before, &condition.reads);
             return Ok(false);
         }
         if !condition.reads.is_empty() {
-            self.branches.push(Branch { reads: condition.reads, elsewhere: Vec::new() });
+            self.branches.push(Branch { reads: condition.reads.clone(), elsewhere: Vec::new() });
         }
-        self.statements(shape.body)?;
+        let before = self.registers.clone();
+        let result = self.statements(shape.body);
+        self.choose_registers([shape.body, &[]], &before, &condition.reads);
+        result?;
         Ok(true)
     }
 

@@ -5,6 +5,7 @@
 
 use super::Interpreter;
 use crate::expression::{Registers, evaluate, is_known};
+use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{
     AccessOp, BarrierKind, BinaryOp, Expression, ExpressionKind, InstructionKind, MbarrierOp, RegisterId,
     Statement, StatementKind,
@@ -101,6 +102,28 @@ impl Interpreter<'_> {
     /// Something has been passed that these reads decided.
     pub(super) fn depend_on(&mut self, reads: &BTreeSet<usize>) {
         self.past.extend(reads);
+    }
+
+    /// What a register holds that one of two ways sets depends on which way it was, unless it is the constant that
+    /// it was before.
+    pub(super) fn choose_registers(
+        &mut self,
+        [taken, other]: [&[Statement]; 2],
+        before: &Registers,
+        reads: &BTreeSet<usize>,
+    ) {
+        let (mut set, mut set_elsewhere) = (Vec::new(), Vec::new());
+        assigned(taken, &mut set);
+        assigned(other, &mut set_elsewhere);
+        for register in set.iter().chain(&set_elsewhere) {
+            let Some(datum) = self.registers.get_mut(&register.index()) else { continue };
+            let is_as_before = before
+                .get(&register.index())
+                .is_some_and(|before| before.value == datum.value && before.reads == datum.reads);
+            if !is_as_before || set_elsewhere.contains(register) {
+                datum.reads.extend(reads);
+            }
+        }
     }
 
     /// Whether a way of a branch need not lead behind it.

@@ -1,14 +1,14 @@
 //! Conjunction and disjunction: flat, sorted, without duplicates, complements or members that say nothing.
 
 use super::{TermKind, TermPool, TermRef};
-use crate::work;
+use crate::work::{self, Work};
 
 /// Counts what it takes to walk over the members of a connective, where they are more than a few: a term that is built
 /// counts as one step anyway.
 fn count(n_members: usize) {
     const FEW: usize = 64;
     if n_members > FEW {
-        work::count(n_members);
+        work::count(Work::Member, n_members);
     }
 }
 
@@ -167,13 +167,8 @@ impl TermPool {
         match self.kind(term) {
             TermKind::And(conjuncts) => conjuncts,
             TermKind::Constant(1) => &[],
-            _ => std::slice::from_ref(self.self_reference(term)),
+            _ => std::slice::from_ref(&self.own[term]),
         }
-    }
-
-    fn self_reference(&self, term: TermRef) -> &TermRef {
-        // `known` maps each node to its own id, which outlives the call.
-        self.known.get(&self.terms[term]).expect("every term is interned")
     }
 
     /// Whether every conjunct of `b` is a conjunct of `a`: a cheap, sufficient test for "a implies b".

@@ -13,7 +13,7 @@
 //! Needs: nothing. Values are what they were; that a dependency is no longer there only allows more executions.
 
 use super::{TermKind, TermPool, TermRef};
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::kernel::program::BinaryOp;
 use rustc_hash::FxHashMap;
 
@@ -48,7 +48,7 @@ impl TermPool {
                 values.insert(a, b);
             }
         }
-        work::count(1 + facts.len() / 8);
+        work::count(Work::Term, 1 + facts.len() / 8);
         self.on_path(term, &mut Path { facts, values, known: FxHashMap::default(), left: TERMS_MAX })
     }
 
@@ -113,7 +113,7 @@ impl TermPool {
         }
         let Some(left) = path.left.checked_sub(1) else { return term };
         path.left = left;
-        work::count(1);
+        work::count(Work::Term, 1);
         if self.width(term) == 1
             && let Some(value) = self.decided(term, path)
         {

@@ -1,7 +1,7 @@
 //! What terms become when unknowns change places.
 
 use super::{Term, TermKind, TermPool, TermRef, UnknownId};
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 
 impl TermPool {
@@ -22,7 +22,7 @@ impl TermPool {
             });
             images.push(image);
         }
-        work::count(images.len());
+        work::count(Work::Term, images.len());
         images
     }
 

@@ -69,7 +69,7 @@ pub(super) struct Chain {
 impl Chain {
     /// Whether it has a step from each update of a word to a read.
     pub(super) fn leads(&self, counter: &Counter, to: EventId) -> bool {
-        crate::work::count(counter.updates.len());
+        crate::work::count(crate::work::Work::Pair, counter.updates.len());
         let has = |from: EventId| self.first.contains(from, to) && self.next.contains(from, to);
         counter.updates.iter().all(|update| has(update.write))
     }
@@ -148,7 +148,10 @@ impl Grounds {
         let writes = || updates.iter().map(|update| update.write).chain(others.iter().copied());
         let pairs = || updates.iter().flat_map(|update| writes().map(move |other| (update, other)));
         let apart = || pairs().filter(|(update, other)| update.write != *other);
-        crate::work::count((updates.len() + others.len()) * (updates.len() + others.len()));
+        crate::work::count(
+            crate::work::Work::Pair,
+            (updates.len() + others.len()) * (updates.len() + others.len()),
+        );
         let is_ordered = |a, b| self.total.contains(a, b) || self.total.contains(b, a);
         let is_total = writes().all(|a| writes().all(|b| a == b || is_ordered(a, b)));
         let is_atomic = |[whole, from, to]: &[BitMatrix; 3]| {

@@ -229,7 +229,7 @@ fn first(
 ) -> SortedSet<usize> {
     let co = &basis.bounds(BaseRelation::Coherence).must;
     let write = |index: usize| word.updates[index].write;
-    crate::work::count(among.len() * among.len());
+    crate::work::count(crate::work::Work::Pair, among.len() * among.len());
     let is_after =
         |a: usize, b: usize| co.contains(write(b), write(a)) && basis.implies.contains(write(a), write(b));
     among

@@ -228,7 +228,10 @@ fn goals(graph: &EventGraph, renaming: &Renaming) -> bool {
 /// The sets and relations that a model is made of.
 fn sets_and_relations(basis: &Basis, views: &Views, renaming: &Renaming) -> bool {
     let moved: Vec<(EventId, EventId)> = renaming.moved().collect();
-    crate::work::count(views.pairs.len() * basis.coexist.universe() * moved.len() / 8);
+    crate::work::count(
+        crate::work::Work::Pair,
+        views.pairs.len() * basis.coexist.universe() * moved.len() / 8,
+    );
     let sets = BaseSet::ALL.iter().all(|&(base, _)| {
         let set = basis.set(base);
         moved.iter().all(|&(a, b)| set.contains(a) == set.contains(b))

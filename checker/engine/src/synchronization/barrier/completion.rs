@@ -301,7 +301,7 @@ impl Barriers<'_> {
             };
             for exit in exits.iter().filter(|exit| exit.lane != agent) {
                 let condition = exit.condition;
-                self.exit_releases.push((exit.lane, wait, condition));
+                self.graph.exit_releases.push((exit.lane, wait, condition));
                 self.link_exit((&exit.before, &exit.last), wait, condition);
             }
         }

@@ -17,8 +17,6 @@ pub struct Barriers<'a> {
     pub hangs: bool,
     /// Arrivals that a choice puts before a thread's exit.
     pub before_exits: Vec<(EventId, AgentId, TermRef)>,
-    /// Waits that a thread's exit lets through, and when.
-    pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
     /// All executions of each thread.
     of_agent: SortedMap<AgentId, Vec<usize>>,
     /// All executions of each group.
@@ -65,7 +63,6 @@ impl<'a> Barriers<'a> {
             log,
             hangs,
             before_exits: Vec::new(),
-            exit_releases: Vec::new(),
             of_agent,
             of_group: log.groups(),
             shown: SortedMap::new(),

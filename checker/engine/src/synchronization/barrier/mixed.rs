@@ -227,7 +227,7 @@ impl Barriers<'_> {
                 let last = self.last_before_exit(lane);
                 for &index in &arrival.executions {
                     let Some((wait, _)) = self.execution(index).wait else { continue };
-                    self.exit_releases.push((lane, wait, condition));
+                    self.graph.exit_releases.push((lane, wait, condition));
                     self.link_exit((&before, &last), wait, condition);
                 }
             }

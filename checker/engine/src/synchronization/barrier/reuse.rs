@@ -216,7 +216,7 @@ impl Barriers<'_> {
     /// Says what coming back before an exit means, once it is known what exits bring about.
     pub(super) fn link_returns_before_exits(&mut self) {
         for (from, agent, choice) in std::mem::take(&mut self.before_exits) {
-            for &(released, wait, condition) in &self.exit_releases {
+            for (released, wait, condition) in self.graph.exit_releases.clone() {
                 if released == agent {
                     let condition = self.graph.terms.and(choice, condition);
                     self.graph.edges.add(BaseRelation::BarrierOrder, Edge { from, to: wait, condition });

@@ -15,13 +15,14 @@
 //! does not hold, the order of the operations is part of each execution (`MbarrierEncoding::Order`), and what is found here only
 //! says which phase a wait is for.
 
+use super::crowd::Crowd;
 use super::past::Past;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::sorted::SortedMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Phases that are told apart.
@@ -68,7 +69,8 @@ pub struct Expected {
 }
 
 /// Per object and number of complete phases, and per thread: the last place in program order that the thread must have got
-/// to, since those phases are not complete without its arrivals. With each object, whether it publishes.
+/// to, since those phases are not complete without its arrivals, or without those of somebody who has met it at a barrier
+/// before. With each object, whether it publishes.
 type Essential = SortedMap<MbarrierId, (bool, Vec<SortedMap<AgentId, u32>>)>;
 
 /// What surely comes before an operation.
@@ -77,7 +79,7 @@ pub struct SeenBy {
     /// Where it was started, if it is an asynchronous one.
     issued: Option<(AgentId, u32)>,
     /// Phases whose completion is ordered before, and what that takes.
-    known: Knowledge,
+    pub known: Knowledge,
     essential: Arc<Essential>,
     /// Whether the operation is an arrival that its phase cannot do without.
     pub is_essential: bool,
@@ -146,7 +148,7 @@ pub fn narrow(
 }
 
 /// Of each object, how many phases are known to be complete.
-type Knowledge = SortedMap<MbarrierId, u32>;
+pub type Knowledge = SortedMap<MbarrierId, u32>;
 
 /// What is known at a place.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -398,16 +400,19 @@ impl<'a> Narrowing<'a> {
     /// The first number of complete phases, from `known`, at which a wait passes.
     fn first_passing(&self, wait: &Operation, known: u32) -> u32 {
         match wait.kind {
-            OperationKind::WaitParity { parity } => match self.terms.constant_value(parity) {
-                Some(parity) if u128::from(known % 2) == parity => known + 1,
-                _ => known,
-            },
+            OperationKind::WaitParity { .. } => known + u32::from(self.finds_same_parity(wait, known)),
             OperationKind::WaitState { state } => {
                 let own = self.of_phase.get(&state);
                 own.map_or(known, |&index| known.max(self.intervals[index].first + 1))
             }
             _ => known,
         }
+    }
+
+    /// Whether a wait by parity that passes cannot have found so many phases complete, since that is of its own parity (MB-8).
+    fn finds_same_parity(&self, wait: &Operation, completed: u32) -> bool {
+        let OperationKind::WaitParity { parity } = wait.kind else { return false };
+        self.terms.constant_value(parity).is_some_and(|parity| u128::from(completed % 2) == parity)
     }
 
     fn informed_arrivals(&self) -> SortedMap<MbarrierId, Vec<Informed>> {
@@ -506,32 +511,65 @@ impl<'a> Narrowing<'a> {
         seen
     }
 
+    /// The places that others have come to since they met a thread at a barrier before one of its points; each barrier once.
+    fn met_before(
+        &self,
+        point: usize,
+        met: &mut FxHashSet<*const Vec<Arrival>>,
+        gets_to: &mut impl FnMut(AgentId, u32),
+    ) {
+        for &earlier in &self.points[point].before.surely {
+            let What::Barrier(passed) = self.points[earlier].what else { continue };
+            if !met.insert(passed.arrivals.as_ptr()) {
+                continue;
+            }
+            for places in passed.arrivals.iter().filter(|places| places.iter().all(|place| place.releases)) {
+                // It has arrived at one of them.
+                if let Some(first) = places.iter().min_by_key(|place| place.position) {
+                    gets_to(first.agent, first.position);
+                }
+            }
+        }
+    }
+
     fn essential(&self) -> Essential {
         // Without these arrivals the phase, or one before it, is not complete.
         let mut essential = Essential::new();
+        let mut point_of: FxHashMap<usize, usize> = FxHashMap::default();
+        for (at, point) in self.points.iter().enumerate() {
+            if let What::Operation(index) = point.what {
+                point_of.insert(index, at);
+            }
+        }
         for object in self.expected.ids() {
             let least = u64::from(self.expected[object].least.max(1));
             let known = self.after.iter().filter_map(|known| known.ordered.get(&object));
             let most = known.max().copied().unwrap_or(0);
             let mut so_far: SortedMap<AgentId, u32> = SortedMap::new();
             let mut of_phases = vec![so_far.clone()];
+            let mut met: FxHashSet<*const Vec<Arrival>> = FxHashSet::default();
             for phase in 0..most {
-                let candidates: Vec<&Operation> = self
+                let candidates: Vec<(usize, &Operation)> = self
                     .operations
                     .iter()
                     .zip(&self.intervals)
-                    .filter(|(operation, interval)| {
+                    .enumerate()
+                    .filter(|(_, (operation, interval))| {
                         operation.object == object
                             && operation.kind.arrivals() > 0
                             && interval.contains(phase)
                     })
-                    .map(|(operation, _)| operation)
+                    .map(|(index, (operation, _))| (index, operation))
                     .collect();
-                let total: u64 = candidates.iter().map(|other| u64::from(other.kind.arrivals())).sum();
-                for arrival in candidates {
+                let total: u64 = candidates.iter().map(|(_, other)| u64::from(other.kind.arrivals())).sum();
+                for (index, arrival) in candidates {
                     if total - u64::from(arrival.kind.arrivals()) < least {
-                        let last = so_far.entry(arrival.agent).or_default();
-                        *last = (*last).max(arrival.position);
+                        let mut gets_to = |agent: AgentId, position: u32| {
+                            let last = so_far.entry(agent).or_default();
+                            *last = (*last).max(position);
+                        };
+                        gets_to(arrival.agent, arrival.position);
+                        self.met_before(point_of[&index], &mut met, &mut gets_to);
                     }
                 }
                 of_phases.push(so_far.clone());
@@ -572,6 +610,9 @@ impl<'a> Narrowing<'a> {
                 && let Some(phase) = (first..last).find(|&phase| bytes.needs(self.terms, operation, phase))
             {
                 last = phase;
+            }
+            if last > first && self.finds_same_parity(operation, last) {
+                last -= 1;
             }
             if last == old {
                 continue;
@@ -641,79 +682,6 @@ impl<'a> Bytes<'a> {
         let announced: i64 = all.map(|index| self.operations[index].kind.bytes()).sum();
         let others = self.delivered.get(&key).copied().unwrap_or(0) + delivery.kind.bytes();
         announced > others
-    }
-}
-
-/// The arrivals at an object, those counted together that differ in nothing that matters to others.
-#[derive(Default)]
-struct Crowd<'a> {
-    /// By the phases that they can happen in and what their threads know: how many, and one of them.
-    groups: SortedMap<(u32, u32, &'a Knowledge), (u64, usize)>,
-    /// Those that threads make themselves, by thread; and those of operations.
-    own: SortedMap<AgentId, Vec<usize>>,
-    issued: Vec<usize>,
-}
-
-impl<'a> Crowd<'a> {
-    fn add(&mut self, index: usize, operation: &Operation, interval: Interval, seen: &'a SeenBy) {
-        if operation.issued.is_some() {
-            self.issued.push(index);
-            return;
-        }
-        self.own.entry(operation.agent).or_default().push(index);
-        self.count(index, operation, interval, seen);
-    }
-
-    fn count(&mut self, index: usize, operation: &Operation, interval: Interval, seen: &'a SeenBy) {
-        let key = (interval.first, interval.last, &seen.known);
-        self.groups.entry(key).or_insert((0, index)).0 += u64::from(operation.kind.arrivals());
-    }
-
-    fn move_to(
-        &mut self,
-        index: usize,
-        operation: &Operation,
-        from: Interval,
-        to: Interval,
-        seen: &'a SeenBy,
-    ) {
-        if operation.issued.is_some() {
-            return;
-        }
-        if let Some((count, _)) = self.groups.get_mut(&(from.first, from.last, &seen.known)) {
-            *count -= u64::from(operation.kind.arrivals());
-        }
-        self.count(index, operation, to, seen);
-    }
-
-    /// The arrivals that may come before an operation: in which phases, and how many; less those that are counted with
-    /// others and come later.
-    fn before(
-        &self,
-        index: usize,
-        operations: &[Operation],
-        intervals: &[Interval],
-        seen: &[SeenBy],
-    ) -> Vec<(Interval, i64)> {
-        let operation = &operations[index];
-        let count = |other: usize| i64::from(operations[other].kind.arrivals());
-        // It knows of a phase that needs what the operation's thread does only later.
-        let sees_later = |other: usize| seen[other].has_seen(operation);
-        let groups = self.groups.iter().filter(|(_, (count, one))| *count > 0 && !sees_later(*one));
-        let mut before: Vec<(Interval, i64)> = groups
-            .map(|(&(first, last, _), &(count, _))| {
-                (Interval { first, last }, i64::try_from(count).unwrap_or(i64::MAX))
-            })
-            .collect();
-        let own = self.own.get(&operation.agent).into_iter().flatten().copied();
-        let not_before = own.filter(|&other| other == index || operation.precedes(&operations[other]));
-        let counted = not_before.filter(|&other| !sees_later(other));
-        before.extend(counted.map(|other| (intervals[other], -count(other))));
-        let issued = self.issued.iter().copied().filter(|&other| other != index);
-        let may_precede =
-            issued.filter(|&other| !operation.precedes(&operations[other]) && !sees_later(other));
-        before.extend(may_precede.map(|other| (intervals[other], count(other))));
-        before
     }
 }
 

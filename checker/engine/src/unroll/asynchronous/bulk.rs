@@ -245,7 +245,7 @@ impl Unroller<'_> {
             elements.push(self.tensor_element(object, &coordinates, &position));
         }
         let zero = self.graph.terms.constant(0, 32);
-        let tensor = Place { object: described.object, index: zero, rank: None, device: None };
+        let tensor = Place { object: described.object, index: zero, offset: None, rank: None, device: None };
         Ok(Some(Boxed { map, tensor, elements, width_bytes: self.element_bytes(described.object) }))
     }
 

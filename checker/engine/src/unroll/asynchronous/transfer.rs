@@ -5,7 +5,7 @@ use super::super::expression::{Extent, Place};
 use super::super::{Step, UnrollError, Unroller};
 use super::{Operation, READS, WRITES};
 use crate::event::{Access, AtomicClass, EventId, EventKind, TermPool, TermRef, UnknownKind};
-use fencepost_dsl::kernel::program::{Address, AtomicOp, BinaryOp, ObjectId, Width};
+use fencepost_dsl::kernel::program::{Address, AddressBase, AtomicOp, BinaryOp, ObjectId, Width};
 use fencepost_dsl::vocabulary::{Proxy, Sem, Space};
 
 /// The first element of consecutive bytes.
@@ -36,8 +36,13 @@ impl Unroller<'_> {
         address: &Address,
         bytes: u32,
     ) -> Result<Option<Run>, UnrollError> {
-        let place = self.place(step.state, step.frame, address)?;
-        let width_bytes = self.element_bytes(place.object);
+        let width_bytes = match address.base {
+            AddressBase::Flat { width, .. } => u32::from(width / 8),
+            _ => {
+                let place = self.place(step.state, step.frame, address)?;
+                self.element_bytes(place.object)
+            }
+        };
         if !bytes.is_multiple_of(width_bytes) {
             return Err(UnrollError::unsupported(
                 "unsupported::copy-size",
@@ -234,6 +239,9 @@ impl Unroller<'_> {
 
     /// Where a run of bytes starts, from the start of its storage.
     pub(super) fn first_byte(&mut self, run: Run) -> TermRef {
+        if let Some(offset) = run.offset {
+            return offset;
+        }
         let object = &self.kernel.objects[run.object];
         let terms = &mut self.graph.terms;
         let size = terms.constant(u128::from(object.width / 8), 32);

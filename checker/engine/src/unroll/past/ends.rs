@@ -8,7 +8,7 @@ use super::super::Unroller;
 use super::super::expression::Frame;
 use super::super::loops::Shape;
 use crate::event::term::mask;
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::kernel::program::{
     BinaryOp, Expression, ExpressionKind, LoopId, RegisterId, Statement, StatementKind, UnaryOp, Width,
 };
@@ -69,7 +69,7 @@ impl Rounds<'_, '_> {
         // The state after as many rounds as the last power of two.
         let mut earlier = ranges.clone();
         for round in 1..=ROUNDS_MAX {
-            work::count(1 + shape.body.len() / 4);
+            work::count(Work::Statement, 1 + shape.body.len() / 4);
             let mut state = Some(ranges);
             if shape.tests_last {
                 self.statements(&mut state, shape.body);
@@ -123,7 +123,7 @@ impl Rounds<'_, '_> {
                 }
             }
             StatementKind::Assume(condition) => self.may(&ranges, condition, true).then_some(ranges),
-            StatementKind::Break | StatementKind::Exit => None,
+            StatementKind::Break | StatementKind::Exit | StatementKind::Unsupported(_) => None,
             StatementKind::Instruction(instruction) => {
                 for register in instruction.results.iter().flatten() {
                     ranges.remove(register);
@@ -193,7 +193,9 @@ impl Rounds<'_, '_> {
                 }
                 found.unwrap_or(all)
             }
-            ExpressionKind::FinalValue(_) | ExpressionKind::FinalRegister(..) => all,
+            ExpressionKind::Uncomputed { .. }
+            | ExpressionKind::FinalValue(_)
+            | ExpressionKind::FinalRegister(..) => all,
         }
     }
 }
@@ -279,6 +281,7 @@ fn note_assigned(statements: &[Statement], assigned: &mut SortedSet<RegisterId>)
             | StatementKind::Assume(_)
             | StatementKind::Reachable(_)
             | StatementKind::Host(_)
+            | StatementKind::Unsupported(_)
             | StatementKind::Break
             | StatementKind::Exit => {}
         }

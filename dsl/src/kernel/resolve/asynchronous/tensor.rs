@@ -197,7 +197,7 @@ impl Body<'_> {
     pub(in crate::kernel) fn tensor_of(&self, map: &Address) -> Option<Tensor> {
         match map.base {
             AddressBase::Object(object) => self.objects[object].tensor.clone(),
-            AddressBase::Reference(_) => None,
+            AddressBase::Reference(_) | AddressBase::Flat { .. } => None,
         }
     }
 

@@ -160,6 +160,9 @@ impl<'a> Host<'_, 'a> {
                     self.registers_of(part, registers);
                 }
             }
+            ExpressionKind::Uncomputed { of, .. } => {
+                of.iter().for_each(|part| self.registers_of(part, registers));
+            }
             ExpressionKind::Constant(_)
             | ExpressionKind::Coordinate(_)
             | ExpressionKind::FinalValue(_)
@@ -186,6 +189,9 @@ impl<'a> Host<'_, 'a> {
                 for part in [condition, then, otherwise] {
                     **part = self.over_parameters(part);
                 }
+            }
+            ExpressionKind::Uncomputed { of, .. } => {
+                of.iter_mut().for_each(|part| *part = self.over_parameters(part));
             }
             ExpressionKind::Constant(_)
             | ExpressionKind::Coordinate(_)
@@ -235,6 +241,7 @@ impl<'a> Host<'_, 'a> {
                 }
             }
             ExpressionKind::Coordinate(_)
+            | ExpressionKind::Uncomputed { .. }
             | ExpressionKind::FinalValue(_)
             | ExpressionKind::FinalRegister(..) => return None,
         };

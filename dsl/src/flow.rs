@@ -1,10 +1,12 @@
-//! Jumps to structured statements, for any flow graph.
+//! Jumps to structured statements, for any flow graph: of litmus tests, and of PTX.
 //!
 //! A register says which block is next. Strongly connected parts are emitted in topological order; a part with a cycle
 //! becomes a loop over its own blocks in that order, with the edges into its head taken as "go round". Each block runs
 //! if it is next, which the unroller knows wherever there is one way to get there; so a spin loop is still seen as one.
+//!
+//! What only one block leads to is emitted in that block's branch, and what surely comes first without asking: so it is
+//! plain in the text which registers a round has set before it reads them.
 
-use super::ast::Name;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::kernel::program::{
@@ -16,19 +18,33 @@ use crate::span::Span;
 /// Deepest nesting of loops that jumps may make.
 const DEPTH_MAX: usize = 64;
 
+/// Deepest nesting of branches in branches; what is deeper is emitted behind them.
+const BRANCHES_MAX: usize = 32;
+
+/// The name of a place.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// The name.
+    pub text: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
 /// A line of a thread.
 pub enum Item {
     /// `LC00:`
-    Label(Name),
+    Label(Label),
     /// No jump.
     Plain(Box<Statement>),
     /// `goto`, or a conditional jump.
     Jump {
         /// Where to.
-        label: Name,
+        label: Label,
         /// When; `None` for always.
         condition: Option<Expression>,
     },
+    /// The thread ends here.
+    End(Span),
 }
 
 /// A run of statements that is entered at its start and left at its end.
@@ -38,8 +54,9 @@ struct Block {
     exit: Exit,
 }
 
-/// A block whose labels are still text: its place, its statements, and the jump at its end.
-type Part = (Span, Vec<Statement>, Option<(Name, Option<Expression>)>);
+/// A block whose labels are still text: its place, its statements, and the jump at its end, which is to the thread's end if
+/// it has no label.
+type Part = (Span, Vec<Statement>, Option<(Option<Label>, Option<Expression>)>);
 
 /// How control leaves a block. The number one past the last block is the thread's end.
 enum Exit {
@@ -67,18 +84,19 @@ pub fn structure(
     loops: &mut IndexVec<LoopId, Loop>,
 ) -> Result<Vec<Statement>, Diagnostic> {
     check_labels(&items)?;
-    if !items.iter().any(|item| matches!(item, Item::Jump { .. })) {
+    if !items.iter().any(|item| matches!(item, Item::Jump { .. } | Item::End(_))) {
         let plain = items.into_iter().filter_map(|item| match item {
             Item::Plain(statement) => Some(*statement),
-            Item::Label(_) | Item::Jump { .. } => None,
+            Item::Label(_) | Item::Jump { .. } | Item::End(_) => None,
         });
         return Ok(plain.collect());
     }
     let blocks = blocks(items, span)?;
     let reachable = reachable(&blocks);
-    let mut emitter = Emitter { blocks: &blocks, next, loops, depth: 0 };
+    let n_before = predecessors(&blocks, &reachable);
+    let mut emitter = Emitter { blocks: &blocks, n_before, next, loops, depth: 0, n_branches: 0 };
     let mut statements = vec![emitter.go_to(0, blocks[0].span)];
-    emitter.emit(&reachable, &SortedSet::new(), &mut statements)?;
+    emitter.emit(&reachable, &SortedSet::new(), Some(0), &mut statements)?;
     Ok(statements)
 }
 
@@ -119,16 +137,26 @@ fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
                     parts.push((label.span, Vec::new(), None));
                 }
                 if let Some((_, _, jump)) = parts.last_mut() {
-                    *jump = Some((label, condition));
+                    *jump = Some((Some(label), condition));
+                }
+            }
+            Item::End(span) => {
+                if is_closed {
+                    parts.push((span, Vec::new(), None));
+                }
+                if let Some((_, _, jump)) = parts.last_mut() {
+                    *jump = Some((None, None));
                 }
             }
         }
     }
     let mut blocks = Vec::with_capacity(parts.len());
+    let end = parts.len();
     for (index, (span, statements, jump)) in parts.into_iter().enumerate() {
         let exit = match jump {
             None => Exit::To(index + 1),
-            Some((label, condition)) => {
+            Some((None, _)) => Exit::To(end),
+            Some((Some(label), condition)) => {
                 let Some(&target) = labels.get(&label.text) else {
                     let message = format!("this thread has no label `{}`", label.text);
                     return Err(Diagnostic::new(
@@ -160,50 +188,160 @@ fn reachable(blocks: &[Block]) -> SortedSet<usize> {
     reachable
 }
 
+/// How many edges lead to each block; the first one has one from outside.
+fn predecessors(blocks: &[Block], reachable: &SortedSet<usize>) -> Vec<usize> {
+    let mut n_before = vec![0; blocks.len() + 1];
+    n_before[0] = 1;
+    for &from in reachable {
+        blocks[from].successors().into_iter().for_each(|to| n_before[to] += 1);
+    }
+    n_before
+}
+
 struct Emitter<'a> {
     blocks: &'a [Block],
+    n_before: Vec<usize>,
     next: RegisterId,
     loops: &'a mut IndexVec<LoopId, Loop>,
     depth: usize,
+    n_branches: usize,
 }
 
+/// The parts of some blocks that are not emitted yet, by their blocks.
+type Waiting = SortedMap<usize, SortedSet<usize>>;
+
 impl Emitter<'_> {
-    /// Emits the blocks of `nodes`; edges into `heads` go round an enclosing loop and do not count here.
+    /// Emits the blocks of `nodes`; edges into `heads` go round an enclosing loop and do not count here. `first` is the block
+    /// that is next for certain.
     fn emit(
         &mut self,
         nodes: &SortedSet<usize>,
         heads: &SortedSet<usize>,
+        mut first: Option<usize>,
         out: &mut Vec<Statement>,
     ) -> Result<(), Diagnostic> {
-        for part in self.parts(nodes, heads) {
-            let Some(&first) = part.first() else { continue };
-            let is_loop =
-                part.len() > 1 || self.blocks[first].successors().contains(&first) && !heads.contains(&first);
-            let span = self.blocks[first].span;
-            let (condition, body) = if is_loop {
-                let entries = self.entries(&part);
-                (self.is_next(&entries, span), self.emit_loop(&part, &entries)?)
+        let parts = self.parts(nodes, heads);
+        let mut waiting = Waiting::new();
+        for part in &parts {
+            waiting.extend(part.iter().map(|&block| (block, part.clone())));
+        }
+        for part in parts {
+            let Some(&any) = part.first().filter(|block| waiting.contains_key(block)) else { continue };
+            let entries = self.entries(&part);
+            let is_next = first.take().is_some_and(|first| part.contains(&first) && entries.len() == 1);
+            let span = self.blocks[any].span;
+            let condition = self.is_next(&entries, span);
+            let mut body = Vec::new();
+            self.emit_part(&part, heads, &mut waiting, &mut body)?;
+            if is_next {
+                out.extend(body);
             } else {
-                (self.is_next(&part, span), self.emit_block(first))
-            };
-            let kind = StatementKind::If { condition, then: body, otherwise: Vec::new() };
-            out.push(Statement { span, kind });
+                let kind = StatementKind::If { condition, then: body, otherwise: Vec::new() };
+                out.push(Statement { span, kind });
+            }
         }
         Ok(())
     }
 
-    fn emit_block(&self, index: usize) -> Vec<Statement> {
-        let block = &self.blocks[index];
-        let mut statements = block.statements.clone();
-        statements.push(match &block.exit {
-            Exit::To(target) => self.go_to(*target, block.span),
-            Exit::Branch(condition, taken, other) => {
-                let [taken, other] = [*taken, *other].map(|target| Box::new(number(target, block.span)));
-                let kind = ExpressionKind::Select(Box::new(condition.clone()), taken, other);
-                self.assign_next(Expression { span: block.span, width: 32, kind })
+    /// Emits a part where it is next, and what only it leads to.
+    fn emit_part(
+        &mut self,
+        part: &SortedSet<usize>,
+        heads: &SortedSet<usize>,
+        waiting: &mut Waiting,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Diagnostic> {
+        let mut part = part.clone();
+        loop {
+            part.iter().for_each(|block| {
+                waiting.remove(block);
+            });
+            let Some(&block) = part.first() else { return Ok(()) };
+            let goes_round = self.blocks[block].successors().contains(&block) && !heads.contains(&block);
+            if part.len() > 1 || goes_round {
+                let entries = self.entries(&part);
+                out.extend(self.emit_loop(&part, &entries)?);
+                let Some((target, n_edges)) = self.only_exit(&part) else { return Ok(()) };
+                let is_only = self.n_before[target] == n_edges && self.n_branches < BRANCHES_MAX;
+                match waiting.get(&target).filter(|next| is_only && self.entries(next).len() == 1) {
+                    Some(next) if next.len() == 1 && !self.blocks[target].successors().contains(&target) => {
+                        part = next.clone();
+                        continue;
+                    }
+                    // Whoever has left the loop is there; said again, so that nobody needs to know how the loop was left.
+                    _ => out.push(self.go_to(target, self.blocks[block].span)),
+                }
+                return Ok(());
             }
-        });
-        statements
+            let span = self.blocks[block].span;
+            out.extend(self.blocks[block].statements.iter().cloned());
+            match &self.blocks[block].exit {
+                &Exit::To(target) => match self.only_here(target, waiting) {
+                    Some(next) => part = next,
+                    None => {
+                        out.push(self.go_to(target, span));
+                        return Ok(());
+                    }
+                },
+                Exit::Branch(condition, taken, other) => {
+                    let (condition, taken, other) = (condition.clone(), *taken, *other);
+                    out.push(self.emit_branch((condition, taken, other), heads, waiting)?);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The block to which all edges out of a loop lead, if it is one, and how many they are.
+    fn only_exit(&self, part: &SortedSet<usize>) -> Option<(usize, usize)> {
+        let mut leaving =
+            part.iter().flat_map(|&from| self.blocks[from].successors()).filter(|to| !part.contains(to));
+        let target = leaving.next()?;
+        let mut n_edges = 1;
+        for to in leaving {
+            if to != target {
+                return None;
+            }
+            n_edges += 1;
+        }
+        Some((target, n_edges))
+    }
+
+    /// The part of a block to which one edge leads, if it is still to be emitted.
+    fn only_here(&self, target: usize, waiting: &Waiting) -> Option<SortedSet<usize>> {
+        let part = waiting.get(&target).filter(|_| self.n_branches < BRANCHES_MAX)?;
+        // Of a loop, the edges that go round lead to its head as well.
+        let n_inside: usize = part
+            .iter()
+            .map(|&from| self.blocks[from].successors().into_iter().filter(|&to| to == target).count())
+            .sum();
+        let is_only = self.n_before[target] == n_inside + 1 && self.entries(part).len() == 1;
+        is_only.then(|| part.clone())
+    }
+
+    fn emit_branch(
+        &mut self,
+        (condition, taken, other): (Expression, usize, usize),
+        heads: &SortedSet<usize>,
+        waiting: &mut Waiting,
+    ) -> Result<Statement, Diagnostic> {
+        let span = condition.span;
+        if self.only_here(taken, waiting).is_none() && self.only_here(other, waiting).is_none() {
+            let [taken, other] = [taken, other].map(|target| Box::new(number(target, span)));
+            let kind = ExpressionKind::Select(Box::new(condition), taken, other);
+            return Ok(self.assign_next(Expression { span, width: 32, kind }));
+        }
+        self.n_branches += 1;
+        let mut arms = [Vec::new(), Vec::new()];
+        for (target, arm) in [taken, other].into_iter().zip(&mut arms) {
+            match self.only_here(target, waiting) {
+                Some(part) => self.emit_part(&part, heads, waiting, arm)?,
+                None => arm.push(self.go_to(target, span)),
+            }
+        }
+        self.n_branches -= 1;
+        let [then, otherwise] = arms;
+        Ok(Statement { span, kind: StatementKind::If { condition, then, otherwise } })
     }
 
     fn emit_loop(
@@ -220,7 +358,7 @@ impl Emitter<'_> {
             return Err(Diagnostic::new("limit::nesting", message, span, "in the loop from here"));
         }
         let mut body = Vec::new();
-        self.emit(part, &SortedSet::from([head]), &mut body)?;
+        self.emit(part, &SortedSet::from([head]), is_single.then_some(head), &mut body)?;
         self.depth -= 1;
         let again = self.is_next(&SortedSet::from([head]), span);
         let leave = Statement { span, kind: StatementKind::Break };

@@ -1,0 +1,306 @@
+//! Instructions that act on memory or threads: by the rows of the kernel language, which say what their words mean and which
+//! operands they take. What belongs to a thread alone, local memory and parameters, is no memory to the model.
+
+use super::Role;
+use super::bits::At;
+use super::lower::Lower;
+use super::resized;
+use super::value::{Read, written};
+use crate::diagnostic::Diagnostic;
+use crate::kernel::ast::{self, Expr, ExprKind, Place};
+use crate::kernel::isa;
+use crate::kernel::program::flat::{FlatSpace, SHARED_WINDOW};
+use crate::kernel::program::{
+    AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId,
+    ResolvedOperand, StatementKind, Width,
+};
+use crate::kernel::resolve::instruction::Results;
+use crate::ptx::module::{Instruction, Operand, OperandKind, Type};
+use crate::span::Span;
+use crate::vocabulary::{Scope, Sem};
+
+impl Lower<'_, '_> {
+    /// Resolves an instruction that does not only compute.
+    pub(super) fn act(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
+        let is_param = words.iter().any(|word| word.split(':').next() == Some("param"));
+        match words[0] {
+            "ld" if is_param => self.load_parameter(instruction, words),
+            "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
+            _ => self.by_row(instruction, words),
+        }
+    }
+
+    /// The elements of a vector, or one.
+    fn elements(operand: &Operand) -> &[Operand] {
+        match &operand.kind {
+            OperandKind::Vector(elements) => elements,
+            _ => std::slice::from_ref(operand),
+        }
+    }
+
+    /// Both operands of a load or a store.
+    fn two_operands(instruction: &Instruction) -> Read<[&Operand; 2]> {
+        match instruction.operands.as_slice() {
+            [first, second] => Ok([first, second]),
+            _ => {
+                let message = format!("`{}` takes two operands", instruction.opcode.text);
+                Err(Box::new(Diagnostic::new(
+                    "syntax::ptx",
+                    message,
+                    instruction.span,
+                    "its operands are others",
+                )))
+            }
+        }
+    }
+
+    /// `ld.param`: what the harness says of a parameter.
+    fn load_parameter(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
+        let [destination, source] = Self::two_operands(instruction)?;
+        let ty = type_of(words);
+        let place = match &source.kind {
+            OperandKind::Memory(parts) => match parts.as_slice() {
+                [Operand { kind: OperandKind::Name(name), .. }] => Some((name, 0)),
+                [Operand { kind: OperandKind::Sum(name, offset), .. }] => Some((name, *offset)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let known = place.and_then(|(name, offset)| Some((*self.parameters.get(name)?, offset)));
+        let Some((number, offset)) = known else {
+            let message = "a parameter at an address that is computed is not checked by this version";
+            return Err(unsupported("unsupported::ptx-parameter", message.to_owned(), source.span));
+        };
+        let parameter = &self.entry.parameters[number];
+        let Some(value) = self.harness.parameters.get(&number).cloned() else {
+            let message = format!("nothing says what parameter {number} of `{}` is", self.entry.name.text);
+            let error = Diagnostic::new("validate::import-setting", message, source.span, "read here")
+                .with_label(parameter.name.span, "declared here");
+            return Err(Box::new(error.with_help(format!(
+                "write `param {number} = …;` in the `import`: a number, `&x` for the address of an object, or `in 0..=3`"
+            ))));
+        };
+        let at = At(source.span);
+        for (index, element) in Self::elements(destination).iter().enumerate() {
+            let bytes = offset + index as i128 * i128::from(ty.width / 8);
+            let end = bytes + i128::from(ty.width / 8);
+            if bytes < 0 || end > i128::from(parameter.bytes) {
+                let message = format!("parameter {number} has {} bytes", parameter.bytes);
+                let error =
+                    Diagnostic::new("validate::import-setting", message, source.span, "read past its end");
+                return Err(Box::new(error.with_label(parameter.name.span, "declared here")));
+            }
+            let amount = at.constant(bytes.cast_unsigned() * 8, 64);
+            let shifted = match bytes {
+                0 => value.clone(),
+                _ => at.binary(crate::kernel::program::BinaryOp::ShiftRight, value.clone(), amount),
+            };
+            self.assign(element, resized(shifted, ty.width), ty.kind == 's')?;
+        }
+        Ok(())
+    }
+
+    /// `ld.local` and `st.local`: bytes of the thread, which no model speaks of.
+    fn private(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
+        let [first, second] = Self::two_operands(instruction)?;
+        let ty = type_of(words);
+        let is_load = words[0] == "ld";
+        let (memory, values) = if is_load { (second, first) } else { (first, second) };
+        let index = self.address(memory, words)?;
+        let (element, space) = (ElementKind::Data, FlatSpace::Private);
+        let base = AddressBase::Flat { width: ty.width, element, space };
+        let address = Address { span: memory.span, base, indices: vec![index], rank: None, device: None };
+        let operands = vec![ResolvedOperand::Memory(address.clone())];
+        let (sem, scope) = (Sem::Weak, Scope::Cta);
+        if is_load {
+            let elements = Self::elements(values);
+            let registers: Vec<Option<RegisterId>> =
+                elements.iter().map(|_| Some(self.body.generate(ty.width))).collect();
+            let destinations = registers.clone();
+            let kind = AccessOp::Load { destinations, address, sem, scope, non_coherent: false };
+            self.push_access(instruction, kind, (registers.clone(), operands));
+            for (element, register) in elements.iter().zip(registers) {
+                let register = register.unwrap_or(RegisterId(0));
+                self.assign(element, self.register_value(register, element.span), ty.kind == 's')?;
+            }
+            return Ok(());
+        }
+        let values: Read<Vec<Expression>> =
+            Self::elements(values).iter().map(|value| self.value(value, ty.width)).collect();
+        let values = values?;
+        let operands =
+            operands.into_iter().chain(values.iter().cloned().map(ResolvedOperand::Value)).collect();
+        self.push_access(
+            instruction,
+            AccessOp::Store { values, address, sem, scope },
+            (Vec::new(), operands),
+        );
+        Ok(())
+    }
+
+    fn push_access(
+        &mut self,
+        instruction: &Instruction,
+        operation: AccessOp,
+        (results, operands): (Vec<Option<RegisterId>>, Vec<ResolvedOperand>),
+    ) {
+        let kind = operation.into();
+        let form = isa::litmus_form(&kind);
+        let (text, opcode_span) = (instruction.opcode.text.clone(), instruction.opcode.span);
+        let kind = StatementKind::Instruction(Resolved { text, opcode_span, form, kind, results, operands });
+        self.body.push(instruction.span, kind);
+    }
+
+    /// An instruction that a row says everything of.
+    fn by_row(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
+        let opcode =
+            ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
+        let has_result = self.body.has_result(&opcode)?;
+        let ty = type_of(words);
+        self.body.given.operands.clear();
+        let mut operands = instruction.operands.as_slice();
+        let mut destinations: Vec<&Operand> = Vec::new();
+        let mut is_vector = false;
+        if has_result
+            && let [first, rest @ ..] = operands
+            && !matches!(first.kind, OperandKind::Memory(_))
+        {
+            operands = rest;
+            match &first.kind {
+                OperandKind::Pair(one, other) => {
+                    destinations.extend([&**one, &**other]);
+                    is_vector = true;
+                }
+                OperandKind::Vector(elements) => {
+                    destinations.extend(elements);
+                    is_vector = true;
+                }
+                _ => destinations.push(first),
+            }
+        }
+        let operands: Read<Vec<ast::Operand>> = operands
+            .iter()
+            .zip(roles(operands, words, ty))
+            .map(|(operand, role)| self.row_operand(operand, role, ty))
+            .collect();
+        let operands = operands?;
+        let name =
+            |operand: &Operand| !matches!(&operand.kind, OperandKind::Name(name) if written(name) == "_");
+        let names: Vec<Option<String>> =
+            destinations.iter().map(|operand| name(operand).then(String::new)).collect();
+        let results = match names.as_slice() {
+            [] => Results::Nothing,
+            // One element in braces is a scalar to the opcode.
+            [one] if !is_vector || !words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8")) => {
+                Results::One(one.as_deref())
+            }
+            all => Results::Vector(all),
+        };
+        let registers = self.body.resolve_given(&opcode, &operands, instruction.span, results)?;
+        for (destination, register) in destinations.into_iter().zip(registers) {
+            if let Some(register) = register {
+                let value = self.register_value(register, destination.span);
+                self.assign(destination, value, ty.kind == 's')?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An operand, for a row to take.
+    fn row_operand(&mut self, operand: &Operand, role: Option<Role>, ty: Type) -> Read<ast::Operand> {
+        let place = Place(operand.span);
+        Ok(match &operand.kind {
+            OperandKind::Memory(parts) if parts.len() == 1 => {
+                let space = role.map_or(FlatSpace::Generic, |role| role.space);
+                let window = match space {
+                    FlatSpace::Shared | FlatSpace::Cluster => Some(SHARED_WINDOW),
+                    FlatSpace::Generic | FlatSpace::Global | FlatSpace::Private => None,
+                };
+                let address = self.address_in(operand, window)?;
+                let index = self.give((address, role), operand.span);
+                let name = ast::Name { text: "address".to_owned(), place };
+                ast::Operand::Memory(ast::Memory {
+                    place,
+                    name,
+                    indices: vec![index],
+                    rank: None,
+                    device: None,
+                })
+            }
+            OperandKind::Memory(_) | OperandKind::Group(_) | OperandKind::Pair(..) => {
+                let message = "an operand of this shape is not checked by this version";
+                return Err(unsupported("unsupported::ptx-operand", message.to_owned(), operand.span));
+            }
+            OperandKind::Vector(elements) if elements.len() == 1 => {
+                let value = self.natural(&elements[0], ty.width)?;
+                ast::Operand::Expr(self.give((value, None), elements[0].span))
+            }
+            OperandKind::Vector(elements) => {
+                let mut given = Vec::new();
+                for element in elements {
+                    let value = self.natural(element, ty.width)?;
+                    given.push(self.give((value, None), element.span));
+                }
+                ast::Operand::Vector(given)
+            }
+            OperandKind::Name(name) if written(name) == "_" => ast::Operand::Sink(place),
+            _ => {
+                let value = self.natural(operand, ty.width.max(32))?;
+                ast::Operand::Expr(self.give((value, None), operand.span))
+            }
+        })
+    }
+
+    fn give(&mut self, given: (Expression, Option<Role>), span: Span) -> Expr {
+        self.body.given.operands.push(given);
+        Expr::new(Place(span), ExprKind::Given(self.body.given.operands.len() - 1))
+    }
+}
+
+fn unsupported(code: &'static str, message: String, span: Span) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(code, message, span, "here"))
+}
+
+/// The type that an access has; bytes if its opcode names none.
+fn type_of(words: &[&str]) -> Type {
+    let last = words.iter().rev().find_map(|word| Type::parse(word));
+    last.unwrap_or(Type { kind: 'b', width: 8 as Width })
+}
+
+/// What the addresses of an instruction are the addresses of: those of asynchronous copies in the order in which the opcode
+/// names their state spaces, and then an mbarrier.
+fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
+    let spaces: Vec<FlatSpace> = words
+        .iter()
+        .filter_map(|word| match *word {
+            "global" => Some(FlatSpace::Global),
+            "shared" | "shared::cta" => Some(FlatSpace::Shared),
+            "shared::cluster" => Some(FlatSpace::Cluster),
+            _ => None,
+        })
+        .collect();
+    let space = |number: usize| spaces.get(number).copied().unwrap_or(FlatSpace::Generic);
+    let is_copy = matches!(words, ["cp", "async" | "reduce", ..]);
+    let mbarrier = |space: FlatSpace| Role { width: 64, element: ElementKind::Mbarrier, space };
+    // Bytes that are copied are looked at by words, which all sizes of copies are multiples of.
+    let width = if is_copy { 32 } else { ty.width };
+    let data = |space: FlatSpace| Role { width, element: ElementKind::Data, space };
+    let mut number = 0;
+    let of_memory = |number: usize| match words {
+        ["mbarrier", ..] | ["cp", "async", "mbarrier", ..] => mbarrier(space(0)),
+        // The mbarrier of a copy is in the shared memory that is written.
+        ["cp", ..] if number == 2 => mbarrier(space(0)),
+        ["st" | "red", "async", ..] if number == 1 => mbarrier(FlatSpace::Cluster),
+        ["st" | "red", "async", ..] => data(FlatSpace::Cluster),
+        ["cp", ..] => data(space(number)),
+        _ => data(space(0)),
+    };
+    let mut of_operand = |operand: &Operand| match operand.kind {
+        OperandKind::Memory(_) => {
+            number += 1;
+            Some(of_memory(number - 1))
+        }
+        _ => None,
+    };
+    operands.iter().map(&mut of_operand).collect()
+}

@@ -1,0 +1,768 @@
+//! What a kernel file says of an imported kernel: how it is launched, what it is given, where its memory is.
+
+use super::lower::Lower;
+use super::resized;
+use crate::diagnostic::Diagnostic;
+use crate::index::{Id as _, IndexVec};
+use crate::kernel::ast::{self, ExprKind, SettingValue, StatementKind as Ast};
+use crate::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
+use crate::kernel::program::{
+    ElementKind, Expression, ExpressionKind, FlatMemory, FlatObject, InitialBytes, Kernel, Launch, Object,
+    ObjectId, Parameter, Private, Register, Storage, StorageId, View, Width,
+};
+use crate::kernel::resolve::body::Binding;
+use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
+use crate::ptx::Module;
+use crate::ptx::module::{Function, Item, Operand, OperandKind, Variable, demangled};
+use crate::sorted::SortedMap;
+use crate::span::{FileId, Span};
+use crate::vocabulary::{Proxy, Replication, Space};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Most bytes of local memory of a thread: each is a register.
+const LOCAL_BYTES_MAX: u64 = 4096;
+/// Most bytes of shared memory of a CTA.
+const SHARED_BYTES_MAX: u64 = 227 << 10;
+/// Most bytes of a variable of global memory.
+const GLOBAL_BYTES_MAX: u64 = 1 << 20;
+/// Where the first variable in shared memory is, so that none is at address 0.
+const SHARED_START: u64 = 1024;
+
+/// What an `import` says.
+pub(super) struct Harness {
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Values of parameters, of 64 bits.
+    pub parameters: SortedMap<usize, Expression>,
+    /// Values of environment registers.
+    pub environment: Vec<(u32, u32)>,
+    /// Size of dynamic shared memory.
+    pub dynamic_bytes: Option<u64>,
+}
+
+impl Checker {
+    /// Resolves an `import`; `None` after an error.
+    pub(in crate::kernel) fn resolve_import(
+        &mut self,
+        import: &ast::Import,
+        modules: &Modules,
+    ) -> Option<Kernel> {
+        if import.word.text != "entry" {
+            let message = format!("expected `entry`, found `{}`", import.word.text);
+            let error = Diagnostic::new(
+                "syntax::unexpected-token",
+                message,
+                import.word.place.0,
+                "not expected here",
+            );
+            self.report(error.with_help("write `import \"k.ptx\" entry NAME as k { … }`"));
+            return None;
+        }
+        let module = modules.get(&import.path.place.0)?;
+        let entry = self.find_entry(import, module)?;
+        let outer = self.import_target(module, import.path.place.0).ok()?;
+        let kernel = self.import_kernel(import, module, entry);
+        self.set_target(outer);
+        kernel.ok()
+    }
+
+    fn find_entry<'m>(&mut self, import: &ast::Import, module: &'m Module) -> Option<&'m Function> {
+        let name = &import.entry;
+        if let Some(entry) = module.entry(&name.text) {
+            return Some(entry);
+        }
+        let entries = module.functions.iter().filter(|function| function.is_entry && function.has_body);
+        let names: Vec<String> = entries
+            .map(|entry| format!("`{}`", demangled(&entry.name.text).unwrap_or(&entry.name.text)))
+            .collect();
+        let message = format!("`{}` has no entry `{}`", import.path.text, name.text);
+        let error = Diagnostic::new("resolve::unknown-entry", message, name.place.0, "no such kernel");
+        self.report(if names.is_empty() {
+            error.with_help("it has no kernel at all: a kernel is an `.entry` with a body")
+        } else {
+            error.with_help(format!("its kernels are {}", names.join(", ")))
+        });
+        None
+    }
+
+    fn import_kernel(&mut self, import: &ast::Import, module: &Module, entry: &Function) -> Resolved<Kernel> {
+        let span = import.name.place.0;
+        let mut body = Body::new(self, None);
+        let mut memory = Memory::default();
+        memory.place_common(&body);
+        let mut given = Settings::default();
+        let mut shapes: Vec<(Launch, [u32; 3], [u32; 3])> = Vec::new();
+        let mut failed = false;
+        for statement in &import.body.statements {
+            let place = statement.place.0;
+            failed |= match &statement.kind {
+                Ast::Launch { name, fields } => {
+                    let launches: Vec<Launch> = shapes.iter().map(|(launch, ..)| launch.clone()).collect();
+                    let shape = body.import_launch((name.as_ref(), fields), place, &launches);
+                    shape.map(|shape| shapes.push(shape)).is_err()
+                }
+                Ast::Setting(setting) => body.setting(setting, entry, &memory, &mut given).is_err(),
+                _ => false,
+            };
+        }
+        if failed {
+            return Err(Reported);
+        }
+        let (launches, block, grid) = body.one_shape(shapes, entry, span)?;
+        let Settings { parameters, values, environment, dynamic } = given;
+        let harness = Harness {
+            block,
+            grid,
+            parameters: values,
+            environment,
+            dynamic_bytes: dynamic.map(|(bytes, _)| bytes),
+        };
+        let variables = body.place_variables(module, entry, &harness, &mut memory)?;
+        for statement in &import.body.statements {
+            if matches!(statement.kind, Ast::Assume(_)) {
+                body.resolve_statement(statement);
+            }
+        }
+        let mut statements = std::mem::take(&mut body.out);
+        let mut lower = Lower::new(&mut body, entry, &harness, variables);
+        statements.extend(lower.run());
+        let registers = lower.named();
+        memory.add_views(&mut body);
+        let mut finals = Vec::new();
+        for statement in &import.body.statements {
+            if let Ast::Final(block) = &statement.kind {
+                body.resolve_final(block, &mut finals);
+            }
+        }
+        let Memory { objects, private, .. } = memory;
+        let flat = Some(Box::new(FlatMemory { objects, private, registers }));
+        let Body { objects, storages, registers, .. } = body;
+        Ok(Kernel {
+            name: import.name.text.clone(),
+            is_program: false,
+            span,
+            parameters,
+            launches,
+            objects,
+            storages,
+            registers,
+            body: statements,
+            tasks: IndexVec::new(),
+            unrecorded: Vec::new(),
+            finals,
+            condition: None,
+            flat,
+        })
+    }
+}
+
+/// What the settings say, while they are read.
+#[derive(Default)]
+struct Settings {
+    parameters: Vec<Parameter>,
+    values: SortedMap<usize, Expression>,
+    environment: Vec<(u32, u32)>,
+    dynamic: Option<(u64, Span)>,
+}
+
+/// Where objects are.
+#[derive(Default)]
+struct Memory {
+    objects: Vec<FlatObject>,
+    /// The storage of each.
+    storages: Vec<StorageId>,
+    private: Vec<Private>,
+}
+
+impl Memory {
+    /// Memory that the file declares.
+    fn place_common(&mut self, body: &Body<'_>) {
+        for (id, storage) in body.storages.iter_enumerated() {
+            let object = body.objects.iter().find(|object| object.storage == id);
+            let Some(object) = object.filter(|_| storage.space == Space::Global && !storage.is_symmetric)
+            else {
+                continue;
+            };
+            let start = GLOBAL_WINDOW + id.index() as u64 * WINDOW_BYTES;
+            self.push(object.name.clone(), start, storage.size_bytes, id);
+        }
+    }
+
+    fn push(&mut self, name: String, start: u64, bytes: u32, storage: StorageId) {
+        self.objects.push(FlatObject { name, start, bytes, views: Vec::new() });
+        self.storages.push(storage);
+    }
+
+    /// The address of a storage.
+    fn start_of(&self, storage: StorageId) -> Option<u64> {
+        let index = self.storages.iter().position(|&known| known == storage)?;
+        Some(self.objects[index].start)
+    }
+
+    /// An object of each width at which anything is accessed, for all memory.
+    fn add_views(&mut self, body: &mut Body<'_>) {
+        let accessed = body.accessed();
+        for (object, &storage) in self.objects.iter_mut().zip(&self.storages) {
+            for &(width, element) in &accessed {
+                let n_elements = object.bytes / u32::from(width / 8);
+                if n_elements == 0 || (element == ElementKind::Mbarrier && !object.is_shared()) {
+                    continue;
+                }
+                let id = view_of(body, object, storage, (width, element));
+                object.views.push(View { width, element, object: id });
+            }
+        }
+    }
+}
+
+/// The object that shows a storage in elements of a width: the declared one, or a new one.
+fn view_of(
+    body: &mut Body<'_>,
+    flat: &FlatObject,
+    storage: StorageId,
+    (width, element): (Width, ElementKind),
+) -> ObjectId {
+    let whole = |object: &&Object| {
+        object.storage == storage
+            && object.width == width
+            && object.element == element
+            && object.proxy == Proxy::Generic
+            && object.mapping == 0
+            && object.offset_bytes == 0
+            && object.n_elements() * u64::from(width / 8) == u64::from(flat.bytes)
+            && object.dimensions.len() < 2
+    };
+    if let Some(index) = body.objects.iter().position(|object| whole(&object)) {
+        return ObjectId::from_index(index);
+    }
+    let declared = body.objects.iter().find(|object| object.storage == storage);
+    let (span, space) =
+        declared.map_or((Span::new(FileId(0), 0, 0), Space::Global), |object| (object.span, object.space));
+    let n_elements = flat.bytes / u32::from(width / 8);
+    body.objects.push(Object {
+        name: flat.name.clone(),
+        space,
+        width,
+        element,
+        dimensions: if n_elements == 1 { Vec::new() } else { vec![n_elements] },
+        storage,
+        offset_bytes: 0,
+        mapping: 0,
+        replication: Replication::Single,
+        proxy: Proxy::Generic,
+        tensor: None,
+        span,
+    })
+}
+
+impl Body<'_> {
+    /// A launch, with `block` and `grid` in dimensions.
+    fn import_launch(
+        &mut self,
+        (name, fields): (Option<&ast::Name>, &[(ast::Name, ast::Expr)]),
+        span: Span,
+        earlier: &[Launch],
+    ) -> Resolved<(Launch, [u32; 3], [u32; 3])> {
+        let (mut block, mut grid) = (None, None);
+        let mut plain = Vec::new();
+        for (field, value) in fields {
+            let shape = match field.text.as_str() {
+                "block" => &mut block,
+                "grid" => &mut grid,
+                _ => {
+                    plain.push((field.clone(), value.clone()));
+                    continue;
+                }
+            };
+            *shape = Some((self.sizes(field, value)?, field.place));
+        }
+        let literal = |text: &str, number: u32, place: ast::Place| {
+            let name = ast::Name { text: text.to_owned(), place };
+            (name, ast::Expr::new(place, ExprKind::Literal(number.to_string())))
+        };
+        if let Some((sizes, place)) = block {
+            let threads = sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size));
+            if threads > 32 && !threads.is_multiple_of(32) {
+                let message = format!("a block of {threads} threads has a warp that is not full");
+                let error = Diagnostic::new("unsupported::launch-block", message, place.0, "not whole warps");
+                return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
+            }
+            plain.push(literal("warps", threads.div_ceil(32), place));
+            plain.push(literal("lanes", threads.min(32), place));
+        }
+        if let Some((sizes, place)) = grid {
+            plain.push(literal(
+                "ctas",
+                sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size)),
+                place,
+            ));
+        }
+        let launch = self.resolve_launch(name, &plain, span, earlier)?;
+        let block = block.map_or([launch.warps * launch.lanes, 1, 1], |(sizes, _)| sizes);
+        let grid = grid.map_or([launch.ctas, 1, 1], |(sizes, _)| sizes);
+        Ok((launch, block, grid))
+    }
+
+    /// `32`, `[32, 8]`
+    fn sizes(&mut self, field: &ast::Name, value: &ast::Expr) -> Resolved<[u32; 3]> {
+        let parts = match &value.kind {
+            ExprKind::List(parts) => parts.as_slice(),
+            _ => std::slice::from_ref(value),
+        };
+        let mut sizes = [1; 3];
+        if parts.is_empty() || parts.len() > 3 {
+            let message = format!("`{}` has one to three dimensions", field.text);
+            return Err(self.report(Diagnostic::new(
+                "validate::launch-dimension",
+                message,
+                value.place.0,
+                "others",
+            )));
+        }
+        for (size, part) in sizes.iter_mut().zip(parts) {
+            let found = self.checker.evaluate(part)?;
+            match u32::try_from(found) {
+                Ok(found @ 1..) => *size = found,
+                _ => {
+                    let message = format!("`{}` is {found}", field.text);
+                    let error = Diagnostic::new(
+                        "validate::launch-dimension",
+                        message,
+                        part.place.0,
+                        "must be at least 1",
+                    );
+                    return Err(self.report(error));
+                }
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// The launches, and the dimensions that they have in common.
+    fn one_shape(
+        &mut self,
+        shapes: Vec<(Launch, [u32; 3], [u32; 3])>,
+        entry: &Function,
+        span: Span,
+    ) -> Resolved<(Vec<Launch>, [u32; 3], [u32; 3])> {
+        let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word);
+        let (required, clusters) = (directive("reqntid"), directive("reqnctapercluster"));
+        let Some(&(_, block, grid)) = shapes.first() else {
+            let message = "nothing says how this kernel is launched";
+            let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
+            return Err(
+                self.report(error.with_help("write `launch { ctas: 2, block: [32, 1] }` in the `import`"))
+            );
+        };
+        let is_flat = |sizes: &[u32; 3]| sizes[1] == 1 && sizes[2] == 1;
+        for (launch, other_block, other_grid) in &shapes {
+            let differs =
+                |one: &[u32; 3], other: &[u32; 3]| one != other && !(is_flat(one) && is_flat(other));
+            if differs(&block, other_block) || differs(&grid, other_grid) {
+                let message = "launches of several dimensions have one shape";
+                let error =
+                    Diagnostic::new("unsupported::launch-block", message, launch.span, "another shape");
+                return Err(self.report(error.with_help("write an `import` for each shape")));
+            }
+            if let Some((name, numbers)) = clusters {
+                let wanted: u64 = numbers.iter().product();
+                if wanted != u64::from(launch.cluster) {
+                    let message =
+                        format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
+                    let error =
+                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
+                            .with_label(name.span, "required here");
+                    return Err(self.report(error.with_help(format!("write `cluster: {wanted}`"))));
+                }
+            }
+            if let Some((name, numbers)) = required {
+                let wanted: u64 = numbers.iter().product();
+                if wanted != u64::from(launch.warps * launch.lanes) {
+                    let message =
+                        format!("this kernel is launched with {wanted} threads per CTA, and no others");
+                    let error =
+                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
+                            .with_label(name.span, "required here");
+                    return Err(self.report(error.with_help(format!("write `block: [{wanted}]`"))));
+                }
+            }
+        }
+        Ok((shapes.into_iter().map(|(launch, ..)| launch).collect(), block, grid))
+    }
+
+    fn setting(
+        &mut self,
+        setting: &ast::Setting,
+        entry: &Function,
+        memory: &Memory,
+        given: &mut Settings,
+    ) -> Resolved<()> {
+        let (what, which) = (&setting.what, &setting.which);
+        let wrong = |message: String, span: Span, help: &str| {
+            Diagnostic::new("validate::import-setting", message, span, "here").with_help(help.to_owned())
+        };
+        let help = "settings are `param 0 = …`, `envreg 1..2 = …` and `shared dynamic N`";
+        if what.text == "shared" {
+            let SettingValue::Number(value) = &setting.value else { return Err(Reported) };
+            if which.text != "dynamic" {
+                return Err(self.report(wrong(
+                    format!("there is no setting `shared {}`", which.text),
+                    which.place.0,
+                    help,
+                )));
+            }
+            let bytes = self.checker.evaluate(value)?;
+            if let Some((_, first)) = given.dynamic {
+                return Err(self.report(crate::kernel::resolve::body::duplicate_name(
+                    "dynamic",
+                    which.place.0,
+                    first,
+                )));
+            }
+            given.dynamic = Some((bytes, which.place.0));
+            return Ok(());
+        }
+        let (Ok(first), Ok(last)) = (
+            which.text.parse::<u32>(),
+            setting.last.as_ref().map_or(Ok(None), |last| last.text.parse::<u32>().map(Some)),
+        ) else {
+            return Err(self.report(wrong(
+                format!("`{}` is no small number", which.text),
+                which.place.0,
+                help,
+            )));
+        };
+        match what.text.as_str() {
+            "param" if last.is_none() => {
+                let number = first as usize;
+                let Some(parameter) = entry.parameters.get(number) else {
+                    let n = entry.parameters.len();
+                    let message = format!("`{}` has {n} parameters; they count from 0", entry.name.text);
+                    return Err(self.report(wrong(message, which.place.0, "leave this one out")));
+                };
+                if given.values.contains_key(&number) {
+                    let message = format!("parameter {number} is given twice");
+                    return Err(self.report(wrong(message, which.place.0, "keep one of them")));
+                }
+                if parameter.bytes > 8 {
+                    let message = format!(
+                        "parameter {number} has {} bytes, of which one value says nothing",
+                        parameter.bytes
+                    );
+                    let error =
+                        Diagnostic::new("unsupported::ptx-parameter", message, which.place.0, "a structure")
+                            .with_label(parameter.name.span, "declared here");
+                    return Err(self.report(error));
+                }
+                let value = self.setting_value(&setting.value, memory, Some((first, given)))?;
+                given.values.insert(number, value);
+                Ok(())
+            }
+            "envreg" => {
+                let value = self.setting_value(&setting.value, memory, None)?;
+                let ExpressionKind::Constant(value) = value.kind else {
+                    return Err(self.report(wrong(
+                        "an environment register has one value".to_owned(),
+                        what.place.0,
+                        help,
+                    )));
+                };
+                match last {
+                    // The first one has the upper half.
+                    Some(last) if last == first + 1 => {
+                        given.environment.push((first, (value >> 32) as u32));
+                        given.environment.push((last, value as u32));
+                    }
+                    None if value >> 32 == 0 => given.environment.push((first, value as u32)),
+                    _ => {
+                        let message = "an address has 64 bits, an environment register 32";
+                        let help = "write it for two that follow each other: `envreg 1..2 = &workspace;`";
+                        return Err(self.report(wrong(message.to_owned(), which.place.0, help)));
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(self.report(wrong(format!("there is no setting `{}`", what.text), what.place.0, help))),
+        }
+    }
+
+    /// A value of 64 bits; a range belongs to a parameter.
+    fn setting_value(
+        &mut self,
+        value: &SettingValue,
+        memory: &Memory,
+        parameter: Option<(u32, &mut Settings)>,
+    ) -> Resolved<Expression> {
+        match value {
+            SettingValue::Number(value) => {
+                let number = self.checker.evaluate(value)?;
+                Ok(Self::constant(value.place.0, 64, u128::from(number)))
+            }
+            SettingValue::Address(of) => self.address_of(of, memory),
+            SettingValue::Range(range) => {
+                let Some((number, given)) = parameter else {
+                    let message = "only a parameter can be any number of a range";
+                    let span = range.start.place.0;
+                    return Err(self.report(Diagnostic::new(
+                        "validate::import-setting",
+                        message,
+                        span,
+                        "a range",
+                    )));
+                };
+                let place = range.start.place;
+                let name = ast::Name { text: format!("param{number}"), place };
+                let declared = ast::KernelParameter { name, range: range.clone() };
+                let parameter = self.resolve_parameter(&declared)?;
+                let register = parameter.register;
+                given.parameters.push(parameter);
+                let kind = ExpressionKind::Register(register);
+                Ok(resized(Expression { span: place.0, width: 32, kind }, 64))
+            }
+        }
+    }
+
+    fn address_of(&mut self, of: &ast::Memory, memory: &Memory) -> Resolved<Expression> {
+        let span = of.place.0;
+        let Binding::Object(id) = self.look_up(&of.name.text, span)? else {
+            let message = format!("`{}` is a value, not memory", of.name.text);
+            let error = Diagnostic::new("resolve::not-memory", message, span, "not an object");
+            return Err(self.report(error.with_help("declare it with `global`, outside of the `import`")));
+        };
+        let object = self.objects[id].clone();
+        let Some(start) = memory.start_of(object.storage).filter(|_| object.proxy == Proxy::Generic) else {
+            let message =
+                format!("`{}` is no plain global memory, whose address could be given", object.name);
+            return Err(self.report(Diagnostic::new(
+                "unsupported::ptx-parameter",
+                message,
+                span,
+                "its address",
+            )));
+        };
+        let mut flat = 0_u64;
+        for (dimension, &n) in object.dimensions.iter().enumerate() {
+            let index = of.indices.get(dimension).map_or(Ok(0), |index| self.checker.evaluate(index))?;
+            flat = flat.saturating_mul(u64::from(n)).saturating_add(index);
+        }
+        let offset =
+            u64::from(object.offset_bytes).saturating_add(flat.saturating_mul(u64::from(object.width / 8)));
+        Ok(Self::constant(span, 64, u128::from(start) + u128::from(offset)))
+    }
+
+    /// Gives the variables of the module addresses; what their names stand for.
+    fn place_variables(
+        &mut self,
+        module: &Module,
+        entry: &Function,
+        harness: &Harness,
+        memory: &mut Memory,
+    ) -> Resolved<FxHashMap<String, (u64, Width)>> {
+        let used = used_names(entry);
+        let mut found = FxHashMap::default();
+        let (mut shared, mut local) = (SHARED_START, 0_u64);
+        let mut dynamic: Option<u64> = None;
+        let own = entry.variables.iter().chain(&module.variables);
+        let mut sorted: Vec<&Variable> =
+            own.filter(|variable| used.contains(variable.name.text.as_str())).collect();
+        // Dynamic shared memory comes after all other.
+        sorted.sort_by_key(|variable| variable.is_extern);
+        for variable in sorted {
+            let name = &variable.name.text;
+            if found.contains_key(name) {
+                continue;
+            }
+            let align = variable.align.max(1);
+            match variable.space.as_str() {
+                "shared" if variable.is_extern || variable.bytes == 0 => {
+                    let Some(bytes) = harness.dynamic_bytes else {
+                        let message = format!("nothing says how large `{name}` is");
+                        let span = variable.name.span;
+                        let error = Diagnostic::new(
+                            "validate::import-setting",
+                            message,
+                            span,
+                            "dynamic shared memory",
+                        );
+                        return Err(
+                            self.report(error.with_help("write `shared dynamic 1024;` in the `import`"))
+                        );
+                    };
+                    let start = match dynamic {
+                        Some(start) => start,
+                        None => {
+                            let start = shared.next_multiple_of(align.max(16));
+                            shared = self.place_shared(variable, start, bytes, memory)?;
+                            *dynamic.insert(start)
+                        }
+                    };
+                    found.insert(name.clone(), (start, 32));
+                }
+                "shared" => {
+                    let start = shared.next_multiple_of(align);
+                    shared = self.place_shared(variable, start, variable.bytes, memory)?;
+                    found.insert(name.clone(), (start, 32));
+                }
+                "global" => {
+                    let start = self.place_global(variable, memory)?;
+                    found.insert(name.clone(), (start, 64));
+                }
+                "local" => {
+                    let start = local.next_multiple_of(align);
+                    local = start.saturating_add(variable.bytes);
+                    if local > LOCAL_BYTES_MAX {
+                        let message =
+                            format!("local memory of more than {LOCAL_BYTES_MAX} bytes is not checked");
+                        let span = variable.name.span;
+                        return Err(self.report(Diagnostic::new(
+                            "limit::object-size",
+                            message,
+                            span,
+                            "too large",
+                        )));
+                    }
+                    self.place_local(variable, LOCAL_WINDOW + start, memory);
+                    found.insert(name.clone(), (start, 64));
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn place_local(&mut self, variable: &Variable, start: u64, memory: &mut Memory) {
+        let name = variable.name.text.clone();
+        let first = self.registers.next_id();
+        let bytes = u32::try_from(variable.bytes).unwrap_or(0);
+        for byte in 0..bytes {
+            self.registers.push(Register { name: format!("%{name}+{byte}"), width: 8 });
+        }
+        memory.private.push(Private { name, start, bytes, first });
+    }
+
+    fn place_shared(
+        &mut self,
+        variable: &Variable,
+        start: u64,
+        bytes: u64,
+        memory: &mut Memory,
+    ) -> Resolved<u64> {
+        let end = start.saturating_add(bytes);
+        if end > SHARED_START + SHARED_BYTES_MAX {
+            let message = format!("a CTA has at most {SHARED_BYTES_MAX} bytes of shared memory");
+            let span = variable.name.span;
+            return Err(self.report(Diagnostic::new(
+                "limit::object-size",
+                message,
+                span,
+                "too much with this one",
+            )));
+        }
+        let storage = self.new_object(variable, Space::Shared, bytes, InitialBytes::Unknown);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        memory.push(variable.name.text.clone(), SHARED_WINDOW + start, bytes, storage);
+        Ok(end)
+    }
+
+    /// A variable of the module in global memory; one of the same name that the file declares takes its place.
+    fn place_global(&mut self, variable: &Variable, memory: &mut Memory) -> Resolved<u64> {
+        let span = variable.name.span;
+        if let Some((Binding::Object(id), _)) = self.find(&variable.name.text)
+            && let Some(start) = memory.start_of(self.objects[id].storage)
+        {
+            return Ok(start + u64::from(self.objects[id].offset_bytes));
+        }
+        if variable.bytes > GLOBAL_BYTES_MAX || variable.is_extern || variable.bytes == 0 {
+            let message = format!("`{}` has no size that can be checked", variable.name.text);
+            let error = Diagnostic::new("validate::import-setting", message, span, "declared here");
+            let help = format!(
+                "declare `global {}[64]: u32;` outside of the `import`: it takes its place",
+                variable.name.text
+            );
+            return Err(self.report(error.with_help(help)));
+        }
+        let mut initial = Vec::new();
+        for value in &variable.initial {
+            let width = usize::from(variable.ty.width / 8).max(1);
+            let bits = match value.kind {
+                OperandKind::Integer(value) => value.cast_unsigned(),
+                OperandKind::Float(bits, _) => u128::from(bits),
+                _ => {
+                    let message = "an initial value that is an address is not checked by this version";
+                    let error =
+                        Diagnostic::new("unsupported::ptx-declaration", message, value.span, "no number");
+                    return Err(self.report(error));
+                }
+            };
+            initial.extend_from_slice(&bits.to_le_bytes()[..width.min(16)]);
+        }
+        initial.resize(usize::try_from(variable.bytes).unwrap_or(0), 0);
+        let storage = self.new_object(variable, Space::Global, variable.bytes, InitialBytes::Known(initial));
+        let start = GLOBAL_WINDOW + storage.index() as u64 * WINDOW_BYTES;
+        memory.push(variable.name.text.clone(), start, u32::try_from(variable.bytes).unwrap_or(0), storage);
+        Ok(start)
+    }
+
+    fn new_object(
+        &mut self,
+        variable: &Variable,
+        space: Space,
+        bytes: u64,
+        initial: InitialBytes,
+    ) -> StorageId {
+        let size_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let storage = self.storages.push(Storage { space, is_symmetric: false, size_bytes, initial });
+        let width = if variable.ty.width < 8 { 8 } else { variable.ty.width };
+        let n_elements = size_bytes / u32::from(width / 8);
+        let object = self.objects.push(Object {
+            name: variable.name.text.split('@').next().unwrap_or_default().to_owned(),
+            space,
+            width,
+            element: ElementKind::Data,
+            dimensions: if variable.is_array { vec![n_elements] } else { Vec::new() },
+            storage,
+            offset_bytes: 0,
+            mapping: 0,
+            replication: Replication::Single,
+            proxy: Proxy::Generic,
+            tensor: None,
+            span: variable.name.span,
+        });
+        // So that a `final` block can name it; a name that the file declares goes first.
+        if self.find(&variable.name.text).is_none()
+            && let Some(scope) = self.scopes.last_mut()
+        {
+            scope.insert(variable.name.text.clone(), (Binding::Object(object), variable.name.span));
+        }
+        storage
+    }
+}
+
+/// All names in the operands of a kernel.
+fn used_names(entry: &Function) -> FxHashSet<&str> {
+    fn collect<'o>(operand: &'o Operand, names: &mut FxHashSet<&'o str>) {
+        match &operand.kind {
+            OperandKind::Name(name) | OperandKind::Sum(name, _) => {
+                names.insert(name);
+            }
+            OperandKind::Memory(inner) | OperandKind::Vector(inner) | OperandKind::Group(inner) => {
+                inner.iter().for_each(|inner| collect(inner, names));
+            }
+            OperandKind::Pair(first, second) => {
+                collect(first, names);
+                collect(second, names);
+            }
+            OperandKind::Not(inner) => collect(inner, names),
+            OperandKind::Integer(_) | OperandKind::Float(..) => {}
+        }
+    }
+    let mut names = FxHashSet::default();
+    for item in &entry.body {
+        if let Item::Instruction(instruction) = item {
+            instruction.operands.iter().for_each(|operand| collect(operand, &mut names));
+        }
+    }
+    names
+}

@@ -1,0 +1,206 @@
+//! The PTX reader: real modules are read whole, and no text makes it panic or run long.
+
+use fencepost_dsl::ptx::module::{Item, Line, OperandKind};
+use fencepost_dsl::ptx::{Module, parse};
+use fencepost_dsl::{Diagnostic, FileId};
+use std::path::{Path, PathBuf};
+
+fn read(text: &str) -> Result<Module, Diagnostic> {
+    parse(text, FileId(0))
+}
+
+fn folder(path: &str) -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let is_ptx = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ptx");
+    let mut found: Vec<(PathBuf, String)> = paths
+        .filter(is_ptx)
+        .map(|path| (path.clone(), std::fs::read_to_string(&path).expect("it is text")))
+        .collect();
+    found.sort();
+    found
+}
+
+const MODULE: &str = r#"
+.version 8.4
+.target sm_90a, debug
+.address_size 64
+.global .align 4 .u32 counter = 7;
+.const .align 8 .b8 table[4] = {1, 2, {3, 4}};
+.extern .shared .align 16 .b8 dynamic[];
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
+.visible .entry _ZN3lib4workEPj(
+    .param .u64 .ptr .global .align 4 p,
+    .param .align 64 .b8 q[128]
+)
+.reqntid 32, 2, 1
+.maxnreg 168
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<8>, single;
+    .loc 1 3 0
+    mov.u32 %r1, %tid.x;
+    .loc 2 9 1, function_name $info, inlined_at 1 5 2
+$L_a: { // a scope of its own
+    .reg .pred %p<2>; .reg .b32 single;
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p1, [dynamic+-8], 0;
+    @!%p1 bra.uni wait;
+    mov.b32 single, 0F3f800000;
+    }
+    { wait: @%p2 bra wait; }
+    ld.global.v2.u32 {%r2, _}, [ %r1 + 0 ];
+    shfl.sync.up.b32 %r3|%p2, %r2, 1, 0, -1;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [q, {%r2, single}], [%r3];
+    call.uni (%r1), vprintf, (%r2, %r3);
+$L_t: .branchtargets $L_a, $L_end;
+    brx.idx %r1, $L_t;
+$L_end: ret;
+}
+.file 1 "work.cu"
+.file 2 "header.h"
+.section .debug_str { $L_info: .b8 1,2,3 }
+"#;
+
+#[test]
+fn everything_that_the_grammar_has_is_read() {
+    let module = read(MODULE).expect("it is well-formed");
+    assert_eq!(module.version, (8, 4));
+    assert_eq!(module.target[0].text, "sm_90a");
+    let sizes: Vec<u64> = module.variables.iter().map(|variable| variable.bytes).collect();
+    assert_eq!(sizes, [4, 4, 0]);
+    assert_eq!(module.variables[1].initial.len(), 4);
+    assert!(!module.functions[0].has_body);
+    let entry = module.entry("work").expect("its own name is enough");
+    assert_eq!(entry.parameters[1].bytes, 128);
+    assert_eq!(entry.directives[0].1, [32, 2, 1]);
+    let instructions: Vec<_> = entry
+        .body
+        .iter()
+        .filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(instruction),
+            _ => None,
+        })
+        .collect();
+    let names: Vec<String> = instructions
+        .iter()
+        .flat_map(|instruction| &instruction.operands)
+        .filter_map(|operand| match &operand.kind {
+            OperandKind::Name(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        names.iter().any(|name| name == "wait@1") && names.iter().any(|name| name == "wait@2"),
+        "{names:?}"
+    );
+    assert_eq!(
+        instructions[2].guard.as_ref().map(|(name, negated)| (name.text.as_str(), *negated)),
+        Some(("%p1@1", true))
+    );
+    assert_eq!(instructions[4].guard.as_ref().map(|(name, _)| name.text.as_str()), Some("%p2"));
+    let wait = &instructions[1];
+    assert_eq!(wait.operands[1].kind, OperandKind::Memory(vec![wait_sum(wait)]));
+    let place = module.location(wait.span.start).expect("a line was said");
+    assert_eq!(place.chain, [Line { file: 2, line: 9, column: 1 }, Line { file: 1, line: 5, column: 2 }]);
+    assert_eq!(module.file_name(1), Some("work.cu"));
+}
+
+fn wait_sum(wait: &fencepost_dsl::ptx::module::Instruction) -> fencepost_dsl::ptx::module::Operand {
+    fencepost_dsl::ptx::module::Operand { span: wait.span, kind: OperandKind::Sum("dynamic".to_owned(), -8) }
+}
+
+#[test]
+fn what_is_no_ptx_is_said_with_its_place() {
+    let in_body = |body: &str| format!(".version 9.0\n.target sm_90\n.entry k() {{\n{body}\n}}\n");
+    let line = |text: &str, error: &Diagnostic| text[..error.span().start as usize].matches('\n').count() + 1;
+    for (text, code, at) in [
+        (String::new(), "syntax::ptx", 1),
+        ("kernel k { }".to_owned(), "syntax::ptx", 1),
+        (".version 10.0\n".to_owned(), "unsupported::ptx-version", 1),
+        (".version 9.0\n.address_size 32\n".to_owned(), "unsupported::address-size", 2),
+        (in_body("ld.global.u32 %r1, [%rd1"), "syntax::ptx", 5),
+        (in_body("ld.global.u32 %r1 %r2;"), "syntax::ptx", 4),
+        (in_body(".surprise 3;"), "syntax::ptx", 4),
+        (in_body("add.s32 %r1, %r1, #;"), "syntax::ptx", 4),
+        (in_body("/* no end"), "syntax::ptx", 4),
+        (in_body(&"{".repeat(1000)), "limit::nesting", 4),
+        (in_body(&format!("mov {}", "[".repeat(1000))), "limit::nesting", 4),
+        (in_body("").replace("\n}\n", "\n"), "syntax::ptx", 5),
+    ] {
+        let error = read(&text).expect_err("it is no PTX");
+        assert_eq!((error.code, line(&text, &error)), (code, at), "{text}: {error:?}");
+    }
+}
+
+/// The committed modules, and those of the project's own collection where that is at hand.
+fn modules() -> Vec<(PathBuf, String)> {
+    let mut found = folder("../examples/ptx");
+    found.extend(folder("../../shared/ptx-samples"));
+    found
+}
+
+#[test]
+fn real_modules_are_read() {
+    for (path, text) in modules() {
+        let module = read(&text).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+        assert!(module.functions.iter().any(|function| function.is_entry), "{}", path.display());
+        assert!(module.locations.is_sorted_by_key(|location| location.offset));
+    }
+}
+
+/// A small generator of numbers, so that failures can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+#[test]
+fn mutated_modules_never_panic() {
+    let mut random = Random(7);
+    let junk = [
+        "{", "}", "[", "]", ",", ";", ":", "@", "!", ".", "%p", "-", "0x", "\"", "/*", "\u{e9}", "<", ".reg",
+        ".loc",
+    ];
+    let mut texts: Vec<String> =
+        modules().into_iter().map(|(_, text)| text).filter(|text| text.len() < 20_000).collect();
+    texts.push(MODULE.to_owned());
+    for text in texts {
+        for _ in 0..60 {
+            let mut at = random.below(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            let mut end = (at + random.below(40)).min(text.len());
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let mutated = match random.below(3) {
+                0 => text[..at].to_owned(),
+                1 => format!("{}{}{}", &text[..at], junk[random.below(junk.len())], &text[at..]),
+                _ => format!("{}{}", &text[..at], &text[end.max(at)..]),
+            };
+            if let Err(error) = read(&mutated) {
+                assert!(error.span().end as usize <= mutated.len(), "{error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn twenty_thousand_lines_are_read_at_once() {
+    let line = "\t.loc\t1 7 9\n\tmad.lo.s32 \t%r4, %r2, %r1, %r3;\n\tld.global.u32 \t%r6, [%rd1+16];\n\t// a comment\n";
+    let body = line.repeat(5000);
+    let text =
+        format!(".version 9.0\n.target sm_90\n.visible .entry k() {{\n.reg .b32 %r<8>;\n{body}ret;\n}}\n");
+    let start = std::time::Instant::now();
+    let module = read(&text).expect("it is well-formed");
+    let time = start.elapsed();
+    assert_eq!(module.functions[0].body.len(), 10_001);
+    assert!(time.as_millis() < 1000, "20 000 lines took {time:?}");
+}

@@ -1,0 +1,340 @@
+//! Compiled kernels, changed in one place of their PTX, are violated; and what an import does not say is said.
+
+use fencepost::{Options, Source, Verdict, check};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ptx")
+}
+
+fn text(name: &str) -> String {
+    let path = folder().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The module that a kernel file imports.
+fn module_of(harness: &str) -> String {
+    let rest = harness.split_once("import \"").expect("it imports a module").1;
+    rest.split_once('"').expect("a path ends").0.to_owned()
+}
+
+/// Checks a kernel file with its module changed from `line` on (one-based): the first `from` becomes `to`.
+fn mutant(name: &str, (line, from, to): (usize, &str, &str)) -> (Verdict, Vec<&'static str>) {
+    let harness = text(&format!("{name}.fence"));
+    let module = module_of(&harness);
+    let whole = text(&module);
+    let start: usize = whole.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let changed = format!("{}{}", &whole[..start], whole[start..].replacen(from, to, 1));
+    assert_ne!(changed, whole, "{name}: there is no `{from}` behind line {line}");
+    let source = Source::text(format!("{name}.fence"), harness).with(module, changed);
+    let report = check(source, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    (report.verdict(), report.findings().map(|finding| finding.code).collect())
+}
+
+#[test]
+fn each_weaker_instruction_is_found() {
+    for (name, change, code) in [
+        ("spin_lock", (1, "cas.acquire", "cas.relaxed"), "race::uniform"),
+        ("spin_lock", (1, "st.release", "st.relaxed"), "race::uniform"),
+        ("spin_lock", (1, "st.release.gpu", "st.release.cta"), "race::scope-too-narrow"),
+        ("spin_lock", (1, "cas.acquire.gpu", "cas.acquire.cta"), "race::scope-too-narrow"),
+        ("ticket_lock", (1, "ld.acquire", "ld.relaxed"), "race::uniform"),
+        ("ticket_lock", (1, "st.release", "st.relaxed"), "race::uniform"),
+        ("grid_sync", (1, "atom.add.release", "atom.add.relaxed"), "race::uniform"),
+        ("grid_sync", (1, "ld.acquire.gpu", "ld.relaxed.gpu"), "race::uniform"),
+        ("grid_sync", (1, "barrier.sync \t0;", ""), "race::uniform"),
+        ("grid_sync", (117, "barrier.sync \t0;", ""), "race::uniform"),
+        ("message", (370, "st.release.gpu", "st.relaxed.gpu"), "race::uniform"),
+        ("dekker", (430, "fence.sc.gpu", "fence.acq_rel.gpu"), "race::uniform"),
+        ("fences", (500, "fence.acq_rel.gpu;", ""), "race::uniform"),
+        ("fences", (520, "fence.acq_rel.gpu;", ""), "race::uniform"),
+        ("seqlock", (580, "ld.acquire.gpu", "ld.relaxed.gpu"), "assert::final-violated"),
+        ("seqlock", (610, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
+        ("seqlock", (655, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
+        ("seqlock", (690, "st.release.gpu", "st.relaxed.gpu"), "assert::final-violated"),
+        ("cp_async", (1, "cp.async.wait_group 1", "cp.async.wait_group 2"), "race::async-destination"),
+        ("cp_async", (105, "bar.sync \t0;", ""), "race::async-destination"),
+        ("barrier_pc", (70, "bar.sync \t0;", ""), "mbarrier::init-not-ordered"),
+        ("ws_ring", (225, "fence.proxy.async.shared::cta;", ""), "race::cross-proxy"),
+        ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source"),
+        ("ws_ring", (270, "cp.async.bulk.wait_group.read 0;", ""), "lifetime::operation-pending"),
+        ("dsmem", (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"), "race::uniform"),
+    ] {
+        let (verdict, codes) = mutant(name, change);
+        assert_eq!(verdict, Verdict::Violated, "{name} with {change:?}: {codes:?}");
+        assert!(codes.contains(&code), "{name} with {change:?}: {codes:?}, not {code}");
+    }
+}
+
+const MODULE: &str = "
+.version 9.0
+.target sm_90
+.visible .entry k(.param .u64 p, .param .u32 n) {
+    .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>;
+    .local .align 8 .b8 depot[16];
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    BODY
+    ret;
+}
+";
+
+const HARNESS: &str = "
+global data[4]: u32 = 0;
+import \"k.ptx\" entry k as k {
+    launch { block: 2 }
+    param 0 = &data;
+    param 1 in 0..=7;
+    final { FINAL }
+}
+";
+
+/// Verdict and codes of a kernel with this body, and what is claimed of its end; or the code of the first error.
+fn body(body: &str, claim: &str) -> (Option<Verdict>, Vec<&'static str>) {
+    let source =
+        Source::text("k.fence", HARNESS.replace("FINAL", claim)).with("k.ptx", MODULE.replace("BODY", body));
+    match check(source, &Options::default()) {
+        Ok(report) => {
+            let launch = &report.launches()[0];
+            let mut codes: Vec<&str> = report.findings().map(|finding| finding.code).collect();
+            codes.extend(launch.unsupported.as_ref().map(|problem| problem.code));
+            (Some(report.verdict()), codes)
+        }
+        Err(error) => (None, error.problems().iter().map(|problem| problem.code).collect()),
+    }
+}
+
+fn proved(text: &str, claim: &str) {
+    assert_eq!(body(text, claim), (Some(Verdict::Proved), vec![]), "{text} {claim}");
+}
+
+#[test]
+fn integers_are_computed() {
+    // One thread computes, and what comes of it is the whole word.
+    let one =
+        |code: &str| format!("setp.ne.u32 %p1, %r2, 0; @%p1 bra L; {code} st.global.u32 [%rd1], %r3; L:");
+    for (code, value) in [
+        ("mov.u32 %r3, -1; shr.s32 %r3, %r3, 4;", "0xffffffff"),
+        ("mov.u32 %r3, -8; shr.u32 %r3, %r3, 28;", "15"),
+        ("mov.u32 %r4, 40; mov.u32 %r5, 1; shl.b32 %r3, %r5, %r4;", "0"),
+        ("mov.u32 %r4, -7; mov.u32 %r5, 2; div.s32 %r3, %r4, %r5;", "0xfffffffd"),
+        ("mov.u32 %r4, -7; mov.u32 %r5, 2; rem.s32 %r3, %r4, %r5;", "0xffffffff"),
+        ("mov.u32 %r4, -7; mov.u32 %r5, 2; min.s32 %r3, %r4, %r5;", "0xfffffff9"),
+        ("mov.u32 %r4, -7; mov.u32 %r5, 2; min.u32 %r3, %r4, %r5;", "2"),
+        ("mov.u32 %r4, -1; mul.hi.u32 %r3, %r4, %r4;", "0xfffffffe"),
+        ("mov.u32 %r4, -1; mul.hi.s32 %r3, %r4, %r4;", "0"),
+        (
+            "mov.u32 %r4, -2; mul.wide.s32 %rd2, %r4, 3; shr.u64 %rd2, %rd2, 32; cvt.u32.u64 %r3, %rd2;",
+            "0xffffffff",
+        ),
+        ("mov.u32 %r4, 0xf0; popc.b32 %r3, %r4;", "4"),
+        ("mov.u32 %r4, 0xf0; clz.b32 %r3, %r4;", "24"),
+        ("mov.u32 %r4, 0xf0; bfind.u32 %r3, %r4;", "7"),
+        ("mov.u32 %r4, 1; brev.b32 %r3, %r4;", "0x80000000"),
+        ("mov.u32 %r4, 0xabcd; bfe.u32 %r3, %r4, 4, 8;", "0xbc"),
+        ("mov.u32 %r4, 0xabcd; bfe.s32 %r3, %r4, 4, 8;", "0xffffffbc"),
+        ("mov.u32 %r4, 0xff; mov.u32 %r5, 0; bfi.b32 %r3, %r4, %r5, 8, 4;", "0xf00"),
+        ("mov.u32 %r4, 0x03020100; mov.u32 %r5, 0x07060504; prmt.b32 %r3, %r4, %r5, 0x5140;", "0x05010400"),
+        (
+            "mov.u32 %r4, 0xf0; mov.u32 %r5, 0xcc; mov.u32 %r6, 0xaa; lop3.b32 %r3, %r4, %r5, %r6, 0x96;",
+            "0x96",
+        ),
+        ("mov.u32 %r4, 5; mov.u32 %r5, 9; sad.u32 %r3, %r4, %r5, 1;", "5"),
+        ("mov.u32 %r4, 0x12345678; mov.u32 %r5, 0x9abcdef0; shf.l.wrap.b32 %r3, %r4, %r5, 8;", "0xbcdef012"),
+        ("mov.u32 %r4, 0x80; cvt.s32.s8 %r3, %r4;", "0xffffff80"),
+        ("mov.b64 %rd2, {%r2, 7}; mov.b64 {%r4, %r3}, %rd2;", "7"),
+        ("setp.lt.and.s32 %p2|%p3, %r2, 1, 1; selp.b32 %r3, 3, 4, %p3;", "4"),
+    ] {
+        proved(&one(code), &format!("assert [data[0]] == {value};"));
+    }
+}
+
+#[test]
+fn local_memory_belongs_to_the_thread() {
+    let code =
+        "mov.u64 %rd2, depot; cvta.local.u64 %rd3, %rd2; st.local.u64 [%rd2], %rd1; st.u32 [%rd3+8], %r2;
+        ld.u64 %rd4, [%rd3]; ld.local.u32 %r4, [%rd2+8]; mul.wide.u32 %rd5, %r4, 4; add.s64 %rd5, %rd4, %rd5;
+        st.global.u32 [%rd5], 5;";
+    proved(code, "assert [data[0]] == 5 && [data[1]] == 5 && [data[2]] == 0;");
+}
+
+#[test]
+fn an_address_is_that_of_an_object_or_a_finding() {
+    let at = |index: &str| {
+        format!(
+            "mul.wide.u32 %rd2, {index}, 4; add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r3, [%rd3]; add.s32 %r4, %r3, 1;"
+        )
+    };
+    proved(&at("%r2"), "");
+    let codes = |text: &str| body(text, "").1;
+    assert_eq!(codes(&at("%r1")), ["bounds::no-object"]);
+    proved(&format!("and.b32 %r1, %r1, 3; {}", at("%r1")), "");
+    proved(&format!("setp.gt.u32 %p1, %r1, 3; @%p1 bra L; {} L:", at("%r1")), "");
+    assert_eq!(codes("ld.global.u32 %r3, [%rd1+16];"), ["bounds::no-object"]);
+    assert_eq!(codes("ld.global.u32 %r3, [%rd1+-4];"), ["bounds::no-object"]);
+    assert_eq!(codes("ld.shared.u32 %r3, [%rd1];"), ["bounds::no-object"]);
+    assert_eq!(codes("ld.global.u32 %r3, [%rd1+2];"), ["bounds::misaligned"]);
+    assert_eq!(codes("ld.global.v2.u32 {%r3, %r4}, [%rd1+4];"), ["bounds::misaligned"]);
+    // A word and its halves are the same bytes.
+    proved(
+        "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u64 [%rd1], 0x100000002; L:",
+        "assert [data[0]] == 2 && [data[1]] == 1;",
+    );
+}
+
+#[test]
+fn what_is_not_computed_is_any_value() {
+    let code = "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, 0f3f800000; mov.b32 %r3, %f2; setp.eq.u32 %p1, %r3, 77; @!%p1 bra L; trap; L:";
+    let (verdict, codes) = body(code, "");
+    assert_eq!((verdict, codes.as_slice()), (Some(Verdict::Violated), &["assert::violated"][..]));
+    // A register that nothing was assigned to is not 0.
+    let (verdict, _) = body("setp.ne.u32 %p1, %r7, 0; @%p1 bra L; bra M; L: trap; M:", "");
+    assert_eq!(verdict, Some(Verdict::Violated));
+}
+
+#[test]
+fn what_is_not_checked_matters_only_where_a_thread_comes() {
+    let call =
+        |condition: &str| format!("setp.eq.u32 %p1, {condition}; @!%p1 bra L; call.uni something, (); L:");
+    proved(&call("%r2, 9"), "");
+    assert_eq!(body(&call("%r2, 1"), "").1, ["unsupported::instruction"]);
+    assert_eq!(body("frobnicate.u32 %r3, %r2;", "").1, ["resolve::unknown-instruction"]);
+    assert_eq!(body("shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;", "").1, ["unsupported::instruction"]);
+    assert_eq!(body("ld.global.u32 %r3, [%rd9];", "").1, ["resolve::unknown-name"]);
+    assert_eq!(body("bra NOWHERE;", "").1, ["resolve::unknown-label"]);
+    assert_eq!(body("add.s32 %r3, %r2;", "").1, ["syntax::ptx"]);
+    assert_eq!(body("st.acquire.gpu.global.u32 [%rd1], %r2;", "").1, ["validate::illegal-sem"]);
+}
+
+#[test]
+fn what_an_import_does_not_say_is_said() {
+    let of = |harness: &str, body: &str| {
+        let source = Source::text("k.fence", harness.to_owned()).with("k.ptx", MODULE.replace("BODY", body));
+        match check(source, &Options::default()) {
+            Ok(report) => panic!("{harness} is {:?}", report.verdict()),
+            Err(error) => error.problems().iter().map(|problem| problem.code).collect::<Vec<_>>(),
+        }
+    };
+    let import = |inside: &str| format!("global x: u32; import \"k.ptx\" entry k as k {{ {inside} }}");
+    let launch = "launch { block: 32 }";
+    for (harness, body, code) in [
+        ("import \"other.ptx\" entry k as k { }".to_owned(), "", "resolve::unreadable-file"),
+        ("import \"k.ptx\" entry other as k { }".to_owned(), "", "resolve::unknown-entry"),
+        ("import \"k.ptx\" function k as k { }".to_owned(), "", "syntax::unexpected-token"),
+        (import(""), "", "validate::import-setting"),
+        (import(launch), "", "validate::import-setting"),
+        (import(&format!("{launch} param 2 = 1;")), "", "validate::import-setting"),
+        (import(&format!("{launch} param 0 = &x; param 0 = &x;")), "", "validate::import-setting"),
+        (import(&format!("{launch} param 0 = &y;")), "", "resolve::unknown-name"),
+        (import(&format!("{launch} parameter 0 = &x;")), "", "validate::import-setting"),
+        (
+            import(&format!("{launch} param 0 = &x; param 1 = 1;")),
+            "mov.u32 %r3, %envreg1;",
+            "validate::import-setting",
+        ),
+        (import("launch { block: [33, 2] }"), "", "unsupported::launch-block"),
+    ] {
+        assert!(of(&harness, body).contains(&code), "{harness}: {:?}, not {code}", of(&harness, body));
+    }
+}
+
+#[test]
+fn blocks_have_dimensions() {
+    let harness = "global data[64]: u32 = 0; import \"k.ptx\" entry k as k {
+        launch { grid: [2, 1], block: [8, 4] } param 0 = &data; param 1 = 0;
+        final { assert [data[0]] == 0 && [data[9]] == 0x101 && [data[31]] == 0x307 && [data[63]] == 0x10307; } }";
+    let code = "mov.u32 %r3, %tid.y; mov.u32 %r4, %ntid.x; mad.lo.s32 %r5, %r3, %r4, %r2; mov.u32 %r6, %ctaid.x;
+        shl.b32 %r7, %r6, 5; add.s32 %r5, %r5, %r7; mul.wide.u32 %rd2, %r5, 4; add.s64 %rd2, %rd1, %rd2;
+        shl.b32 %r3, %r3, 8; shl.b32 %r6, %r6, 16; or.b32 %r3, %r3, %r2; or.b32 %r3, %r3, %r6; st.global.u32 [%rd2], %r3;";
+    let source = Source::text("k.fence", harness).with("k.ptx", MODULE.replace("BODY", code));
+    let report = check(source, &Options::default()).expect("it is well-formed");
+    assert_eq!(report.verdict(), Verdict::Proved, "{}", report.to_brief());
+}
+
+#[test]
+fn reports_show_the_line_of_the_source() {
+    let harness = text("spin_lock.fence");
+    let module = text("spin_lock.ptx").replacen("st.release", "st.relaxed", 1);
+    let source = Source::text("spin_lock.fence", harness)
+        .with("spin_lock.ptx", module)
+        .with("spin_lock.cu", text("spin_lock.cu"));
+    let report = check(source, &Options::default()).expect("it is well-formed");
+    let shown = report.to_text(fencepost::Style::PLAIN);
+    assert!(shown.contains("spin_lock.cu:8:9") && shown.contains("*count = *count + 1;"), "{shown}");
+    assert!(shown.contains("(spin_lock.cu:9, line 66 of spin_lock.ptx)"), "{shown}");
+}
+
+/// A small generator of numbers, so that failures can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+#[test]
+fn no_module_makes_an_import_panic() {
+    let mut random = Random(11);
+    let words = [
+        "ld",
+        "st",
+        "atom",
+        "bar.sync",
+        "mov",
+        "%r1",
+        "%rd1",
+        "%p1",
+        "[",
+        "]",
+        "{",
+        "}",
+        ";",
+        ",",
+        "-1",
+        "0x8",
+        ".u32",
+        ".b64",
+        ".local",
+        ".shared",
+        ".param",
+        "bra",
+        "ret",
+        "cvta",
+        "setp.lt",
+        "bfe.s32",
+        "call",
+        "@",
+        "|",
+        ":",
+        "+",
+        "99999999999",
+    ];
+    for name in ["spin_lock", "grid_sync", "message", "last_block"] {
+        let harness = text(&format!("{name}.fence"));
+        let module = text(&module_of(&harness));
+        // The body is where instructions are; what is behind it is for debuggers.
+        let end = module.find(".section").unwrap_or(module.len());
+        for _ in 0..150 {
+            let mut changed = module[..end].to_owned();
+            for _ in 0..=random.below(4) {
+                let at = random.below(changed.len());
+                let word = words[random.below(words.len())];
+                let end = (at + random.below(12)).min(changed.len());
+                changed.replace_range(at..end, word);
+            }
+            let mut sources = fencepost_dsl::SourceMap::default();
+            let mut read =
+                |path: &str| Ok(if path.ends_with(".ptx") { changed.clone() } else { harness.clone() });
+            let options = fencepost_dsl::kernel::LoadOptions::default();
+            if let Err(errors) = fencepost_dsl::kernel::load(&mut sources, "k.fence", &mut read, &options) {
+                for error in errors {
+                    sources.line_column(error.span());
+                }
+            }
+        }
+    }
+}
