@@ -369,6 +369,7 @@ fn without(text: &str) -> Result<Treatment, String> {
     let others = [
         ("no-waits", Treatment::UNWOUND),
         ("no-slices", Treatment::WHOLE),
+        ("no-completing", Treatment::HINTED),
         ("no-lemmas", Treatment::TOGETHER),
     ];
     let all = || Treatment::ONE_OFF.iter().copied().chain(others);

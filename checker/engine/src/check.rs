@@ -303,22 +303,55 @@ impl<'a> Decider<'a> {
 
     fn decide(mut self) -> Result<Decided, CheckError> {
         let listener = Arc::clone(&self.config.listener);
-        let allowance = self.allowance.clone();
-        let stop = || allowance.used_up().is_some();
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
-        let mut graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&mut graph, self.model, self.config, &allowance, self.facts)?;
+        let graph = std::mem::replace(&mut self.decision.graph, empty);
+        let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
         }
-        if let Sliced::Fine(statistics) = sliced {
-            let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
-            self.decision.statistics = Statistics { microseconds, ..statistics };
-            self.decision.graph = graph;
-            return Ok(Decided::Yes(Box::new(self.decision)));
+        match sliced {
+            Sliced::Decided(found, statistics) => {
+                let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
+                let statistics = Statistics { microseconds, ..statistics };
+                Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
+            }
+            Sliced::Open(Some(found)) => self.decide_rest(graph, *found),
+            Sliced::Open(None) | Sliced::Whole => self.decide_whole(graph),
         }
+    }
+
+    /// Where slices have found something and left something open: looks at the whole for about as long as they took.
+    fn decide_rest(mut self, graph: EventGraph, found: slices::Found) -> Result<Decided, CheckError> {
+        let statistics = self.decision.statistics.clone();
+        let (config, all) = (self.config, self.allowance.clone());
+        let slices::Rest { allowance, steps } = found.rest.clone();
+        let spent = move || match all.used_up() {
+            Some(_) => config.used_up(&all),
+            None => Limit::Rest { limit: steps },
+        };
+        let limit = if allowance.used_up().is_some() {
+            spent()
+        } else {
+            self.allowance = allowance;
+            match self.decide_whole(graph)? {
+                Decided::Yes(whole) if !whole.has_found() && whole.limit.is_some() => match whole.limit {
+                    Some(Limit::Budget { .. }) | None => spent(),
+                    Some(limit) => limit,
+                },
+                decided => return Ok(decided),
+            }
+        };
+        let decision = Decision { limit: Some(limit), ..found.into_decision(statistics) };
+        Ok(Decided::Yes(Box::new(decision)))
+    }
+
+    /// Decides a graph without slices.
+    fn decide_whole(mut self, graph: EventGraph) -> Result<Decided, CheckError> {
+        let listener = Arc::clone(&self.config.listener);
+        let allowance = self.allowance.clone();
+        let stop = || allowance.used_up().is_some();
         if graph.events.len() > self.config.limits.events_max {
             self.decision.limit = Some(slices::too_many_events(self.config));
             return Ok(Decided::Yes(Box::new(self.decision)));
@@ -457,10 +490,10 @@ impl<'a> Decider<'a> {
                 let message = "the solver's assignment satisfies no goal".into();
                 return Err(CheckError::SelfCheck { pass: "solve", message });
             };
-            let key = finding_key(problem, &found.kind);
+            let key = finding_key(problem.graph, &found.kind);
             let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
             self.decision.findings.push(finding);
-            open.retain(|goal| finding_key(problem, &goal.kind) != key);
+            open.retain(|goal| finding_key(problem.graph, &goal.kind) != key);
         }
         Ok(())
     }
@@ -658,9 +691,13 @@ fn recursion_limit(model: &MemoryModel, term: TermId) -> Limit {
 }
 
 fn property_of(problem: Problem<'_>, kind: &GoalKind) -> Property {
+    property_in(problem.graph, problem.model, kind)
+}
+
+fn property_in(graph: &EventGraph, model: &MemoryModel, kind: &GoalKind) -> Property {
     match kind {
-        GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).property(),
-        GoalKind::Obligation(index) => match problem.graph.obligations[*index].kind {
+        GoalKind::Flag { flag, .. } => findings::flag(&model.flags[*flag].name).property(),
+        GoalKind::Obligation(index) => match graph.obligations[*index].kind {
             ObligationKind::Assertion => Property::Assert,
             ObligationKind::Bounds { .. } => Property::Bounds,
             ObligationKind::Discipline(ref misuse) => misuse.kind.kind.property.unwrap_or(Property::Barrier),
@@ -696,14 +733,14 @@ fn is_unasked(config: &Config, problem: Problem<'_>, goal: &Goal) -> bool {
     ends_thread && !config.properties.contains(&property)
 }
 
-fn finding_key(problem: Problem<'_>, kind: &GoalKind) -> FindingKey {
-    let place = |event: EventId| problem.graph.events[event].site.map(|site| problem.graph.sites[site].span);
+fn finding_key(graph: &EventGraph, kind: &GoalKind) -> FindingKey {
+    let place = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
     match kind {
         GoalKind::Flag { flag, pair: (a, b) } => {
             let (a, b) = (place(*a), place(*b));
             FindingKey::Flag(*flag, a.min(b), a.max(b))
         }
-        GoalKind::Obligation(index) => FindingKey::Obligation(problem.graph.obligations[*index].span),
+        GoalKind::Obligation(index) => FindingKey::Obligation(graph.obligations[*index].span),
         GoalKind::Final(index) => FindingKey::Final(*index),
         GoalKind::Deadlock | GoalKind::NotResident => FindingKey::Deadlock,
         GoalKind::Condition | GoalKind::Completion => FindingKey::Completion,

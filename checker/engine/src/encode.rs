@@ -49,6 +49,8 @@ pub struct Treatment {
     pub resets: bool,
     /// Launches with at least so many events are looked at in slices first, a few threads at a time.
     pub slices_from: usize,
+    /// What goes wrong in a slice is shown of the whole by letting the others run along (`check::slices::whole`).
+    pub completing: bool,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
     pub waits: bool,
     /// Registers are read as what they are on the path that reads them (`event::term::path`).
@@ -75,6 +77,7 @@ impl Treatment {
         counting: true,
         resets: true,
         slices_from: 1_000,
+        completing: true,
         waits: true,
         paths: true,
         lemmas_from: 60_000_000,
@@ -89,6 +92,8 @@ impl Treatment {
     pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
     /// Launches of any size are looked at in slices first.
     pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
+    /// What slices find is a hint only. None of [`Self::ONE_OFF`], as with [`Self::WHOLE`].
+    pub const HINTED: Self = Self { completing: false, ..Self::DEFAULT };
     /// Launches of any size are checked for each value of their parameters.
     pub const SPLIT: Self = Self { split_from: 0, ..Self::DEFAULT };
     /// Assertions are only asked about together; none of [`Self::ONE_OFF`], since few questions are hard enough to make a
@@ -137,6 +142,7 @@ impl Treatment {
             } else {
                 self.slices_from
             },
+            completing: self.completing && other.completing,
             waits: self.waits && other.waits,
             paths: self.paths && other.paths,
             lemmas_from: if self.lemmas_from == Self::DEFAULT.lemmas_from {

@@ -58,6 +58,11 @@ pub enum Limit {
         /// The limit, in steps.
         limit: u64,
     },
+    /// What the whole launch was given for whatever else goes wrong in it, where slices have shown something.
+    Rest {
+        /// The limit, in steps.
+        limit: u64,
+    },
     /// A size of the unrolled launch: `threads`, `events`, `steps`, `barrier edges`, or how much there is of one object.
     Unroll {
         /// Of what there are too many.

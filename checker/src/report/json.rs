@@ -492,6 +492,7 @@ fn limit_report(limit: &Limit) -> LimitReport {
     let name = match limit {
         Limit::Deadline => "timeout",
         Limit::Budget { .. } => "budget",
+        Limit::Rest { .. } => "rest",
         Limit::Unroll { what: "events", .. } => "max-events",
         Limit::Unroll { what, .. } => what,
         Limit::Clauses { .. } => "max-clauses",

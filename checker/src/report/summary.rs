@@ -520,6 +520,13 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
             format!("the budget of {} million steps is used up", limit / 1_000_000),
             "raise --budget, lower --unroll, or choose a smaller launch",
         ),
+        Limit::Rest { limit } => (
+            format!(
+                "what was found was found a few threads at a time; whatever else goes wrong was looked for in {} million steps",
+                limit / 1_000_000
+            ),
+            "mend what was found and check again, check `--without slices`, or choose a smaller launch",
+        ),
         Limit::Unroll { what: "events", limit } => (
             format!("the launch has more than {limit} events"),
             "raise --max-events, lower --unroll, or choose a smaller launch",

@@ -1,33 +1,60 @@
-//! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong.
+//! A launch of many threads, in slices (see [`crate::slice`]): whether none of them can go wrong, and what of what goes wrong in
+//! one does so in the whole.
 
+mod whole;
+
+use super::decision::Decision;
 use super::prepare::{Unprepared, prepare, roots};
 use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
-use crate::encode::{Problem, Treatment, encode};
-use crate::event::cell::{Cells, add_initial_writes};
+use crate::encode::{Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
-use crate::solve::{Answer, Effort, solve};
+use crate::solve::{Answer, Assignment, Effort, solve};
 use crate::unroll::n_threads;
-use crate::verdict::{Limit, Property, Statistics};
-use crate::witness::interleaving::interleave;
-use crate::witness::recheck::recheck;
+use crate::verdict::{Finding, Limit, Property, Statistics};
+use crate::witness::decode::decode;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::MemoryModel;
-use fencepost_dsl::kernel::program::{FinalKind, Launch};
+use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
+use whole::Whole;
 
 /// What slices say of a launch.
 pub(super) enum Sliced {
     /// It has none.
     Whole,
-    /// One of them may go wrong, or it is not known whether anything completes.
-    Open,
-    /// Nothing goes wrong; what was done.
-    Fine(Statistics),
+    /// One of them may go wrong, or it is not known whether anything completes; and what was found in spite of that.
+    Open(Option<Box<Found>>),
+    /// Nothing goes wrong but what was found; and what was done.
+    Decided(Box<Found>, Statistics),
+}
+
+/// What goes wrong in a launch.
+pub(super) struct Found {
+    /// With its initial writes.
+    pub(super) graph: EventGraph,
+    pub(super) findings: Vec<Finding>,
+    pub(super) more_findings: bool,
+    /// What may be spent on whatever else goes wrong.
+    pub(super) rest: Rest,
+}
+
+/// What may be spent once something was found.
+#[derive(Clone)]
+pub(super) struct Rest {
+    pub(super) allowance: Allowance,
+    pub(super) steps: u64,
+}
+
+impl Found {
+    pub(super) fn into_decision(self, statistics: Statistics) -> Decision {
+        let Self { graph, findings, more_findings, .. } = self;
+        Decision { findings, more_findings, ..Decision::new(graph, statistics) }
+    }
 }
 
 /// Launches of fewer threads have no slices worth the name.
@@ -35,6 +62,10 @@ const THREADS_MIN: u64 = 64;
 /// A launch in slices may have so many times the events of one that is looked at as a whole, whose work grows with their
 /// square; that of slices grows with the events of one thread times the number of threads.
 const TIMES_THE_EVENTS: usize = 16;
+/// Steps that may be spent at least once something was found.
+const REST_MIN: u64 = 100_000_000;
+/// Slices that go wrong, nobody knows why, before all are given up.
+const HINTS_MAX: usize = 2;
 
 /// Events up to which a launch is unrolled.
 pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
@@ -48,12 +79,12 @@ pub(super) fn too_many_events(config: &Config) -> Limit {
     Limit::Unroll { what: "events", limit: config.limits.events_max as u64 }
 }
 
-/// Whether nothing goes wrong, as far as slices tell. Then the graph has its initial writes.
+/// What goes wrong, as far as slices tell.
 ///
 /// # Errors
 /// If an answer is to be followed and cannot be.
 pub(super) fn look_at(
-    graph: &mut EventGraph,
+    graph: &EventGraph,
     model: &MemoryModel,
     config: &Config,
     allowance: &Allowance,
@@ -79,8 +110,7 @@ pub(super) fn look_at(
         is_wide = true;
         pieces = plan.pieces(None, &wide);
     }
-    let Some(mut pieces) = pieces else { return Ok(Sliced::Whole) };
-    let waits = plan.of_waits();
+    let Some(pieces) = pieces else { return Ok(Sliced::Whole) };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
@@ -88,48 +118,38 @@ pub(super) fn look_at(
         graph,
         model,
         config,
-        allowance: if is_wide { &wide } else { allowance },
+        all: allowance,
+        allowance: if is_wide { wide.clone() } else { allowance.clone() },
+        rest: None,
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
         refuted: FxHashSet::default(),
         statistics: Statistics::default(),
         effort: Effort::following(config.follow),
+        whole: None,
     };
-    if let Some((without_memory, with_memory)) = &waits
-        && !run.is_fine(without_memory)?
-        && !(match with_memory {
-            Some(piece) => run.is_fine(piece)?,
-            None => false,
-        })
-    {
-        return Ok(Sliced::Open);
+    let never_hangs = run.never_hangs(&plan)?;
+    // Something else may be found all the same.
+    if !never_hangs && !treatment.completing {
+        return Ok(Sliced::Open(None));
     }
-    while let Some(wrong) = run.first_wrong(&pieces)? {
-        if is_wide || !plan.widen() {
-            return Ok(Sliced::Open);
-        }
-        (is_wide, run.allowance) = (true, &wide);
-        // If more of its surroundings does not help where something went wrong, it does not help anywhere.
-        let known = if wrong.about == About::Threads { plan.around(wrong.centre) } else { None };
-        if let Some(known) = &known
-            && !run.is_fine(known)?
-        {
-            return Ok(Sliced::Open);
-        }
-        let Some(wider) = plan.pieces(known.as_ref(), &wide) else { return Ok(Sliced::Open) };
-        pieces = wider;
-    }
-    let Run { statistics, effort, .. } = run;
-    let Ok(cells) = add_initial_writes(graph) else { return Ok(Sliced::Open) };
+    let is_decided = run.decides_all(&mut plan, pieces, is_wide, &wide)? && never_hangs;
     let is_asked = config.properties.contains(&Property::Reachable)
         || claims_of_the_end(config, graph)
         || assumes_unasked(config, graph);
-    if is_asked && !(treatment.interleave && completes(graph, &cells, model)) {
-        return Ok(Sliced::Open);
-    }
+    let is_decided =
+        is_decided && run.whole().is_some_and(|whole| !is_asked || treatment.interleave && whole.completes());
+    let Run { statistics, effort, whole, rest, .. } = run;
     let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
     let followed = config.follow.then_some(effort.followed);
-    let events = graph.events.len();
-    Ok(Sliced::Fine(Statistics { conflicts, solver_calls, followed, events, ..statistics }))
+    let Some(whole) = whole else { return Ok(Sliced::Open(None)) };
+    let found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
+    let events = found.graph.events.len();
+    Ok(if is_decided {
+        let statistics = Statistics { conflicts, solver_calls, followed, events, ..statistics };
+        Sliced::Decided(Box::new(found), statistics)
+    } else {
+        Sliced::Open((!found.findings.is_empty()).then(|| Box::new(found)))
+    })
 }
 
 /// Something that a slice is asked, as it is asked of the whole.
@@ -150,36 +170,133 @@ fn question(piece: &Piece, goal: &GoalKind) -> Option<Question> {
     }
 }
 
+/// What a goal of a slice claims of the whole.
+fn claim(piece: &Piece, goal: &GoalKind) -> Option<GoalKind> {
+    Some(match *goal {
+        GoalKind::Flag { flag, pair: (a, b) } => {
+            GoalKind::Flag { flag, pair: (piece.origin(a)?, piece.origin(b)?) }
+        }
+        GoalKind::Obligation(index) => GoalKind::Obligation(piece.obligations[index]),
+        GoalKind::Final(index) => GoalKind::Final(piece.finals[index]),
+        GoalKind::Deadlock => GoalKind::Deadlock,
+        GoalKind::NotResident => GoalKind::NotResident,
+        GoalKind::Condition | GoalKind::Completion => return None,
+    })
+}
+
 struct Run<'a> {
     graph: &'a EventGraph,
     model: &'a MemoryModel,
     config: &'a Config,
-    allowance: &'a Allowance,
+    /// What the check may take, and what slices may.
+    all: &'a Allowance,
+    allowance: Allowance,
+    /// The same from the first finding on.
+    rest: Option<Rest>,
     /// Whether rounds are left out that write back what they have read.
     leaves_out_writes: bool,
     /// What some slice has been asked and happens nowhere.
     refuted: FxHashSet<Question>,
     statistics: Statistics,
     effort: Effort,
+    /// The launch with executions of its own, once they are asked for.
+    whole: Option<Whole<'a>>,
 }
 
-impl Run<'_> {
-    /// The first slice that may go wrong.
-    fn first_wrong<'p>(&mut self, pieces: &'p [Piece]) -> Result<Option<&'p Piece>, CheckError> {
-        for piece in pieces {
-            if !self.is_fine(piece)? {
-                return Ok(Some(piece));
-            }
+impl Rest {
+    /// As much as has been spent so far.
+    fn of(allowance: &Allowance) -> Self {
+        let steps = allowance.used().max(REST_MIN);
+        Self { allowance: allowance.part(steps), steps }
+    }
+}
+
+/// Whether what goes wrong in a slice is looked for in the whole.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// It may be due to what was left out, and a larger slice is asked next: only if it is soon seen.
+    Wider,
+    /// No larger one is.
+    Whole,
+}
+
+impl<'a> Run<'a> {
+    fn whole(&mut self) -> Option<&mut Whole<'a>> {
+        if self.whole.is_none() {
+            self.whole = Whole::new(self.graph, self.model, self.config);
         }
-        Ok(None)
+        self.whole.as_mut()
     }
 
-    /// Whether nothing that a slice asks about happens in it.
-    fn is_fine(&mut self, piece: &Piece) -> Result<bool, CheckError> {
-        let stop = || self.allowance.used_up().is_some();
+    fn n_found(&self) -> usize {
+        self.whole.as_ref().map_or(0, Whole::n_found)
+    }
+
+    /// Whether no threads wait for each other for ever, but for a hang that was found.
+    fn never_hangs(&mut self, plan: &Plan<'_>) -> Result<bool, CheckError> {
+        let Some((without_memory, with_memory)) = plan.of_waits() else { return Ok(true) };
+        let Some(with_memory) = with_memory else { return self.is_fine(&without_memory, Then::Whole) };
+        Ok(self.is_fine(&without_memory, Then::Wider)? || self.is_fine(&with_memory, Then::Whole)?)
+    }
+
+    /// Whether nothing goes wrong in slices but what was found in the whole.
+    fn decides_all(
+        &mut self,
+        plan: &mut Plan<'_>,
+        mut pieces: Vec<Piece>,
+        is_wide: bool,
+        wide: &Allowance,
+    ) -> Result<bool, CheckError> {
+        let mut at = 0;
+        // Whether there is a larger slice where something goes wrong, once that is asked.
+        let mut widens = is_wide.then_some(false);
+        let mut n_open = 0;
+        while at < pieces.len() {
+            let then = if widens == Some(false) { Then::Whole } else { Then::Wider };
+            if self.is_fine(&pieces[at], then)? {
+                at += 1;
+                continue;
+            }
+            if self.rest.is_none() {
+                self.allowance = wide.clone();
+            }
+            if then == Then::Wider && *widens.get_or_insert_with(|| plan.widen()) {
+                let wrong = &pieces[at];
+                // If more of its surroundings does not help where something went wrong, it does not help anywhere.
+                let known = if wrong.about == About::Threads { plan.around(wrong.centre) } else { None };
+                let n_found = self.n_found();
+                if let Some(known) = &known
+                    && !self.is_fine(known, Then::Whole)?
+                {
+                    return Ok(false);
+                }
+                // It was right, and is asked for the rest.
+                if self.n_found() > n_found {
+                    continue;
+                }
+                if let Some(wider) = plan.pieces(known.as_ref(), wide) {
+                    (pieces, at, widens) = (wider, 0, Some(false));
+                    continue;
+                }
+            }
+            let is_open = then == Then::Whole || !self.is_fine(&pieces[at], Then::Whole)?;
+            n_open += usize::from(is_open);
+            // Where it is not shown what one does wrong, it may be what another does.
+            if n_open > if self.config.treatment.completing { HINTS_MAX } else { 0 } {
+                break;
+            }
+            at += 1;
+        }
+        Ok(n_open == 0)
+    }
+
+    /// Whether nothing that a slice asks about happens in it, but for what an execution of the whole shows.
+    fn is_fine(&mut self, piece: &Piece, then: Then) -> Result<bool, CheckError> {
+        let allowance = self.allowance.clone();
+        let stop = || allowance.used_up().is_some();
         let graph = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
-        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, self.allowance);
+        let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &self.allowance);
         let (cells, table, effort) = match prepared {
             Ok(prepared) => prepared,
             Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
@@ -196,28 +313,71 @@ impl Run<'_> {
             return Ok(false);
         };
         let asked = encoding.goals.iter().filter(|goal| self.asks(piece, problem, goal));
-        let (mut any, mut questions) = (Vec::new(), Vec::new());
-        for goal in asked {
-            let question = question(piece, &goal.kind);
-            if !question.is_some_and(|question| self.refuted.contains(&question)) {
-                any.push(goal.literal);
-                questions.extend(question);
-            }
-        }
-        self.statistics.open_goals += any.len();
+        let asked = asked.filter(|goal| goal.literal != Literal::FALSE);
+        let asked = asked.map(|goal| (goal, question(piece, &goal.kind)));
+        let is_open = |question: Option<Question>| !question.is_some_and(|own| self.refuted.contains(&own));
+        let mut open: Vec<(&Goal, Option<Question>)> =
+            asked.filter(|&(_, question)| is_open(question)).collect();
+        self.statistics.open_goals += open.len();
         self.statistics.variables += encoding.formula.n_variables();
         self.statistics.clauses += encoding.formula.n_clauses();
-        any.push(encoding.cut);
-        any.retain(|&literal| literal != Literal::FALSE);
-        let is_fine = any.is_empty() || {
-            let answer =
-                solve(&encoding.formula, &[any], self.allowance, &mut self.effort).map_err(not_followed)?;
-            matches!(answer, Answer::Unsatisfiable)
-        };
-        if is_fine {
-            self.refuted.extend(questions);
+        loop {
+            if let Some(whole) = &mut self.whole {
+                open.retain(|(goal, _)| !claim(piece, &goal.kind).is_some_and(|claim| whole.knows(&claim)));
+            }
+            let mut any: Vec<Literal> = open.iter().map(|(goal, _)| goal.literal).collect();
+            any.extend((encoding.cut != Literal::FALSE).then_some(encoding.cut));
+            let answer = match any.is_empty() {
+                true => Answer::Unsatisfiable,
+                false => solve(&encoding.formula, &[any], &self.allowance, &mut self.effort)
+                    .map_err(not_followed)?,
+            };
+            let assignment = match answer {
+                Answer::Unsatisfiable => {
+                    self.refuted.extend(open.iter().filter_map(|&(_, question)| question));
+                    return Ok(true);
+                }
+                Answer::Satisfiable(assignment) => assignment,
+                Answer::Stopped => return Ok(false),
+            };
+            let mut wrong = open.iter().filter(|(goal, _)| assignment.is_true(goal.literal));
+            let Some(claim) = wrong.find_map(|(goal, _)| {
+                // Of what nobody asked nothing is found.
+                let is_asked = !is_unasked(self.config, problem, goal);
+                claim(piece, &goal.kind).filter(|_| is_asked)
+            }) else {
+                return Ok(false);
+            };
+            if !self.config.treatment.completing
+                || !self.is_shown(piece, problem, &encoding, &assignment, &claim, then)
+            {
+                return Ok(false);
+            }
         }
-        Ok(is_fine)
+    }
+
+    /// Whether an execution of the whole does what one of a slice does.
+    fn is_shown(
+        &mut self,
+        piece: &Piece,
+        problem: Problem<'_>,
+        encoding: &Encoding,
+        assignment: &Assignment,
+        claim: &GoalKind,
+        then: Then,
+    ) -> bool {
+        let Some(whole) = self.whole() else { return false };
+        let is_shown = whole.does_in_turns(claim)
+            || then == Then::Whole && {
+                let execution = decode(problem, encoding, assignment);
+                whole.does((piece, problem), encoding, &execution, claim)
+            };
+        if is_shown && self.rest.is_none() {
+            let rest = Rest::of(self.all);
+            self.allowance = rest.allowance.clone();
+            self.rest = Some(rest);
+        }
+        is_shown
     }
 
     fn asks(&self, piece: &Piece, problem: Problem<'_>, goal: &Goal) -> bool {
@@ -238,17 +398,4 @@ impl Run<'_> {
                 _ => true,
             }
     }
-}
-
-/// Whether some execution runs every thread to its end, and reaches what should be reachable.
-fn completes(graph: &EventGraph, cells: &Cells, model: &MemoryModel) -> bool {
-    let Some(execution) = interleave(graph, cells) else { return false };
-    let Ok(witness) = recheck(graph, cells, model, execution, GoalKind::Completion) else { return false };
-    let is_reached = |span| {
-        let mut instances = graph.reachables.iter().filter(|own| own.span == span);
-        instances.any(|own| witness.values[own.condition] == 1)
-    };
-    let mut of_the_end = graph.finals.iter().filter(|own| own.kind == FinalKind::Reachable);
-    graph.reachables.iter().all(|own| is_reached(own.span))
-        && of_the_end.all(|own| witness.values[own.condition] == 1)
 }

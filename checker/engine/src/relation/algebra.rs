@@ -8,6 +8,7 @@ use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{
     BaseRelation, BaseSet, MemoryModel, RecursiveId, RelationKind, SetKind, TermId, TermKind,
 };
+use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
 
 /// A domain of sets and relations.
@@ -109,6 +110,15 @@ impl<S, R> Values<S, R> {
         match &self.values[term] {
             Some(Value::Relation(relation)) => relation,
             _ => panic!("term {term:?} is a relation that was evaluated"),
+        }
+    }
+    /// Forgets all but these.
+    pub fn keep(&mut self, terms: &[TermId]) {
+        for index in 0..self.values.len() {
+            let term = TermId::from_index(index);
+            if !terms.contains(&term) {
+                self.values[term] = None;
+            }
         }
     }
     /// The value, if the term was asked for.

@@ -6,6 +6,10 @@
 //! nothing. Nor is what comes out taken on trust: it is a candidate like a decoded one, and the re-check has the word on
 //! it.
 
+mod following;
+
+pub use following::{Given, complete};
+
 use super::Execution;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
@@ -19,6 +23,7 @@ use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::FenceSem;
+use following::Following;
 use rustc_hash::FxHashMap;
 
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
@@ -73,6 +78,8 @@ struct Machine<'a> {
     bundles: Vec<(&'a Bundle, usize)>,
     /// Per read of an await: the constraints that its value has a part in.
     conditions: FxHashMap<EventId, Vec<TermRef>>,
+    /// Where some of it is given.
+    following: Option<Following<'a>>,
 }
 
 impl<'a> Machine<'a> {
@@ -143,6 +150,7 @@ impl<'a> Machine<'a> {
             in_bundles,
             bundles,
             conditions: conditions(graph),
+            following: None,
         }
     }
 
@@ -189,7 +197,7 @@ impl<'a> Machine<'a> {
             let mut progress = false;
             for events in threads.values_mut() {
                 while let Some(&event) = events.front()
-                    && matches!(self.step(event)?, Step::Done)
+                    && matches!(self.advance(event)?, Step::Done)
                 {
                     events.pop_front();
                     progress = true;
@@ -197,9 +205,14 @@ impl<'a> Machine<'a> {
             }
             threads.retain(|_, events| !events.is_empty());
             if !progress {
-                return None;
+                let next: Vec<EventId> =
+                    threads.values().filter_map(|events| events.front().copied()).collect();
+                if !self.give_way(&next) {
+                    return None;
+                }
             }
         }
+        self.close();
         self.live_ctas()
     }
 
@@ -216,6 +229,12 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
+    /// A step; where some of it is given, what is not known yet may be once others have run.
+    fn advance(&mut self, id: EventId) -> Option<Step> {
+        self.get_past(id);
+        self.step(id).or_else(|| self.following.is_some().then_some(Step::Blocked))
+    }
+
     fn step(&mut self, id: EventId) -> Option<Step> {
         let event = &self.graph.events[id];
         let is_thread = |agent| !self.graph.hierarchy.is_operation(agent);
@@ -229,10 +248,10 @@ impl<'a> Machine<'a> {
             if let EventKind::Read(access) = &event.kind
                 && let Some(unknown) = self.unknown_of(access.value)
             {
-                self.unknowns[unknown] = Some(self.graph.terms.unknown(unknown).min);
+                self.unknowns[unknown].get_or_insert(self.graph.terms.unknown(unknown).min);
             }
         } else {
-            if self.n_missing[id] > 0 {
+            if self.n_missing[id] > 0 || self.is_early(id) {
                 return Some(Step::Blocked);
             }
             match &event.kind {
@@ -274,7 +293,20 @@ impl<'a> Machine<'a> {
         self.cells.grain_bytes[access.location] * 8
     }
 
+    /// Forgets the values of terms that were found since the trail was so long.
+    fn forget_since(&mut self, mark: usize) {
+        for term in self.trail.split_off(mark) {
+            self.values[term] = None;
+        }
+    }
+
     fn read(&mut self, id: EventId, access: &Access) -> Option<Step> {
+        if let Some(following) = &self.following
+            && let Some(sources) = following.sources(id)
+        {
+            self.sources.insert(id, sources.clone());
+            return Some(Step::Done);
+        }
         let unknown = self.unknown_of(access.value)?;
         let bits = self.grain_bits(access);
         let mut value = 0;
@@ -290,9 +322,7 @@ impl<'a> Machine<'a> {
             let wanted = self.conditions.get(&id).cloned().unwrap_or_default();
             // A constraint that other reads have a part in decides nothing yet.
             if wanted.iter().any(|&condition| self.value(condition) == Some(0)) {
-                for term in self.trail.split_off(mark) {
-                    self.values[term] = None;
-                }
+                self.forget_since(mark);
                 self.unknowns[unknown] = None;
                 return Some(Step::Blocked);
             }
@@ -389,9 +419,13 @@ impl<'a> Machine<'a> {
         let fences = &self.fences;
         let later = |at: usize| fences[at + 1..].iter().map(move |&b| (fences[at], b));
         let fences = (0..fences.len()).flat_map(later).filter(|&(a, b)| are_mutual(graph, a, b)).collect();
+        let mut fence_order = BitMatrix::from_pairs(n, fences);
+        if let Some(following) = &self.following {
+            (coherence, fence_order) = (following.coherence(&coherence), following.fence_order(&fence_order));
+        }
         Some(Execution {
             turns: Some(self.turns()),
-            fence_order: BitMatrix::from_pairs(n, fences),
+            fence_order,
             coherence,
             executed: self.executed,
             unknowns: self

@@ -14,6 +14,7 @@ use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
 use fencepost_dsl::sorted::SortedMap;
+use std::cell::OnceCell;
 
 /// What does not hold of a decoded execution. A bug of ours.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,17 +36,111 @@ pub fn recheck(
     execution: Execution,
     claim: GoalKind,
 ) -> Result<Witness, Disagreement> {
-    let values = evaluate_terms(graph, &execution);
-    check_values(graph, &execution, &values)?;
-    check_reads(graph, cells, &execution, &values)?;
-    check_orders(graph, &execution)?;
-    check_final_values(graph, cells, &execution, &values)?;
-    check_last_reads(graph, cells, &execution, &values)?;
-    let basis = exact_basis(graph, cells, &execution, &values);
-    check_fence_order(&basis)?;
-    check_axioms(model, &basis, execution.turns.as_ref())?;
-    let refinements = check_claim(graph, model, &basis, &values, &claim)?;
-    Ok(Witness { execution, values, basis, claim, refinements })
+    let asked = family(model, &claim);
+    Allowed::new(graph, cells, model, execution, asked)?.witness(graph, model, claim)
+}
+
+/// An execution of a graph that a model allows, whatever it does wrong.
+pub struct Allowed {
+    execution: Execution,
+    values: IndexVec<TermRef, u128>,
+    basis: ExactBasis,
+    /// Terms of flags that may be asked for, and what they are once they are.
+    asked: Vec<TermId>,
+    flags: OnceCell<Values<EventSet, BitMatrix>>,
+}
+
+impl Allowed {
+    /// Re-evaluates an execution, of which some flags may be asked.
+    ///
+    /// # Errors
+    /// If it is none of the graph, or not allowed by the model.
+    pub fn new(
+        graph: &EventGraph,
+        cells: &Cells,
+        model: &MemoryModel,
+        execution: Execution,
+        asked: Vec<TermId>,
+    ) -> Result<Self, Disagreement> {
+        let values = evaluate_terms(graph, &execution);
+        check_values(graph, &execution, &values)?;
+        check_reads(graph, cells, &execution, &values)?;
+        check_orders(graph, &execution)?;
+        check_final_values(graph, cells, &execution, &values)?;
+        check_last_reads(graph, cells, &execution, &values)?;
+        let basis = exact_basis(graph, cells, &execution, &values);
+        check_fence_order(&basis)?;
+        let flags = OnceCell::new();
+        // Flags are made of what axioms are made of.
+        if let Some(mut found) = check_axioms(model, &basis, execution.turns.as_ref(), &asked)? {
+            found.keep(&asked);
+            let _ = flags.set(found);
+        }
+        Ok(Self { execution, values, basis, asked, flags })
+    }
+
+    /// Which refinements of a flag hold of the pair of which it is claimed.
+    ///
+    /// # Errors
+    /// If the execution does not do what is claimed.
+    pub fn claims(
+        &self,
+        graph: &EventGraph,
+        model: &MemoryModel,
+        claim: &GoalKind,
+    ) -> Result<Vec<&'static FlagKind>, Disagreement> {
+        let flags = || {
+            self.flags.get_or_init(|| {
+                let mut found = evaluate(model, &self.basis, &self.asked);
+                found.keep(&self.asked);
+                found
+            })
+        };
+        check_claim(graph, model, &flags, &self.values, claim)
+    }
+
+    /// The execution, with what is claimed of it.
+    ///
+    /// # Errors
+    /// If it does not do that.
+    pub fn witness(
+        self,
+        graph: &EventGraph,
+        model: &MemoryModel,
+        claim: GoalKind,
+    ) -> Result<Witness, Disagreement> {
+        let refinements = self.claims(graph, model, &claim)?;
+        let Self { execution, values, basis, .. } = self;
+        Ok(Witness { execution, values, basis, claim, refinements })
+    }
+
+    /// The same where more is asked afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::witness`].
+    pub fn shows(
+        &self,
+        graph: &EventGraph,
+        model: &MemoryModel,
+        claim: &GoalKind,
+    ) -> Result<Witness, Disagreement> {
+        let refinements = self.claims(graph, model, claim)?;
+        let (execution, values, basis) = (self.execution.clone(), self.values.clone(), self.basis.clone());
+        Ok(Witness { execution, values, basis, claim: claim.clone(), refinements })
+    }
+
+    /// The value of a term in it.
+    pub fn value(&self, term: TermRef) -> u128 {
+        self.values[term]
+    }
+}
+
+/// Terms of a flag, and of its refinements.
+fn family(model: &MemoryModel, claim: &GoalKind) -> Vec<TermId> {
+    let GoalKind::Flag { flag, .. } = claim else { return Vec::new() };
+    let own = &model.flags[*flag];
+    let refinements = model.flags.iter().filter(|other| findings::refines(&other.name, &own.name));
+    refinements.map(|flag| flag.term).chain([own.term]).collect()
 }
 
 /// The value of every term; operands precede their users.
@@ -359,19 +454,24 @@ fn check_fence_order(basis: &ExactBasis) -> Result<(), Disagreement> {
 
 /// Whether a model allows an execution.
 pub fn is_execution(model: &MemoryModel, basis: &ExactBasis) -> bool {
-    check_axioms(model, basis, None).is_ok()
+    check_axioms(model, basis, None, &[]).is_ok()
 }
 
+/// Checks the axioms; where that takes their terms, those that may be asked for are evaluated besides.
 fn check_axioms(
     model: &MemoryModel,
     basis: &ExactBasis,
     turns: Option<&IndexVec<EventId, u32>>,
-) -> Result<(), Disagreement> {
+    besides: &[TermId],
+) -> Result<Option<Values<EventSet, BitMatrix>>, Disagreement> {
     let settled = turns.and_then(|turns| turns::settled(model, basis, turns));
     let settled = settled.unwrap_or_else(|| vec![false; model.axioms.len()]);
     let open = model.axioms.iter().zip(settled).filter(|(_, is_settled)| !is_settled);
     let open: Vec<_> = open.map(|(axiom, _)| axiom).collect();
-    let roots: Vec<TermId> = open.iter().map(|axiom| axiom.term).collect();
+    if open.is_empty() {
+        return Ok(None);
+    }
+    let roots: Vec<TermId> = open.iter().map(|axiom| axiom.term).chain(besides.iter().copied()).collect();
     let values = evaluate(model, basis, &roots);
     for axiom in open {
         let holds = match (axiom.kind, values.get(axiom.term)) {
@@ -387,7 +487,7 @@ fn check_axioms(
             format!("axiom `{}` of the model does not hold of the execution found", axiom.name)
         })?;
     }
-    Ok(())
+    Ok(Some(values))
 }
 
 fn has_pair(values: &Values<EventSet, BitMatrix>, term: TermId, (a, b): (EventId, EventId)) -> bool {
@@ -423,10 +523,10 @@ fn check_deadlock(
 }
 
 /// Checks the claim, and tells which refinements of a flag hold of the same pair.
-fn check_claim(
+fn check_claim<'a>(
     graph: &EventGraph,
     model: &MemoryModel,
-    basis: &ExactBasis,
+    flags: &dyn Fn() -> &'a Values<EventSet, BitMatrix>,
     values: &IndexVec<TermRef, u128>,
     claim: &GoalKind,
 ) -> Result<Vec<&'static FlagKind>, Disagreement> {
@@ -469,14 +569,13 @@ fn check_claim(
             let own = &model.flags[*flag];
             let family: Vec<_> =
                 model.flags.iter().filter(|other| findings::refines(&other.name, &own.name)).collect();
-            let roots: Vec<TermId> = family.iter().map(|flag| flag.term).chain([own.term]).collect();
-            let relations = evaluate(model, basis, &roots);
-            ensure(has_pair(&relations, own.term, *pair), || {
+            let relations = flags();
+            ensure(has_pair(relations, own.term, *pair), || {
                 format!("the pair claimed is not in `{}` of the execution found", own.name)
             })?;
             Ok(family
                 .iter()
-                .filter(|flag| has_pair(&relations, flag.term, *pair))
+                .filter(|flag| has_pair(relations, flag.term, *pair))
                 .map(|flag| findings::flag(&flag.name))
                 .collect())
         }
