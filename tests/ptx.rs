@@ -338,3 +338,32 @@ fn no_module_makes_an_import_panic() {
         }
     }
 }
+
+#[test]
+fn a_peer_may_be_chosen_by_what_is_read() {
+    let module = "
+.version 9.0
+.target sm_90
+.visible .entry k(.param .u64 p) {
+    .reg .b32 %r<9>; .reg .b64 %rd<3>;
+    .shared .align 4 .b8 box[8];
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, box;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    ld.global.u32 %r2, [%rd1];
+    MASK
+    mapa.shared::cluster.u32 %r4, %r1, %r3;
+    atom.shared::cluster.add.u32 %r5, [%r4], 1;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    ret;
+}
+";
+    let verdict = |mask: &str| {
+        let harness = "global which: u32; import \"k.ptx\" entry k as k { launch { ctas: 2, cluster: 2 } param 0 = &which; }";
+        let source = Source::text("k.fence", harness).with("k.ptx", module.replace("MASK", mask));
+        let report = check(source, &Options::default()).expect("it is well-formed");
+        (report.verdict(), report.findings().map(|finding| finding.code).collect::<Vec<_>>())
+    };
+    assert_eq!(verdict("and.b32 %r3, %r2, 1;"), (Verdict::Proved, vec![]));
+    assert_eq!(verdict("and.b32 %r3, %r2, 3;"), (Verdict::Violated, vec!["bounds::no-object"]));
+}

@@ -306,6 +306,20 @@ impl<'a> Unroller<'a> {
                 }
             }
         }
+        // Which CTA of the cluster it is may be a part of what was read.
+        if n_ctas > 1 && matches!(number.space, FlatSpace::Cluster | FlatSpace::Generic) {
+            let shared = targets.clone().into_iter().filter_map(|target| match target {
+                Target::Object(index, _) if flat.objects[index].is_shared() => Some(index),
+                Target::Object(..) | Target::Private(_) => None,
+            });
+            let of_ranks =
+                shared.flat_map(|index| (0..n_ctas).map(move |rank| Target::Object(index, Some(rank))));
+            for target in of_ranks {
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+        }
         targets
     }
 
