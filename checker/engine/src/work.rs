@@ -22,7 +22,7 @@ pub enum Work {
     Term,
     /// A member of a conjunction or disjunction.
     Member,
-    /// 64 events of a row of a relation, or as many pairs one by one.
+    /// 64 events of a row of a relation; to look at a row at all is worth eight of them.
     Word,
     /// A pair followed in a relation.
     Vertex,
@@ -68,8 +68,8 @@ impl Work {
             Self::Statement => 800,
             Self::Term => 48,
             Self::Member => 20,
-            Self::Word => 4,
-            Self::Vertex => 96,
+            Self::Word => 1,
+            Self::Vertex => 12,
             Self::Pair => 160,
             Self::Sliced => 3200,
             Self::Literal => 72,
@@ -108,6 +108,7 @@ pub fn of_kinds() -> [u64; N_KINDS] {
 /// Up to where a run may go.
 #[derive(Clone)]
 pub struct Allowance {
+    /// In parts of a step.
     start: u64,
     steps: u64,
     listener: Arc<dyn Listener>,
@@ -134,7 +135,7 @@ pub enum UsedUp {
 impl Allowance {
     /// `steps` from now on, until the listener gives up.
     pub fn new(steps: u64, listener: Arc<dyn Listener>) -> Self {
-        Self { start: done(), steps, listener }
+        Self { start: DONE.get(), steps, listener }
     }
     /// At most so many of the steps that are left.
     #[must_use]
@@ -151,7 +152,7 @@ impl Allowance {
     }
     /// Steps done since it was given.
     pub fn used(&self) -> u64 {
-        done().wrapping_sub(self.start)
+        DONE.get().wrapping_sub(self.start) / PARTS
     }
     /// Steps left.
     pub fn left(&self) -> u64 {
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(Allowance::new(10, Arc::new(Impatient)).used_up(), Some(UsedUp::Time));
         // Five times three halves, and what is left of a step.
         count(Work::Loaded, 2);
-        count(Work::Word, 4);
+        count(Work::Word, 16);
         assert_eq!((allowance.left(), allowance.used_up()), (0, Some(UsedUp::Steps)));
         assert_eq!(Allowance::unlimited().used_up(), None);
         let allowance = Allowance::of_steps(10);

@@ -104,7 +104,7 @@ impl Row {
         matches!(self, Self::Empty)
     }
     pub(super) fn blocks(&self, n_blocks: usize) -> Blocks<'_> {
-        work::count(Work::Word, if let Self::Many(words) = self { words.len() } else { 1 });
+        work::count(Work::Word, 8 + if let Self::Many(words) = self { words.len() } else { 1 });
         Blocks { row: self, n_blocks, block: 0, offset: n_blocks }
     }
     /// The words with a bit in them, ascending.

@@ -38,7 +38,7 @@ impl Togetherness {
             for &fact in facts.iter().flatten() {
                 known_by.entry(fact).or_insert_with(|| EventSet::empty(guards.len())).insert(guard);
             }
-            crate::work::count(crate::work::Work::Word, facts.as_ref().map_or(0, SortedSet::len));
+            crate::work::count(crate::work::Work::Word, 4 * facts.as_ref().map_or(0, SortedSet::len));
         }
         let nobody = EventSet::empty(guards.len());
         // Per guard, what it implies.
@@ -53,7 +53,7 @@ impl Togetherness {
                 Some(all.map_or_else(|| of_fact.clone(), |all| all.intersection(of_fact)))
             });
             let implying = implying.unwrap_or_else(|| EventSet::full(guards.len()));
-            crate::work::count(crate::work::Work::Word, guards.len() / 8);
+            crate::work::count(crate::work::Work::Word, guards.len() / 2);
             implying.iter().for_each(|by| implied[by.index()].insert(EventId::from_index(index)));
         }
         let never = EventSet::from_iter(
@@ -73,7 +73,7 @@ impl Togetherness {
                     excluded.extend(others);
                 }
             }
-            crate::work::count(crate::work::Work::Word, n / 4 + facts.len() * (1 + guards.len() / 64));
+            crate::work::count(crate::work::Work::Word, n + facts.len() * (4 + guards.len() / 16));
             let events_of = |of: &dyn Fn(EventId) -> bool| {
                 EventSet::from_fn(n, |event| of(EventId::from_index(guard_of[event.index()])))
             };
