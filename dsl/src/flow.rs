@@ -10,7 +10,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::kernel::program::{
-    BinaryOp, Expression, ExpressionKind, Loop, LoopId, RegisterId, Statement, StatementKind,
+    BinaryOp, Expression, ExpressionKind, Loop, LoopId, RegisterId, Statement, StatementKind, UnaryOp,
 };
 use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
@@ -260,7 +260,11 @@ impl Emitter<'_> {
             let goes_round = self.blocks[block].successors().contains(&block) && !heads.contains(&block);
             if part.len() > 1 || goes_round {
                 let entries = self.entries(&part);
-                out.extend(self.emit_loop(&part, &entries)?);
+                let is_plain = part.len() == 1 && entries.len() == 1;
+                match is_plain.then(|| self.emit_spin(block)).flatten() {
+                    Some(spin) => out.push(spin),
+                    None => out.extend(self.emit_loop(&part, &entries)?),
+                }
                 let Some((target, n_edges)) = self.only_exit(&part) else { return Ok(()) };
                 let is_only = self.n_before[target] == n_edges && self.n_branches < BRANCHES_MAX;
                 match waiting.get(&target).filter(|next| is_only && self.entries(next).len() == 1) {
@@ -342,6 +346,37 @@ impl Emitter<'_> {
         self.n_branches -= 1;
         let [then, otherwise] = arms;
         Ok(Statement { span, kind: StatementKind::If { condition, then, otherwise } })
+    }
+
+    /// A block that goes back to itself until a condition holds, as the loop that it is.
+    fn emit_spin(&mut self, index: usize) -> Option<Statement> {
+        let block = &self.blocks[index];
+        let Exit::Branch(condition, taken, other) = &block.exit else { return None };
+        let stays_if = match (*taken == index, *other == index) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => return None,
+        };
+        let (span, prelude) = (block.span, block.statements.clone());
+        let not = |condition: &Expression| Expression {
+            span: condition.span,
+            width: 1,
+            kind: ExpressionKind::Unary(UnaryOp::Not, Box::new(condition.clone())),
+        };
+        let id = self.loops.push(Loop { span });
+        let is_quiet = prelude.iter().all(|statement| match &statement.kind {
+            StatementKind::Assign { .. } => true,
+            StatementKind::Instruction(instruction) => instruction.form.traits.quiet,
+            _ => false,
+        });
+        let kind = if is_quiet {
+            let condition = if stays_if { not(condition) } else { condition.clone() };
+            StatementKind::Await { id, prelude, condition }
+        } else {
+            let condition = if stays_if { condition.clone() } else { not(condition) };
+            StatementKind::While { id, prelude, condition, body: Vec::new() }
+        };
+        Some(Statement { span, kind })
     }
 
     fn emit_loop(

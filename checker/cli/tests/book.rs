@@ -565,12 +565,18 @@ fn the_example_of_every_finding_has_it() {
         let (example, _) =
             example.split_once("\nHow to fix\n").expect("an example is followed by the repair");
         // Text between indented parts belongs to none of them.
-        let kernel: String = example
-            .lines()
-            .skip_while(|line| !line.starts_with("    "))
-            .take_while(|line| line.starts_with("    ") || line.is_empty())
-            .map(|line| format!("{}\n", line.trim_start_matches("    ")))
-            .collect();
+        let part = |example: &str| -> (String, String) {
+            let is_indented = |line: &&str| line.starts_with("    ") || line.is_empty();
+            let lines: Vec<&str> = example.lines().skip_while(|line| !line.starts_with("    ")).collect();
+            let n = lines.iter().take_while(|line| is_indented(line)).count();
+            let own = lines[..n].iter().map(|line| format!("{}\n", line.trim_start_matches("    ")));
+            (own.collect(), lines[n..].join("\n"))
+        };
+        let (kernel, rest) = part(example);
+        // The module that it imports is the part behind it.
+        if let Some((module, _)) = kernel.split_once("import \"").and_then(|(_, rest)| rest.split_once('"')) {
+            fs::write(folder.join(module), part(&rest).0).expect("writable");
+        }
         if code == "model::flag" {
             // The model file is the example there.
             continue;

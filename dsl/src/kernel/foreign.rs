@@ -38,6 +38,10 @@ const VAGUE: &[&str] = &[
     "unsupported::instruction",
 ];
 
+/// What to write for an `import` that names no text.
+const IMPORT: &str = "a compiled kernel is imported by `import \"k.ptx\" entry NAME as k { … }`, functions of another file by \
+                      `use \"lib/lock.fence\";`, before the kernel";
+
 /// Says what to write where a line with an error has a word of CUDA or PTX that is none here. What else the parser has
 /// stumbled over in such a line goes. They are in order of place.
 pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
@@ -74,6 +78,10 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
         return false;
     }
     let (line, at) = line_of(sources, span);
+    if line.trim_start().starts_with("import") && diagnostic.message.starts_with("expected a path") {
+        diagnostic.help = Some(IMPORT.to_owned());
+        return true;
+    }
     let width = span.end.saturating_sub(span.start) as usize;
     let place = Place::new(line, at, &diagnostic.message);
     // The parser stumbles behind what it did not understand, the others say where it is.

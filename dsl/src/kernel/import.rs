@@ -1,7 +1,7 @@
 //! `import`: a kernel of a PTX module, with what the kernel file says of its launch.
 //!
 //! ```text
-//!  harness ── harness ──> launches, parameters, memory ──┐
+//!  harness ── harness, memory ──> launches, parameters, memory ──┐
 //!  module  ── lower ────> registers, labels, statements ─┴─> Kernel
 //!               ├─ compute   what integers make of integers, as expressions
 //!               ├─ value     operands and special registers
@@ -16,6 +16,7 @@ mod bits;
 mod compute;
 mod harness;
 mod lower;
+mod memory;
 mod value;
 
 use super::ast::{Name, Operand};

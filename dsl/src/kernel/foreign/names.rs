@@ -504,10 +504,7 @@ const CPP: &[(&str, &str)] = &[
     ("float", "`var v: u32 = 0x3f800000;`: floating-point values are bits"),
 ];
 
-const PYTHON: &[(&str, &str)] = &[
-    (
-        "def",
-        "`kernel name { launch { ctas: 2 } … }` for what is launched, `fn name(a: &u32, n: u32) { … }` for a function",
-    ),
-    ("import", "functions of another file: `use \"lib/lock.fence\";`, before the kernel"),
-];
+const PYTHON: &[(&str, &str)] = &[(
+    "def",
+    "`kernel name { launch { ctas: 2 } … }` for what is launched, `fn name(a: &u32, n: u32) { … }` for a function",
+)];
