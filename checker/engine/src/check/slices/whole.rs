@@ -23,15 +23,13 @@ use crate::verdict::Finding;
 use crate::witness::Execution;
 use crate::witness::interleaving::{Given, complete, interleave};
 use crate::witness::recheck::Allowed;
-use crate::work;
+use crate::work::{self, Work};
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
 
-/// What it costs to let an event of the whole run along.
-const STEPS_PER_EVENT: usize = 200;
 /// Executions of the whole that are looked at once more for whatever is asked next.
 const RUNS_MAX: usize = 3;
 
@@ -94,7 +92,7 @@ impl<'a> Whole<'a> {
 
     /// Adds an execution to those that are known, if it is one.
     fn add(&mut self, execution: Option<Execution>) {
-        work::count(self.graph.events.len() * STEPS_PER_EVENT);
+        work::count(Work::Statement, self.graph.events.len());
         let flags: Vec<TermId> = self.model.flags.iter().map(|flag| flag.term).collect();
         let run = execution
             .and_then(|execution| Allowed::new(&self.graph, &self.cells, self.model, execution, flags).ok());
