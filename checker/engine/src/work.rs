@@ -150,6 +150,11 @@ impl Allowance {
     pub fn unlimited() -> Self {
         Self::of_steps(u64::MAX)
     }
+    /// The same with so many steps more.
+    #[must_use]
+    pub fn extended(&self, steps: u64) -> Self {
+        Self { steps: self.steps.saturating_add(steps), ..self.clone() }
+    }
     /// Steps done since it was given.
     pub fn used(&self) -> u64 {
         DONE.get().wrapping_sub(self.start) / PARTS

@@ -17,7 +17,7 @@ use crate::solve::{Answer, Assignment, Effort, solve};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
-use crate::work::Allowance;
+use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
@@ -120,6 +120,7 @@ pub(super) fn look_at(
         config,
         all: allowance,
         allowance: if is_wide { wide.clone() } else { allowance.clone() },
+        on_whole: 0,
         rest: None,
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
         refuted: FxHashSet::default(),
@@ -191,6 +192,8 @@ struct Run<'a> {
     /// What the check may take, and what slices may.
     all: &'a Allowance,
     allowance: Allowance,
+    /// What was spent on executions of the whole, which are no slices.
+    on_whole: u64,
     /// The same from the first finding on.
     rest: Option<Rest>,
     /// Whether rounds are left out that write back what they have read.
@@ -258,7 +261,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             if self.rest.is_none() {
-                self.allowance = wide.clone();
+                self.allowance = wide.extended(self.on_whole);
             }
             if then == Then::Wider && *widens.get_or_insert_with(|| plan.widen()) {
                 let wrong = &pieces[at];
@@ -274,7 +277,7 @@ impl<'a> Run<'a> {
                 if self.n_found() > n_found {
                     continue;
                 }
-                if let Some(wider) = plan.pieces(known.as_ref(), wide) {
+                if let Some(wider) = plan.pieces(known.as_ref(), &self.allowance) {
                     (pieces, at, widens) = (wider, 0, Some(false));
                     continue;
                 }
@@ -366,12 +369,15 @@ impl<'a> Run<'a> {
         claim: &GoalKind,
         then: Then,
     ) -> bool {
+        let before = work::done();
         let Some(whole) = self.whole() else { return false };
         let is_shown = whole.does_in_turns(claim)
             || then == Then::Whole && {
                 let execution = decode(problem, encoding, assignment);
                 whole.does((piece, problem), encoding, &execution, claim)
             };
+        let spent = work::done() - before;
+        (self.on_whole, self.allowance) = (self.on_whole + spent, self.allowance.extended(spent));
         if is_shown && self.rest.is_none() {
             let rest = Rest::of(self.all);
             self.allowance = rest.allowance.clone();

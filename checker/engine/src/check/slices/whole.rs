@@ -92,7 +92,7 @@ impl<'a> Whole<'a> {
 
     /// Adds an execution to those that are known, if it is one.
     fn add(&mut self, execution: Option<Execution>) {
-        work::count(Work::Sliced, self.graph.events.len());
+        work::count(Work::Statement, self.graph.events.len());
         let flags: Vec<TermId> = self.model.flags.iter().map(|flag| flag.term).collect();
         let run = execution
             .and_then(|execution| Allowed::new(&self.graph, &self.cells, self.model, execution, flags).ok());
