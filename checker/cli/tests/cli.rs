@@ -384,10 +384,10 @@ fn a_limit_on_the_way_to_a_larger_bound_is_named() {
         all_text(&output)
     };
     assert!(!with(&[]).contains("a larger one stopped"), "{}", with(&[]));
-    let text = with(&["--max-events", "8"]);
-    let expected = "the answer is that of bound 4; a larger one stopped: the launch has more than 8 events; raise --max-events";
+    let text = with(&["--max-events", "10"]);
+    let expected = "the answer is that of bound 4; a larger one stopped: the launch has more than 10 events; raise --max-events";
     assert!(text.replace("\n  ", " ").contains(expected), "{text}");
-    let json = with(&["--max-events", "8", "--format", "json"]);
+    let json = with(&["--max-events", "10", "--format", "json"]);
     assert!(json.contains(r#""raise_limit":{"name":"max-events","#), "{json}");
 }
 
