@@ -367,3 +367,33 @@ fn a_peer_may_be_chosen_by_what_is_read() {
     assert_eq!(verdict("and.b32 %r3, %r2, 1;"), (Verdict::Proved, vec![]));
     assert_eq!(verdict("and.b32 %r3, %r2, 3;"), (Verdict::Violated, vec!["bounds::no-object"]));
 }
+
+#[test]
+fn what_acts_on_local_memory_but_loads_and_stores_is_refused() {
+    let code = "mov.u64 %rd2, depot; cvta.local.u64 %rd3, %rd2; atom.add.u32 %r3, [%rd3], 1;";
+    assert_eq!(body(code, "").1, ["unsupported::flat-address"]);
+}
+
+#[test]
+fn a_copy_that_reads_nothing_needs_no_source() {
+    let module = "
+.version 9.0
+.target sm_90
+.visible .entry k(.param .u64 p) {
+    .reg .b32 %r<9>; .reg .b64 %rd<3>;
+    .shared .align 16 .b8 box[16];
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, box;
+    mov.u32 %r2, 0;
+    cp.async.cg.shared.global [%r1], [%rd1+4096], 16, %r2;
+    cp.async.commit_group; cp.async.wait_group 0;
+    ld.shared.u32 %r3, [%r1+12];
+    st.global.u32 [%rd1], %r3;
+    ret;
+}
+";
+    let harness = "global x[4]: u32 = 7; import \"k.ptx\" entry k as k { launch { ctas: 1 } param 0 = &x; final { assert [x[0]] == 0; } }";
+    let report = check(Source::text("k.fence", harness).with("k.ptx", module), &Options::default())
+        .expect("it is well-formed");
+    assert_eq!(report.verdict(), Verdict::Proved, "{}", report.to_brief());
+}

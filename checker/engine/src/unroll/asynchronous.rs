@@ -23,6 +23,7 @@ mod transfer;
 pub use cancel::may_cancel;
 
 use super::access::Strength;
+use super::expression::Place;
 use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
     AgentId, AtomicClass, BaseRelation, Edge, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole,
@@ -31,7 +32,9 @@ use crate::event::{
 use crate::findings;
 use crate::synchronization::log::Allocation;
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression};
+use fencepost_dsl::kernel::program::{
+    Address, AddressBase, AsyncCopy, AsyncGroup, AsyncOp, BinaryOp, Expression,
+};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// Bits of a number of groups.
@@ -158,7 +161,7 @@ impl Unroller<'_> {
         let live = self.graph.terms.and(step.state.live, not_ignored);
         let mut reading = State { live, env: step.state.env.clone() };
         let from = if copied == 0 {
-            self.place(step.state, step.frame, &copy.source)?
+            self.unread(step, &copy.source, to)?
         } else {
             let place = self.run_of_elements(&mut step.on(&mut reading), &copy.source, copied)?;
             match place {
@@ -167,7 +170,7 @@ impl Unroller<'_> {
                     step.state.live = TermPool::FALSE;
                     return Ok(());
                 }
-                None => self.place(step.state, step.frame, &copy.source)?,
+                None => self.unread(step, &copy.source, to)?,
             }
         };
         if copied > 0 {
@@ -181,6 +184,14 @@ impl Unroller<'_> {
         let events = self.transfer(operation, &transfer, copied, ignored)?;
         self.note_started(AsyncGroup::Copy, events);
         Ok(())
+    }
+
+    /// The source of a copy that reads nothing of it: where it is does not matter, and a number need not be an address.
+    fn unread(&mut self, step: &Step<'_>, source: &Address, to: Place) -> Result<Place, UnrollError> {
+        match source.base {
+            AddressBase::Flat { .. } => Ok(to),
+            AddressBase::Object(_) | AddressBase::Reference(_) => self.place(step.state, step.frame, source),
+        }
     }
 
     fn note_started(&mut self, group: AsyncGroup, events: Vec<(EventId, bool)>) {

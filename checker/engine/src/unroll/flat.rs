@@ -161,8 +161,19 @@ impl<'a> Unroller<'a> {
         let Some(number) = self.number((step.state, step.frame), address, n_elements)? else {
             return Ok(None);
         };
-        let Some(Target::Object(index, rank)) = self.find_target(step, number, address.span)? else {
-            return Ok(None);
+        let (index, rank) = match self.find_target(step, number, address.span)? {
+            Some(Target::Object(index, rank)) => (index, rank),
+            // Loads and stores have looked at these before.
+            Some(Target::Private(_)) => {
+                let message = "an instruction other than a load or a store on local memory is not checked";
+                return Err(UnrollError::unsupported(
+                    "unsupported::flat-address",
+                    message,
+                    address.span,
+                    "in local memory",
+                ));
+            }
+            None => return Ok(None),
         };
         let Some(flat) = self.flat() else { return Ok(None) };
         let object = &flat.objects[index];

@@ -24,10 +24,8 @@ pub enum Uneven {
 impl Uneven {
     /// Those of a kernel; of a program, all or none.
     pub fn new(program: &Program, kernel: &Kernel) -> Self {
-        let ones = Ones::new(kernel);
-        if !program.any_instruction(kernel, |instruction| is_uneven(instruction, &ones)) {
-            let is_uneven = |instruction: &Instruction| is_uneven(instruction, &Ones::default());
-            let is_other = |part: &Kernel| program.any_instruction(part, is_uneven);
+        if !any_uneven(program, kernel) {
+            let is_other = |part: &Kernel| any_uneven(program, part);
             return if program.parts.iter().any(is_other) { Self::All } else { Self::Of(SortedSet::new()) };
         }
         // Where addresses are numbers the text does not say of which object they are.
@@ -53,18 +51,26 @@ impl Uneven {
     }
 }
 
-/// Registers that are given the number 1 and nothing else: a compiler keeps the count of an arrival in one.
-#[derive(Default)]
+/// Whether a kernel, or a function that it may call, has such an instruction.
+fn any_uneven(program: &Program, kernel: &Kernel) -> bool {
+    let bodies = program.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+    let mut any = bodies.map(|body| {
+        let ones = Ones::of(body);
+        any_statement(body, &mut |statement| match &statement.kind {
+            StatementKind::Instruction(instruction) => is_uneven(instruction, &ones),
+            _ => false,
+        })
+    });
+    any.any(|found| found)
+}
+
+/// Registers of a body that are given the number 1 and nothing else: a compiler keeps the count of an arrival in one.
 struct Ones(SortedSet<RegisterId>);
 
 impl Ones {
-    /// Of a kernel of imported PTX; functions have registers of their own.
-    fn new(kernel: &Kernel) -> Self {
-        if kernel.flat.is_none() {
-            return Self::default();
-        }
+    fn of(body: &[Statement]) -> Self {
         let (mut ones, mut others) = (SortedSet::new(), SortedSet::new());
-        any_statement(&kernel.body, &mut |statement| {
+        any_statement(body, &mut |statement| {
             match &statement.kind {
                 StatementKind::Assign { register, value }
                     if matches!(value.kind, ExpressionKind::Constant(1)) =>
@@ -77,6 +83,7 @@ impl Ones {
                 StatementKind::Instruction(instruction) => {
                     others.extend(instruction.results.iter().flatten().copied())
                 }
+                StatementKind::Call { result, .. } => others.extend(*result),
                 _ => {}
             }
             false
@@ -137,9 +144,10 @@ fn of_function(function: &Function, of_functions: &OfFunctions) -> SortedSet<Ref
 
 /// All addresses that such instructions name, and that stand for what functions name in them.
 fn bases(statements: &[Statement], of_functions: &OfFunctions, then: &mut dyn FnMut(&Address)) {
+    let ones = Ones::of(statements);
     any_statement(statements, &mut |statement| {
         match &statement.kind {
-            StatementKind::Instruction(instruction) if is_uneven(instruction, &Ones::default()) => {
+            StatementKind::Instruction(instruction) if is_uneven(instruction, &ones) => {
                 for operand in &instruction.operands {
                     if let ResolvedOperand::Memory(address) = operand {
                         then(address);
