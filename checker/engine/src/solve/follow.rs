@@ -87,6 +87,8 @@ pub(super) struct Derivation {
     /// Clauses below have their names, and those of their reasons, in the table.
     n_named: usize,
     named: FxHashMap<Name, u32>,
+    /// The names of given clauses in the table.
+    of_given: FxHashSet<Name>,
     /// By literal, the first clause that says it alone.
     units: Vec<u32>,
     /// By literal, whether it is true as long as a clause is taken to be false; and those that are.
@@ -116,6 +118,7 @@ impl Derivation {
             empty: None,
             n_named: 0,
             named: FxHashMap::default(),
+            of_given: FxHashSet::default(),
             units: Vec::new(),
             is_true: Vec::new(),
             trail: Vec::new(),
@@ -220,7 +223,8 @@ impl Derivation {
         let mut wanted = FxHashSet::default();
         for clause in self.n_named..self.clauses.len() {
             for at in self.reasons_of(clause) {
-                if !self.named.contains_key(&self.reasons[at]) {
+                // A derived clause may have the name of a given one, too, without being the same.
+                if !self.of_given.contains(&self.reasons[at]) {
                     wanted.insert(self.reasons[at]);
                 }
             }
@@ -238,7 +242,9 @@ impl Derivation {
                 self.make_room(unit);
                 self.units[unit.code()] = GIVEN;
             }
-            if wanted.contains(&(self.name_of)(&sorted)) {
+            let name = (self.name_of)(&sorted);
+            if wanted.contains(&name) {
+                self.of_given.insert(name);
                 let clause = self.push(sorted.iter().copied(), State::Given);
                 self.name(clause);
             }
