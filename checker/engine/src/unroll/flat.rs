@@ -187,6 +187,17 @@ impl<'a> Unroller<'a> {
         Ok(Some(Place { object: view, index, offset: Some(offset), rank, device: None }))
     }
 
+    /// What a number is the address of, if that is one thing: nothing it can be the address of, or of several none is chosen
+    /// (`Some(None)`). The choice is that of the one address of an instruction that may be of several.
+    #[expect(clippy::option_option, reason = "nothing, several and one are three outcomes")]
+    fn chosen_target(&mut self, number: Number) -> Option<Option<Target>> {
+        match *self.flat_targets(number).as_slice() {
+            [] => None,
+            [target] => Some(Some(target)),
+            _ => Some(self.target),
+        }
+    }
+
     /// What the address of an instruction is the address of, inside of it and aligned; the path ends elsewhere.
     fn find_target(
         &mut self,
@@ -194,23 +205,17 @@ impl<'a> Unroller<'a> {
         number: Number,
         span: Span,
     ) -> Result<Option<Target>, UnrollError> {
-        let target = match self.target {
-            Some(target) => Some(target),
-            None => match self.flat_targets(number).as_slice() {
-                [] => None,
-                [target] => Some(*target),
-                _ => {
-                    let message = "this address depends on what was read, which is not checked here";
-                    return Err(UnrollError::unsupported(
-                        "unsupported::flat-address",
-                        message,
-                        span,
-                        "several objects",
-                    ));
-                }
-            },
-        };
-        let Some(target) = target else {
+        let found = self.chosen_target(number);
+        if found == Some(None) {
+            let message = "this address depends on what was read, which is not checked here";
+            return Err(UnrollError::unsupported(
+                "unsupported::flat-address",
+                message,
+                span,
+                "several objects",
+            ));
+        }
+        let Some(target) = found.flatten() else {
             self.nowhere(step.state.live, TermPool::FALSE, number, span);
             step.state.live = TermPool::FALSE;
             return Ok(None);
@@ -344,11 +349,7 @@ impl<'a> Unroller<'a> {
         let Some(number) = self.number((step.state, step.frame), address, n_elements)? else {
             return Ok(None);
         };
-        let target = self.target.or_else(|| match self.flat_targets(number).as_slice() {
-            [target] => Some(*target),
-            _ => None,
-        });
-        let Some(Target::Private(index)) = target else { return Ok(None) };
+        let Some(Some(Target::Private(index))) = self.chosen_target(number) else { return Ok(None) };
         self.find_target(step, number, address.span)?;
         let Some(flat) = self.flat() else { return Ok(None) };
         let private = &flat.private[index];

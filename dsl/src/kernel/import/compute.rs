@@ -72,6 +72,39 @@ const COMPUTES: &[&str] = &[
     "xor",
 ];
 
+/// Words besides types whose meaning is known here. Any other says that something else is computed: saturated, carried on,
+/// for each half of a word, or what a newer edition has.
+const WORDS: &[&str] = &[
+    "and",
+    "clamp",
+    "const",
+    "eq",
+    "ge",
+    "global",
+    "gt",
+    "hi",
+    "hs",
+    "l",
+    "le",
+    "lo",
+    "local",
+    "ls",
+    "lt",
+    "ne",
+    "or",
+    "param",
+    "param::entry",
+    "r",
+    "shared",
+    "shared::cluster",
+    "shared::cta",
+    "shiftamt",
+    "to",
+    "wide",
+    "wrap",
+    "xor",
+];
+
 /// Whether an instruction only computes.
 pub(super) fn computes(mnemonic: &str) -> bool {
     COMPUTES.contains(&mnemonic)
@@ -94,6 +127,11 @@ impl Parts<'_> {
     /// The type of the operands.
     fn ty(&self) -> Type {
         self.types.last().copied().unwrap_or(Type { kind: 'b', width: 32 })
+    }
+
+    /// Whether all of its words are known.
+    fn is_understood(&self) -> bool {
+        self.words[1..].iter().all(|word| WORDS.contains(word) || Type::parse(word).is_some())
     }
 
     fn is_signed(&self) -> bool {
@@ -199,7 +237,7 @@ impl Lower<'_, '_> {
     /// What `setp` and `set` compare; `None` if it is not computed.
     fn comparison(&mut self, parts: &Parts<'_>, first: usize) -> Read<Option<Expression>> {
         let ty = parts.ty();
-        if matches!(ty.kind, 'f' | 't') {
+        if matches!(ty.kind, 'f' | 't') || !parts.is_understood() {
             return Ok(None);
         }
         let (a, b) =
@@ -229,11 +267,7 @@ impl Lower<'_, '_> {
         let mnemonic = parts.words[0];
         let moves_bits = matches!(mnemonic, "mov" | "selp" | "slct");
         let is_float = parts.types.iter().any(|ty| matches!(ty.kind, 'f' | 't'));
-        if (is_float && !moves_bits)
-            || parts.has("cc")
-            || parts.has("sat")
-            || matches!(mnemonic, "addc" | "subc" | "madc")
-        {
+        if (is_float && !moves_bits) || !parts.is_understood() {
             return Ok(None);
         }
         let width = ty.width;
@@ -321,7 +355,7 @@ impl Lower<'_, '_> {
                 _ => return Ok(None),
             },
             "prmt" => match self.constant_operand(parts, 3)? {
-                Some(selector) if parts.words.len() == 2 => {
+                Some(selector) => {
                     let (low, high) =
                         (self.value(parts.operand(1)?, 32)?, self.value(parts.operand(2)?, 32)?);
                     at.permuted(low, high, selector)
@@ -353,9 +387,6 @@ impl Lower<'_, '_> {
             }
             "cvt" => {
                 let [to, from] = parts.types[..] else { return Ok(None) };
-                if parts.has("pack") {
-                    return Ok(None);
-                }
                 let value = self.value(parts.operand(1)?, from.width)?;
                 at.extended(value, to.width, from.kind == 's')
             }
