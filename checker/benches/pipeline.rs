@@ -9,7 +9,7 @@ use fencepost::verdict::Property;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::{SourceMap, cat, kernel, litmus};
+use fencepost_dsl::{FileId, SourceMap, cat, kernel, litmus, ptx};
 use std::hint::black_box;
 use std::path::Path;
 
@@ -39,6 +39,12 @@ fn program(text: &str) -> Program {
         .expect("the benchmark kernels are well-formed")
 }
 
+fn lines_of_ptx() -> String {
+    let line = "\t.loc\t1 7 9\n\tmad.lo.s32 \t%r4, %r2, %r1, %r3;\n\tld.global.u32 \t%r6, [%rd1+16];\n\t// a comment\n";
+    let body = line.repeat(5000);
+    format!(".version 9.0\n.target sm_90\n.visible .entry k() {{\n.reg .b32 %r<8>;\n{body}ret;\n}}\n")
+}
+
 fn passes(criterion: &mut Criterion) {
     let model = model();
     let mut front = criterion.benchmark_group("front-end");
@@ -46,6 +52,10 @@ fn passes(criterion: &mut Criterion) {
         front.bench_function(name, |bencher| bencher.iter(|| program(black_box(text))));
     }
     front.bench_function("ptx.cat", |bencher| bencher.iter(self::model));
+    let module = lines_of_ptx();
+    front.bench_function("20 000 lines of PTX", |bencher| {
+        bencher.iter(|| ptx::parse(black_box(&module), FileId(0)).expect("it is well-formed"));
+    });
     front.finish();
     let mut whole = criterion.benchmark_group("check");
     whole.sample_size(10);

@@ -1,8 +1,12 @@
 //! No text makes the front end panic, overflow its stack, or run long.
 
+#[path = "kernel/random.rs"]
+mod random;
+
 use fencepost_dsl::kernel::pretty::pretty;
 use fencepost_dsl::kernel::{LoadOptions, load, parse};
 use fencepost_dsl::{FileId, SourceMap};
+use random::Random;
 
 /// The codes of a text's errors; empty for a good program.
 fn codes(text: &str) -> Vec<&'static str> {
@@ -69,16 +73,6 @@ fn large_inputs_end_quickly() {
     assert!(!codes(&"kernel k { let = ; ".repeat(200)).is_empty());
     let many = "bar.sync 0;\n".repeat(20_000);
     assert_eq!(codes(&format!("kernel k {{ {many} }}")), [""; 0]);
-}
-
-/// A small generator of numbers, so that failures can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n
-    }
 }
 
 #[test]

@@ -268,6 +268,29 @@ pub struct Object {
 }
 
 impl Object {
+    /// Data of a name that is all of a storage; of one element if it has no dimensions.
+    pub fn plain(
+        name: String,
+        (space, storage): (Space, StorageId),
+        (width, dimensions): (Width, Vec<u32>),
+        span: Span,
+    ) -> Self {
+        Self {
+            name,
+            space,
+            width,
+            element: ElementKind::Data,
+            dimensions,
+            storage,
+            offset_bytes: 0,
+            mapping: 0,
+            replication: Replication::Single,
+            proxy: Proxy::Generic,
+            tensor: None,
+            span,
+        }
+    }
+
     /// Number of elements.
     pub fn n_elements(&self) -> u64 {
         self.dimensions.iter().map(|&n| u64::from(n)).product()

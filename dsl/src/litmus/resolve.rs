@@ -6,13 +6,13 @@ use crate::diagnostic::Diagnostic;
 use crate::flow;
 use crate::index::IndexVec;
 use crate::kernel::program::{
-    Address, AddressBase, BinaryOp, Coordinate, ElementKind, Expression, ExpressionKind, InitialBytes,
-    Kernel, Launch, LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register,
-    RegisterId, ResolvedOperand, Statement, StatementKind, Storage, StorageId, UnaryOp,
+    Address, AddressBase, BinaryOp, Coordinate, Expression, ExpressionKind, InitialBytes, Kernel, Launch,
+    LitmusCondition, Loop, LoopId, Object, ObjectId, Placement, Program, Register, RegisterId,
+    ResolvedOperand, Statement, StatementKind, Storage, StorageId, UnaryOp,
 };
 use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
-use crate::vocabulary::{Proxy, Replication, Space};
+use crate::vocabulary::{Proxy, Space};
 
 /// Bits of registers and locations.
 pub const WIDTH: u8 = 64;
@@ -207,20 +207,8 @@ impl Resolver {
             size_bytes: 8,
             initial: InitialBytes::Known(value.to_le_bytes().to_vec()),
         });
-        let id = self.objects.push(Object {
-            name: name.text.clone(),
-            space: Space::Global,
-            width: WIDTH,
-            element: ElementKind::Data,
-            dimensions: Vec::new(),
-            storage,
-            offset_bytes: 0,
-            mapping: 0,
-            replication: Replication::Single,
-            proxy: Proxy::Generic,
-            tensor: None,
-            span: name.span,
-        });
+        let place = (Space::Global, storage);
+        let id = self.objects.push(Object::plain(name.text.clone(), place, (WIDTH, Vec::new()), name.span));
         self.locations.insert(name.text.clone(), id);
         id
     }

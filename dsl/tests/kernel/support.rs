@@ -2,11 +2,14 @@
 //!
 //! A test file gives its objects as a `source` function, which makes a whole file of the statements of a kernel's body.
 
+mod random;
+
 use fencepost_dsl::kernel::dump::dump;
 use fencepost_dsl::kernel::isa::{Form, Need, families};
 use fencepost_dsl::kernel::program::{Instruction, Program, Statement, StatementKind};
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{Diagnostic, SourceMap};
+use random::Random;
 
 pub fn try_load(text: &str) -> Result<Program, Vec<Diagnostic>> {
     let mut sources = SourceMap::default();
@@ -111,17 +114,13 @@ impl Vocabulary<'_> {
     }
 }
 
-/// A small generator of numbers, so that failures can be repeated.
-struct Random(u64);
-
 impl Random {
     fn pick<T: Copy>(&mut self, words: &[T]) -> T {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        words[((self.0 >> 33) as usize) % words.len()]
+        words[self.below(words.len())]
     }
 
     fn is_one_in(&mut self, n: usize) -> bool {
-        self.pick(&(0..n).collect::<Vec<_>>()) == 0
+        self.below(n) == 0
     }
 
     /// A row's name with most of the words that it needs and some that it may have, and now and then one of another row.
@@ -140,7 +139,7 @@ impl Random {
         if self.is_one_in(8) && !other.slots.is_empty() {
             let strange =
                 self.pick(&other.slots.iter().flat_map(|slot| slot.words).copied().collect::<Vec<_>>());
-            words.insert(self.pick(&(0..=words.len()).collect::<Vec<_>>()), strange);
+            words.insert(self.below(words.len() + 1), strange);
         }
         words.iter().fold(form.name.to_owned(), |opcode, word| format!("{opcode}.{word}"))
     }

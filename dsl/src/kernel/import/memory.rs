@@ -13,7 +13,7 @@ use crate::kernel::resolve::{Body, Resolved};
 use crate::ptx::Module;
 use crate::ptx::module::{Function, Item, Operand, OperandKind, Variable};
 use crate::span::{FileId, Span};
-use crate::vocabulary::{Proxy, Replication, Space};
+use crate::vocabulary::{Proxy, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Most bytes of local memory of a thread: each is a register.
@@ -99,20 +99,9 @@ fn view_of(
     let (span, space) =
         declared.map_or((Span::new(FileId(0), 0, 0), Space::Global), |object| (object.span, object.space));
     let n_elements = flat.bytes / u32::from(width / 8);
-    body.objects.push(Object {
-        name: flat.name.clone(),
-        space,
-        width,
-        element,
-        dimensions: if n_elements == 1 { Vec::new() } else { vec![n_elements] },
-        storage,
-        offset_bytes: 0,
-        mapping: 0,
-        replication: Replication::Single,
-        proxy: Proxy::Generic,
-        tensor: None,
-        span,
-    })
+    let dimensions = if n_elements == 1 { Vec::new() } else { vec![n_elements] };
+    let plain = Object::plain(flat.name.clone(), (space, storage), (width, dimensions), span);
+    body.objects.push(Object { element, ..plain })
 }
 
 impl Body<'_> {
@@ -280,20 +269,10 @@ impl Body<'_> {
         let storage = self.storages.push(Storage { space, is_symmetric: false, size_bytes, initial });
         let width = if variable.ty.width < 8 { 8 } else { variable.ty.width };
         let n_elements = size_bytes / u32::from(width / 8);
-        let object = self.objects.push(Object {
-            name: variable.name.text.split('@').next().unwrap_or_default().to_owned(),
-            space,
-            width,
-            element: ElementKind::Data,
-            dimensions: if variable.is_array { vec![n_elements] } else { Vec::new() },
-            storage,
-            offset_bytes: 0,
-            mapping: 0,
-            replication: Replication::Single,
-            proxy: Proxy::Generic,
-            tensor: None,
-            span: variable.name.span,
-        });
+        let name = variable.name.text.split('@').next().unwrap_or_default().to_owned();
+        let dimensions = if variable.is_array { vec![n_elements] } else { Vec::new() };
+        let object = Object::plain(name, (space, storage), (width, dimensions), variable.name.span);
+        let object = self.objects.push(object);
         // So that a `final` block can name it; a name that the file declares goes first.
         if self.find(&variable.name.text).is_none()
             && let Some(scope) = self.scopes.last_mut()
