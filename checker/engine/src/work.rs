@@ -81,23 +81,26 @@ impl Work {
 }
 
 thread_local! {
-    static DONE: Cell<u64> = const { Cell::new(0) };
     static OF_KIND: [Cell<u64>; N_KINDS] = const { [const { Cell::new(0) }; N_KINDS] };
 }
 
 /// Counts work of this thread.
 pub fn count(work: Work, times: usize) {
-    let times = times as u64;
-    DONE.set(DONE.get().wrapping_add(times.wrapping_mul(work.price())));
     OF_KIND.with(|kinds| {
         let kind = &kinds[work as usize];
-        kind.set(kind.get().wrapping_add(times));
+        kind.set(kind.get().wrapping_add(times as u64));
     });
 }
 
 /// Steps of this thread so far.
 pub fn done() -> u64 {
-    DONE.get() / PARTS
+    parts() / PARTS
+}
+
+/// The same in parts of a step.
+fn parts() -> u64 {
+    let price = |(work, times): (&Work, u64)| times.wrapping_mul(work.price());
+    Work::ALL.iter().zip(of_kinds()).map(price).fold(0, u64::wrapping_add)
 }
 
 /// How often this thread has done each kind so far.
@@ -135,7 +138,7 @@ pub enum UsedUp {
 impl Allowance {
     /// `steps` from now on, until the listener gives up.
     pub fn new(steps: u64, listener: Arc<dyn Listener>) -> Self {
-        Self { start: DONE.get(), steps, listener }
+        Self { start: parts(), steps, listener }
     }
     /// At most so many of the steps that are left.
     #[must_use]
@@ -150,14 +153,15 @@ impl Allowance {
     pub fn unlimited() -> Self {
         Self::of_steps(u64::MAX)
     }
-    /// The same with so many steps more.
+    /// The same with so many steps more, as far as another one goes.
     #[must_use]
-    pub fn extended(&self, steps: u64) -> Self {
-        Self { steps: self.steps.saturating_add(steps), ..self.clone() }
+    pub fn extended(&self, steps: u64, within: &Self) -> Self {
+        let most = self.used().saturating_add(within.left());
+        Self { steps: self.steps.saturating_add(steps).min(most), ..self.clone() }
     }
     /// Steps done since it was given.
     pub fn used(&self) -> u64 {
-        DONE.get().wrapping_sub(self.start) / PARTS
+        parts().wrapping_sub(self.start) / PARTS
     }
     /// Steps left.
     pub fn left(&self) -> u64 {
@@ -190,5 +194,7 @@ mod tests {
         assert_eq!(Allowance::unlimited().used_up(), None);
         let allowance = Allowance::of_steps(10);
         assert_eq!((allowance.part(3).left(), allowance.part(30).left()), (3, 10));
+        let part = allowance.part(3);
+        assert_eq!((part.extended(4, &allowance).left(), part.extended(40, &allowance).left()), (7, 10));
     }
 }

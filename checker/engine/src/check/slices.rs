@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             if self.rest.is_none() {
-                self.allowance = wide.extended(self.on_whole);
+                self.allowance = wide.extended(self.on_whole, self.all);
             }
             if then == Then::Wider && *widens.get_or_insert_with(|| plan.widen()) {
                 let wrong = &pieces[at];
@@ -377,7 +377,7 @@ impl<'a> Run<'a> {
                 whole.does((piece, problem), encoding, &execution, claim)
             };
         let spent = work::done() - before;
-        (self.on_whole, self.allowance) = (self.on_whole + spent, self.allowance.extended(spent));
+        (self.on_whole, self.allowance) = (self.on_whole + spent, self.allowance.extended(spent, self.all));
         if is_shown && self.rest.is_none() {
             let rest = Rest::of(self.all);
             self.allowance = rest.allowance.clone();
