@@ -569,7 +569,10 @@ impl<'a> Narrowing<'a> {
                             *last = (*last).max(position);
                         };
                         gets_to(arrival.agent, arrival.position);
-                        self.met_before(point_of[&index], &mut met, &mut gets_to);
+                        // The completion of an asynchronous operation carries nothing of what came before its start (MM-30).
+                        if arrival.issued.is_none() {
+                            self.met_before(point_of[&index], &mut met, &mut gets_to);
+                        }
                     }
                 }
                 of_phases.push(so_far.clone());
