@@ -4,6 +4,7 @@
 //! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
 //! nothing: does some execution complete, and reach what should be reachable?
 
+mod certain;
 mod config;
 mod decision;
 #[cfg(test)]

@@ -10,11 +10,12 @@
 //!
 //! Needs: nothing. It is about formulas.
 
+use super::certain::{Certainty, Never, Of, certain};
 use super::{CheckError, Decider, not_followed};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem};
-use crate::solve::{Answer, Assignment, Questions};
+use crate::solve::{Assignment, Questions};
 
 /// Most questions that assertions are asked in; with more assertions, several are asked about together.
 const QUESTIONS_MAX: usize = 64;
@@ -46,11 +47,12 @@ impl Decider<'_> {
         let mut questions = Questions::new(&encoding.formula, &known, &half, &self.effort);
         for some in assertions.chunks(assertions.len().div_ceil(QUESTIONS_MAX)) {
             let part = half.part(self.allowance.left() / LEMMA_SHARE);
-            match questions.ask(some, &part, &mut self.effort).map_err(not_followed)? {
-                Answer::Unsatisfiable => self.refuted.extend(some),
-                Answer::Satisfiable(assignment) => return Ok(Some(assignment)),
+            let fact = Never { of: Of::Series(&mut questions), any: some };
+            match certain(fact, &part, &mut self.effort).map_err(not_followed)? {
+                Certainty::Certain => self.refuted.extend(some),
+                Certainty::Refuted(assignment) => return Ok(Some(assignment)),
                 // What is hard by itself does not become easier among the others.
-                Answer::Stopped => break,
+                Certainty::Open => break,
             }
         }
         any.retain(|literal| !self.refuted.contains(literal));

@@ -1,11 +1,12 @@
 //! The order of the rounds of words that count and are set back, which is asked of the solver step by step.
 
+use super::certain::{Certainty, Never, Of, certain};
 use super::prepare::{Known, Learnt, Unprepared};
 use crate::cnf::{Direction, Literal};
 use crate::encode::{Encoding, Problem, encode};
 use crate::event::EventId;
 use crate::relation::counting::resets::{Rounds, Step};
-use crate::solve::{Answer, Unfollowed, solve};
+use crate::solve::Unfollowed;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermKind};
 
 /// A question may take one in so many of the steps that are left.
@@ -67,15 +68,16 @@ fn is_certain(known: &mut Known<'_>, step: &mut Step<'_>) -> Result<bool, Unfoll
             let asked = step.asked(&problem.table.basis);
             let without: Vec<Literal> =
                 asked.iter().map(|&update| without_reset(problem, &mut encoding, step, update)).collect();
-            match solve(&encoding.formula, std::slice::from_ref(&without), &part, effort)? {
-                Answer::Unsatisfiable => return Ok(true),
-                Answer::Satisfiable(_) if is_weaker => break,
-                Answer::Satisfiable(assignment) => {
+            let fact = Never { of: Of::Formula(&encoding.formula), any: &without };
+            match certain(fact, &part, effort)? {
+                Certainty::Certain => return Ok(true),
+                Certainty::Refuted(_) if is_weaker => break,
+                Certainty::Refuted(assignment) => {
                     let found =
                         asked.iter().zip(&without).filter(|&(_, &literal)| assignment.is_true(literal));
                     found.for_each(|(&update, _)| step.is_not_late(update));
                 }
-                Answer::Stopped => return Ok(false),
+                Certainty::Open => return Ok(false),
             }
         }
     }

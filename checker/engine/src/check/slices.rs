@@ -3,6 +3,7 @@
 
 mod whole;
 
+use super::certain::{Certainty, Never, Of, certain};
 use super::decision::Decision;
 use super::prepare::{Unprepared, prepare, roots};
 use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
@@ -13,7 +14,7 @@ use crate::event::{EventGraph, EventId};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
-use crate::solve::{Answer, Assignment, Effort, solve};
+use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
@@ -329,19 +330,15 @@ impl<'a> Run<'a> {
                 open.retain(|(goal, _)| !claim(piece, &goal.kind).is_some_and(|claim| whole.knows(&claim)));
             }
             let mut any: Vec<Literal> = open.iter().map(|(goal, _)| goal.literal).collect();
-            any.extend((encoding.cut != Literal::FALSE).then_some(encoding.cut));
-            let answer = match any.is_empty() {
-                true => Answer::Unsatisfiable,
-                false => solve(&encoding.formula, &[any], &self.allowance, &mut self.effort)
-                    .map_err(not_followed)?,
-            };
-            let assignment = match answer {
-                Answer::Unsatisfiable => {
+            any.push(encoding.cut);
+            let fact = Never { of: Of::Formula(&encoding.formula), any: &any };
+            let assignment = match certain(fact, &self.allowance, &mut self.effort).map_err(not_followed)? {
+                Certainty::Certain => {
                     self.refuted.extend(open.iter().filter_map(|&(_, question)| question));
                     return Ok(true);
                 }
-                Answer::Satisfiable(assignment) => assignment,
-                Answer::Stopped => return Ok(false),
+                Certainty::Refuted(assignment) => assignment,
+                Certainty::Open => return Ok(false),
             };
             let mut wrong = open.iter().filter(|(goal, _)| assignment.is_true(goal.literal));
             let Some(claim) = wrong.find_map(|(goal, _)| {
