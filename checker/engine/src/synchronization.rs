@@ -8,6 +8,7 @@
 
 pub mod allocation;
 pub mod barrier;
+pub mod exchange;
 pub mod lifetime;
 pub mod log;
 pub mod mbarrier;

@@ -38,6 +38,7 @@ use crate::event::{
     TermRef, UnknownKind,
 };
 use crate::synchronization::barrier::loose_barriers;
+use crate::synchronization::exchange::ResultKey;
 use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Allowance, Work};
@@ -132,8 +133,17 @@ pub fn unroll(
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
+    for _ in 0..RUNS_MAX {
+        let exchanged = unroller.exchanged_numbers();
+        if exchanged.len() == unroller.barriers.log.exchanges.known.len() {
+            break;
+        }
+        let known = Known { exchanged, ..Known::default() };
+        (unroller, parameters) = run(program, kernel, launch, options, known)?;
+    }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
-    let known = Known { loose, writers: spa::writers(&unroller.graph) };
+    let exchanged = unroller.barriers.log.exchanges.known.clone();
+    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged };
     if unroller.barriers.log.loose != known.loose || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
@@ -142,6 +152,9 @@ pub fn unroll(
     unroller.evaluate_condition(&parameters)?;
     Ok(unroller.graph.finish())
 }
+
+/// Most runs to learn what lanes get from one another: of what is made of that, each run shows one step.
+const RUNS_MAX: usize = 8;
 
 /// How many threads a launch has.
 pub fn n_threads(launch: &Launch) -> u64 {
@@ -160,6 +173,8 @@ struct Known {
     loose: SortedSet<Group>,
     /// Who writes what, if that matters.
     writers: Option<spa::Writers>,
+    /// What lanes get from one another, where that is a number.
+    exchanged: SortedMap<ResultKey, u128>,
 }
 
 /// Runs all threads.
@@ -172,6 +187,7 @@ fn run<'a>(
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
     let mut unroller = Unroller::new(program, kernel, launch, options);
     unroller.barriers = BarrierRecorder::new(known.loose);
+    unroller.barriers.log.exchanges.known = known.exchanged;
     unroller.writers = known.writers;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()

@@ -19,6 +19,7 @@ mod barrier;
 mod bulk;
 mod cluster;
 mod copy;
+mod exchange;
 mod fence;
 pub(in crate::kernel) mod foreign;
 mod hint;
@@ -41,6 +42,7 @@ static PTX: &[&[&Family]] = &[
     cluster::FAMILIES,
     bulk::FAMILIES,
     copy::FAMILIES,
+    exchange::FAMILIES,
     fence::FAMILIES,
     hint::FAMILIES,
     launch::FAMILIES,

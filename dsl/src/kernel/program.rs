@@ -20,8 +20,8 @@ pub use asynchronous::{
 pub use flat::{FlatMemory, FlatObject, FlatSpace, Private, View};
 pub use host::{HostCall, Task, UnrecordedWait};
 pub use instruction::{
-    AccessOp, AtomicOp, BarrierKind, BarrierReduction, GridDependency, Instruction, InstructionKind,
-    ResolvedOperand,
+    AccessOp, AtomicOp, BarrierKind, BarrierReduction, Exchange, ExchangeKind, GridDependency, Instruction,
+    InstructionKind, LaneReduction, ResolvedOperand, Shuffle, Vote,
 };
 pub use multimem::MultimemOp;
 pub use spa::{Channel, SpaLaunch, SpaOp};

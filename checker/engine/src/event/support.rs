@@ -2,7 +2,7 @@
 
 use super::{EventGraph, EventId, Role, TermKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::sorted::SortedSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The reads whose unknowns occur in terms, memoised over one pool.
 #[derive(Default)]
@@ -14,20 +14,27 @@ impl Supports {
     /// The reads that `term` depends on.
     pub fn reads(&mut self, terms: &TermPool, term: TermRef) -> &SortedSet<EventId> {
         let mut stack = vec![term];
+        let mut open = FxHashSet::default();
         while let Some(&top) = stack.last() {
             if self.memo.contains_key(&top) {
                 stack.pop();
                 continue;
             }
-            let operands = terms.operands(top);
+            let mut operands = terms.operands(top);
+            // What lanes tell one another flows from lane to lane.
+            if let TermKind::Unknown(unknown) = terms.kind(top) {
+                operands.extend(terms.definition(*unknown));
+            }
+            // What is made of itself, since lanes wait for one another, is never got: nothing flows there.
             let missing: Vec<TermRef> =
-                operands.iter().copied().filter(|o| !self.memo.contains_key(o)).collect();
+                operands.iter().copied().filter(|o| !self.memo.contains_key(o) && !open.contains(o)).collect();
             if !missing.is_empty() {
+                open.insert(top);
                 stack.extend(missing);
                 continue;
             }
             let mut reads: SortedSet<EventId> =
-                operands.iter().flat_map(|o| self.memo[o].iter().copied()).collect();
+                operands.iter().filter_map(|o| self.memo.get(o)).flatten().copied().collect();
             if let TermKind::Unknown(unknown) = terms.kind(top)
                 && let UnknownKind::Read(event) = terms.unknown(*unknown).kind
             {

@@ -145,6 +145,8 @@ pub enum UnknownKind {
     Precedes,
     /// The combined predicate of a `bar.red`.
     BarrierResult,
+    /// What a lane of a warp gets from others ([`TermPool::definition`]).
+    Exchanged,
     /// What nothing is known of, such as a cache policy.
     Uncomputed(SiteId),
     /// What a thread has read that is not looked at (`crate::slice`): anything.
@@ -159,6 +161,8 @@ pub struct TermPool {
     own: IndexVec<TermRef, TermRef>,
     unknowns: IndexVec<UnknownId, Unknown>,
     known: FxHashMap<Term, TermRef>,
+    /// What some unknowns are, where those who got them have met the others.
+    definitions: FxHashMap<UnknownId, TermRef>,
 }
 
 /// How far a [`TermPool`] had got, for taking back what was built since.
@@ -182,6 +186,7 @@ impl TermPool {
             own: IndexVec::new(),
             unknowns: IndexVec::new(),
             known: FxHashMap::default(),
+            definitions: FxHashMap::default(),
         };
         pool.intern(1, TermKind::Constant(0));
         pool.intern(1, TermKind::Constant(1));
@@ -286,6 +291,17 @@ impl TermPool {
     ) -> (UnknownId, TermRef) {
         let id = self.unknowns.push(Unknown { width, min, max, kind });
         (id, self.intern(width, TermKind::Unknown(id)))
+    }
+    /// Says what an unknown is, where whoever got it has met those it is of.
+    pub fn define(&mut self, unknown: TermRef, value: TermRef) {
+        if let TermKind::Unknown(unknown) = *self.kind(unknown) {
+            self.definitions.insert(unknown, value);
+        }
+    }
+    /// What an unknown is, if that is known: for dependencies, which go through it, and for running threads in turns. That it
+    /// is so is stated by a constraint.
+    pub fn definition(&self, unknown: UnknownId) -> Option<TermRef> {
+        self.definitions.get(&unknown).copied()
     }
     /// The term of an unknown.
     pub fn unknown_term(&mut self, unknown: UnknownId) -> TermRef {

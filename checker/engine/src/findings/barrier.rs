@@ -117,6 +117,13 @@ misuses! {
         ),
         help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
     }
+    EXCHANGE_WITHOUT_OWN_LANE: LANE_NOT_IN_MASK, "MM-37" {
+        what: "tells other lanes a value with mask {mask}, which leaves out its lane {lane}",
+        why: Values(
+            "the bits of a mask name the lanes that take part, and bit {lane} of {mask} is not set"
+        ),
+        help: "let exactly the lanes of the mask execute it; compute the mask before the branch that divides them",
+    }
     REDUCTION_ON_ONE_SIDE: MIXED_REDUCTION, "UB-B5" {
         what: "uses {barrier} in another form than other threads: `red` on one side only",
         why: OtherForm,

@@ -19,6 +19,7 @@ mod reuse;
 pub use loose::loose_barriers;
 pub use passed::{Arrival, PassedBarrier, passed_barriers};
 
+use super::exchange;
 use super::log::{AlignedLog, BarrierLog, Generation, Group};
 use crate::event::support::Supports;
 use crate::event::{
@@ -48,6 +49,7 @@ pub fn finish(
             _ => barriers.finish_group(group, executions, &mut supports)?,
         }
     }
+    exchange::state_results(barriers.graph, log);
     registers::finish(barriers.graph, &log.register_sets, &log.passes, hangs)?;
     barriers.link_returns_before_exits();
     join_turns(barriers.graph);

@@ -5,7 +5,8 @@
 
 use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{BarrierReduction, StorageId};
+use super::exchange::ExchangeLog;
+use fencepost_dsl::kernel::program::{BarrierReduction, ExchangeKind, StorageId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Threads a warp counts for, however many lanes the launch gives it (BR-2).
@@ -26,6 +27,8 @@ pub enum Group {
     Warp(u32, u32),
     /// `elect.sync` with one mask in one warp.
     Election(u32, u32),
+    /// An instruction by which lanes tell one another values, with one mask in one warp.
+    Exchange(u32, u32, ExchangeKind),
     /// `setmaxnreg` in one warp.
     Registers(u32),
 }
@@ -40,6 +43,9 @@ impl Group {
             }
             Self::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
             Self::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
+            Self::Exchange(warp, mask, kind) => {
+                format!("`{}` of warp {warp} with mask {mask:#x}", kind.name())
+            }
             Self::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
             Self::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
@@ -55,6 +61,7 @@ impl Group {
             Self::Cluster(_) => "the cluster barrier".to_owned(),
             Self::Warp(_, mask) => format!("the warp barrier {mask:#x}"),
             Self::Election(_, mask) => format!("`elect.sync` {mask:#x}"),
+            Self::Exchange(_, mask, kind) => format!("`{}` {mask:#x}", kind.name()),
             Self::Registers(_) => "`setmaxnreg`".to_owned(),
         }
     }
@@ -185,6 +192,8 @@ pub struct BarrierLog {
     pub passes: SortedMap<(Group, u32), TermRef>,
     /// Executions of `barrier.cluster.wait`.
     pub cluster_waits: Vec<ClusterWait>,
+    /// What lanes of warps told one another.
+    pub exchanges: ExchangeLog,
     /// Executions of `setmaxnreg`.
     pub register_sets: Vec<RegisterSet>,
     /// Barriers of which counting does not say who meets, found out when the kernel was unrolled before.

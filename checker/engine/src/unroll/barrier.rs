@@ -8,6 +8,7 @@
 mod aligned;
 mod cluster;
 mod elect;
+mod exchange;
 mod registers;
 
 pub use aligned::{Alignment, contains_aligned};

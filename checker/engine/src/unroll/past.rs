@@ -192,7 +192,9 @@ impl Unroller<'_> {
     pub(super) fn may_block(kind: &InstructionKind) -> bool {
         match kind {
             InstructionKind::Barrier { kind, .. } => !matches!(kind, BarrierKind::Arrive),
-            InstructionKind::WarpSync { .. } | InstructionKind::ClusterWait { .. } => true,
+            InstructionKind::WarpSync { .. }
+            | InstructionKind::Exchange(_)
+            | InstructionKind::ClusterWait { .. } => true,
             InstructionKind::SetMaxRegisters { increase, .. } => *increase,
             _ => false,
         }

@@ -221,6 +221,7 @@ impl Unroller<'_> {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };
                 self.elect(step, mask, result)
             }
+            InstructionKind::Exchange(exchange) => self.exchange(step, exchange),
             InstructionKind::GetCtaRank { destination, address } => {
                 let place = self.place(step.state, step.frame, address)?;
                 // AS-43: the inverse of `mapa`.

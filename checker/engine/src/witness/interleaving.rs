@@ -90,6 +90,7 @@ impl<'a> Machine<'a> {
             | UnknownKind::FinalValue { .. }
             | UnknownKind::Phase
             | UnknownKind::PendingCount
+            | UnknownKind::Exchanged
             | UnknownKind::FinalPhase => None,
             UnknownKind::Passes
             | UnknownKind::TakesPart
@@ -126,7 +127,9 @@ impl<'a> Machine<'a> {
             n_missing[edge.to] += 1;
             waited_for_by[edge.from].push(edge.to);
         }
-        let bundles: Vec<&Bundle> = bases.iter().flat_map(|&base| graph.edges.bundles(base)).collect();
+        // Who waits for the lanes of its warp, whose memory is not ordered by that.
+        let bases = bases.into_iter().chain([BaseRelation::ExitRelease]);
+        let bundles: Vec<&Bundle> = bases.flat_map(|base| graph.edges.bundles(base)).collect();
         let mut in_bundles: IndexVec<EventId, Vec<usize>> = IndexVec::repeat(Vec::new(), n);
         for (number, bundle) in bundles.iter().enumerate() {
             bundle.from.iter().for_each(|&event| in_bundles[event].push(number));
@@ -358,14 +361,27 @@ impl<'a> Machine<'a> {
                 stack.pop();
                 continue;
             }
-            let operands = terms.operands(top);
+            // Around in a circle: who waits for one another gets nothing.
+            if stack.len() > 2 * terms.n_terms() {
+                return None;
+            }
+            let mut operands = terms.operands(top);
+            if let TermKind::Unknown(unknown) = terms.kind(top)
+                && self.unknowns[*unknown].is_none()
+            {
+                operands.extend(terms.definition(*unknown));
+            }
             let n_known = stack.len();
             stack.extend(operands.iter().copied().filter(|&operand| self.values[operand].is_none()));
             if stack.len() > n_known {
                 continue;
             }
-            let of_unknown = match terms.kind(top) {
-                TermKind::Unknown(unknown) => self.unknowns[*unknown]?,
+            let of_unknown = match (terms.kind(top), operands.as_slice()) {
+                (TermKind::Unknown(unknown), [defined]) => {
+                    let value = self.values[*defined]?;
+                    *self.unknowns[*unknown].insert(value)
+                }
+                (TermKind::Unknown(unknown), _) => self.unknowns[*unknown]?,
                 _ => 0,
             };
             let operands: Vec<u128> = operands.iter().filter_map(|&operand| self.values[operand]).collect();

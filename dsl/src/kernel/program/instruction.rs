@@ -1,6 +1,8 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp};
+use super::{
+    Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp, Width,
+};
 use crate::kernel::isa::Form;
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
@@ -140,6 +142,9 @@ pub enum InstructionKind {
         /// Mask of lanes, 32 bits.
         mask: Expression,
     },
+    /// `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`: waits for all lanes of the mask that have not exited, which tell one
+    /// another values; orders no memory (MM-37).
+    Exchange(Box<Exchange>),
     /// An `mbarrier` instruction (§4).
     Mbarrier(MbarrierOp),
     /// `getctarank`: the rank of the CTA that an address is in (AS-43).
@@ -254,6 +259,110 @@ pub enum GridDependency {
     LaunchDependents,
     /// `.wait`: for the grids that this one was launched to overlap with, and all their memory operations.
     Wait,
+}
+
+/// What lanes of a warp tell one another.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Which instruction; only executions of the same one meet.
+    pub kind: ExchangeKind,
+    /// The lane's own value: 1 bit for a vote, 32 otherwise, 64 for some matches.
+    pub value: Expression,
+    /// Of a shuffle: lane or distance, and the clamp with the segments; 32 bits each.
+    pub source: Option<[Expression; 2]>,
+    /// Gets the result: 1 bit for a vote without ballot, 32 otherwise.
+    pub destination: Option<RegisterId>,
+    /// Gets whether a shuffle's lane is in range, or all values of a match are equal; 1 bit.
+    pub predicate: Option<RegisterId>,
+    /// Mask of lanes, 32 bits.
+    pub mask: Expression,
+}
+
+/// Which instruction of those by which lanes tell one another values.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ExchangeKind {
+    /// `shfl.sync`
+    Shuffle(Shuffle),
+    /// `vote.sync`
+    Vote(Vote),
+    /// `match.any.sync`, `match.all.sync`
+    Match {
+        /// Whether it asks if all lanes have the same value.
+        all: bool,
+        /// Of the values.
+        width: Width,
+    },
+    /// `redux.sync`
+    Reduce(LaneReduction),
+}
+
+impl ExchangeKind {
+    /// As it is written, without types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shuffle(Shuffle::Up) => "shfl.sync.up",
+            Self::Shuffle(Shuffle::Down) => "shfl.sync.down",
+            Self::Shuffle(Shuffle::Butterfly) => "shfl.sync.bfly",
+            Self::Shuffle(Shuffle::Index) => "shfl.sync.idx",
+            Self::Vote(Vote::All) => "vote.sync.all",
+            Self::Vote(Vote::Any) => "vote.sync.any",
+            Self::Vote(Vote::Uniform) => "vote.sync.uni",
+            Self::Vote(Vote::Ballot) => "vote.sync.ballot",
+            Self::Match { all: false, .. } => "match.any.sync",
+            Self::Match { all: true, .. } => "match.all.sync",
+            Self::Reduce(LaneReduction::Add) => "redux.sync.add",
+            Self::Reduce(LaneReduction::Min | LaneReduction::SignedMin) => "redux.sync.min",
+            Self::Reduce(LaneReduction::Max | LaneReduction::SignedMax) => "redux.sync.max",
+            Self::Reduce(LaneReduction::And) => "redux.sync.and",
+            Self::Reduce(LaneReduction::Or) => "redux.sync.or",
+            Self::Reduce(LaneReduction::Xor) => "redux.sync.xor",
+        }
+    }
+
+    /// Whether all lanes get the same.
+    pub fn is_uniform(self) -> bool {
+        matches!(self, Self::Vote(_) | Self::Match { all: true, .. } | Self::Reduce(_))
+    }
+}
+
+/// Whose value a lane gets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Shuffle {
+    /// That of the lane so far below.
+    Up,
+    /// That of the lane so far above.
+    Down,
+    /// That of the lane whose number differs in these bits.
+    Butterfly,
+    /// That of this lane of its segment.
+    Index,
+}
+
+/// What is asked of the lanes' conditions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Vote {
+    /// Whether all hold.
+    All,
+    /// Whether one holds.
+    Any,
+    /// Whether all are the same.
+    Uniform,
+    /// Which hold.
+    Ballot,
+}
+
+/// How `redux.sync` combines the lanes' values.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum LaneReduction {
+    Add,
+    Min,
+    SignedMin,
+    Max,
+    SignedMax,
+    And,
+    Or,
+    Xor,
 }
 
 /// Which form of `bar`.

@@ -224,7 +224,7 @@ impl Barriers<'_> {
             }
         }
         let relation = match group {
-            Group::Election(..) | Group::Registers(_) => BaseRelation::ExitRelease,
+            Group::Election(..) | Group::Exchange(..) | Group::Registers(_) => BaseRelation::ExitRelease,
             _ => BaseRelation::BarrierSynchronization,
         };
         for of_generation in arrivals.values() {

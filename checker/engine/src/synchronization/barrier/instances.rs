@@ -101,13 +101,14 @@ impl<'a> Barriers<'a> {
                 }
                 (true, Vec::new())
             }
-            Group::Warp(warp, mask) | Group::Election(warp, mask) => {
+            Group::Warp(warp, mask) | Group::Election(warp, mask) | Group::Exchange(warp, mask, _) => {
                 for (lane, agent) in hierarchy.lanes_of(warp).enumerate() {
                     if mask >> lane & 1 == 1 {
                         per_lane.insert(agent, Vec::new());
                     }
                 }
-                (false, Vec::new())
+                // Values are told by those that have not exited.
+                (matches!(group, Group::Exchange(..)), Vec::new())
             }
             Group::Registers(warp) => {
                 per_lane.extend(hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));

@@ -63,7 +63,10 @@ pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrie
     let mut passed = Vec::new();
     for execution in &log.executions {
         if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
-            && !matches!(execution.group, Group::Instance(..) | Group::Election(..) | Group::Registers(_))
+            && !matches!(
+                execution.group,
+                Group::Instance(..) | Group::Election(..) | Group::Exchange(..) | Group::Registers(_)
+            )
             && !log.loose.contains(&execution.group)
         {
             let (agent, position) = (execution.agent, execution.position);
