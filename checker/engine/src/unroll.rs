@@ -22,6 +22,7 @@ mod loops;
 mod mbarrier;
 mod multimem;
 mod past;
+mod same_store;
 mod spa;
 mod statement;
 mod uneven;
@@ -48,8 +49,8 @@ use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
-    AddressBase, Expression, ExpressionKind, Instruction, Kernel, Launch, ObjectId, PartId, Program,
-    RegisterId, StorageId,
+    AccessOp, AddressBase, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Launch,
+    ObjectId, PartId, Program, RegisterId, StorageId,
 };
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Replication, Space};
@@ -287,6 +288,8 @@ struct Unroller<'a> {
     role: Role,
     /// Whether the spin loop being run does nothing but one mbarrier wait.
     is_pure_wait: bool,
+    /// What values that nobody computes are made of.
+    applications: same_store::Applications,
     /// Set while a spin loop's try is run on final memory: it leaves no event.
     last_try: Option<LastTry>,
     /// What the address of the instruction being run is the address of, where that was chosen.
@@ -349,6 +352,7 @@ impl<'a> Unroller<'a> {
             calls: Vec::new(),
             role: Role::Plain,
             is_pure_wait: false,
+            applications: same_store::Applications::default(),
             last_try: None,
             target: None,
             exits: Vec::new(),
@@ -530,7 +534,13 @@ impl<'a> Unroller<'a> {
             grids: self.host.started(),
         };
         let (hangs, mbarrier_encoding) = (self.options.hangs, self.options.mbarrier_encoding);
-        synchronization::finish(&mut self.graph, logs, synchronization::Options { hangs, mbarrier_encoding })
+        synchronization::finish(
+            &mut self.graph,
+            logs,
+            synchronization::Options { hangs, mbarrier_encoding },
+        )?;
+        self.relate_same_stores();
+        Ok(())
     }
 
     fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
@@ -650,7 +660,12 @@ impl<'a> Unroller<'a> {
             return site;
         }
         let operand = self.operand_text(instruction, frame);
-        let id = self.intern_site(Site { span, text: instruction.text.clone(), operand });
+        let is_compiled = self.kernel.flat.is_some();
+        let is_unread = is_compiled
+            && instruction.results.iter().all(Option::is_none)
+            && matches!(instruction.kind, InstructionKind::Access(AccessOp::Load { .. }));
+        let text = instruction.text.clone();
+        let id = self.intern_site(Site { span, text, operand, is_compiled, is_unread });
         self.site_of.insert(key, id);
         id
     }

@@ -41,6 +41,8 @@ pub fn may_rest_on(graph: &EventGraph, variant: &str) -> bool {
                 |access: &Access| access.atomic == AtomicClass::Sink && access.sem == Sem::Acquire;
             matches!(&event.kind, EventKind::Read(access) if is_acquire(access))
         }),
+        "lanes-race" => graph.edges.of(BaseRelation::SameStore).next().is_some(),
+        "unread-loads-race" => events.any(|event| event.site.is_some_and(|site| graph.sites[site].is_unread)),
         _ => true,
     }
 }

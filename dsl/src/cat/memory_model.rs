@@ -185,6 +185,8 @@ base_names! {
         Await = "AWAIT",
         /// Reads of a try of a spin loop that failed.
         Spin = "SPIN",
+        /// Weak reads of compiled code whose result no instruction reads.
+        Unread = "UNREAD",
         /// Arrivals at an execution barrier.
         BarrierArrive = "BAR-ARRIVE",
         /// Passages through an execution barrier.
@@ -389,6 +391,8 @@ base_names! {
         Overlapping = "overlapping",
         /// Both are operations on the same mbarrier.
         SameMbarrier = "mbarloc",
+        /// Writes by which lanes of a warp store one value to one place with one instruction of compiled code.
+        SameStore = "same-store",
         /// From an operation on memory (an access, or one on an mbarrier) to a fence restricted to a state space or tensor
         /// map that this memory is in, or to `fence.proxy.async`; and from one restricted fence to another whose state space
         /// holds that of the first.

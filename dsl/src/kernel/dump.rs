@@ -267,7 +267,7 @@ impl Names<'_> {
                 self.expression(otherwise)
             ),
             ExpressionKind::Convert(operand) => format!("Convert({}):{width}", self.expression(operand)),
-            ExpressionKind::Uncomputed { by, of } => format!("{by}({}):{width}", self.list(of)),
+            ExpressionKind::Uncomputed { by, of, .. } => format!("{by}({}):{width}", self.list(of)),
             ExpressionKind::FinalRegister(thread, register) => {
                 format!("final P{thread}:{}", self.registers[*register].name)
             }

@@ -498,6 +498,8 @@ pub enum ExpressionKind {
     FinalValue(Box<Address>),
     /// A value that is not computed, made of these: any, but where it comes from is known.
     Uncomputed {
+        /// Whether it is the same each time that it is made of the same values.
+        is_function: bool,
         /// What makes it: an opcode, for messages.
         by: String,
         /// What it is made of.

@@ -35,6 +35,8 @@ const CONDITIONAL: &[BaseRelation] = &[
     // From an arrival at an execution barrier to one that comes after it: it is of a later generation, or a thread has come
     // back before the other has arrived.
     BaseRelation::BarrierOrder,
+    // Between writes by which lanes of a warp store one value to one place with one instruction.
+    BaseRelation::SameStore,
     // From what comes before the start or the end of a grid to that, and from there to what comes after it (MM-38).
     BaseRelation::ApiSynchronization,
     // From that by which a CTA lets dependent grids start, `griddepcontrol.launch_dependents` or its end, to the start of

@@ -265,9 +265,18 @@ pub struct Site {
     pub text: String,
     /// The memory operand as written, e.g. `[flag]`; empty for instructions without.
     pub operand: String,
+    /// Whether a compiler wrote it.
+    pub is_compiled: bool,
+    /// Whether it is a load of compiled code whose result no instruction reads.
+    pub is_unread: bool,
 }
 
 impl Site {
+    /// What is no access.
+    pub fn of_text(span: Span, text: String) -> Self {
+        Self { span, text, operand: String::new(), is_compiled: false, is_unread: false }
+    }
+
     /// Whether the opcode has this word.
     pub fn has_word(&self, word: &str) -> bool {
         self.text.split('.').any(|written| written == word)

@@ -26,8 +26,11 @@ impl Supports {
                 operands.extend(terms.definition(*unknown));
             }
             // What is made of itself, since lanes wait for one another, is never got: nothing flows there.
-            let missing: Vec<TermRef> =
-                operands.iter().copied().filter(|o| !self.memo.contains_key(o) && !open.contains(o)).collect();
+            let missing: Vec<TermRef> = operands
+                .iter()
+                .copied()
+                .filter(|o| !self.memo.contains_key(o) && !open.contains(o))
+                .collect();
             if !missing.is_empty() {
                 open.insert(top);
                 stack.extend(missing);

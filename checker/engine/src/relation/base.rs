@@ -368,6 +368,9 @@ pub fn in_set(graph: &EventGraph, event: &Event, base: BaseSet) -> bool {
         BaseSet::Sink => access.is_some_and(|a| a.atomic == AtomicClass::Sink),
         BaseSet::Reduction => access.is_some_and(|a| a.atomic == AtomicClass::Reduction),
         BaseSet::Await => read && event.decides,
+        BaseSet::Unread => {
+            read && sem == Some(Sem::Weak) && event.site.is_some_and(|site| graph.sites[site].is_unread)
+        }
         BaseSet::Spin => read && matches!(event.role, Role::Spin(_)),
         BaseSet::BarrierArrive => matches!(event.kind, EventKind::BarrierArrive),
         BaseSet::BarrierWait => matches!(event.kind, EventKind::BarrierWait),

@@ -122,7 +122,7 @@ impl Barriers<'_> {
             return Ok(());
         }
         self.state_reuse(group, &instances)?;
-        self.state_discipline(group, &instances)?;
+        self.state_discipline(group, &instances);
         self.state_completion(group, &instances);
         self.state_results(group, &instances);
         self.link(group, &instances)?;

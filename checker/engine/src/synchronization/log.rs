@@ -3,9 +3,9 @@
 //!
 //! The interpreter appends to these logs; nothing is stated before all threads are there.
 
+use super::exchange::ExchangeLog;
 use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
 use fencepost_dsl::Span;
-use super::exchange::ExchangeLog;
 use fencepost_dsl::kernel::program::{BarrierReduction, ExchangeKind, StorageId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
@@ -68,7 +68,7 @@ impl Group {
 }
 
 /// How many arrivals on the group the thread has made before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Generation {
     /// The same on every path.
     Static(u32),
@@ -190,6 +190,8 @@ pub struct BarrierLog {
     pub executions: Vec<Execution>,
     /// Per group and static generation: whether it completes.
     pub passes: SortedMap<(Group, u32), TermRef>,
+    /// The same where the generation is a term: who counts the same arrives at the same instance.
+    pub dynamic_passes: SortedMap<(Group, TermRef), TermRef>,
     /// Executions of `barrier.cluster.wait`.
     pub cluster_waits: Vec<ClusterWait>,
     /// What lanes of warps told one another.

@@ -279,7 +279,16 @@ impl Unroller<'_> {
                 .passes
                 .entry((group, k))
                 .or_insert_with(|| terms.fresh(1, UnknownKind::Passes).1),
-            Generation::Dynamic(_) => terms.fresh(1, UnknownKind::Passes).1,
+            // Which threads of an instance meet is not known yet.
+            Generation::Dynamic(_) if matches!(group, Group::Instance(..)) => {
+                terms.fresh(1, UnknownKind::Passes).1
+            }
+            Generation::Dynamic(generation) => *self
+                .barriers
+                .log
+                .dynamic_passes
+                .entry((group, generation))
+                .or_insert_with(|| terms.fresh(1, UnknownKind::Passes).1),
         }
     }
 

@@ -124,6 +124,7 @@ fn write_graph(out: &mut String, graph: &EventGraph) -> std::fmt::Result {
             ("turn", BaseRelation::BarrierOrder),
             ("exit", BaseRelation::ExitRelease),
             ("exited", BaseRelation::ExitOrder),
+            ("same-store", BaseRelation::SameStore),
         ],
     )?;
     Ok(())

@@ -109,8 +109,8 @@ impl Unroller<'_> {
                 let value = self.last_envs.get(*thread as usize).and_then(|env| env.get(*register));
                 value.unwrap_or_else(|| self.graph.terms.constant(0, expression.width))
             }
-            ExpressionKind::Uncomputed { by, of } => {
-                self.uncomputed((state, frame), (by, of), (expression.width, expression.span))?
+            ExpressionKind::Uncomputed { by, of, is_function } => {
+                self.uncomputed((state, frame), (by, of, *is_function), (expression.width, expression.span))?
             }
             ExpressionKind::FinalValue(address) => self.final_value(state, frame, address)?,
         })

@@ -46,16 +46,21 @@ impl<'a> Unroller<'a> {
     pub(super) fn uncomputed(
         &mut self,
         (state, frame): (&State, &Frame<'_>),
-        (by, of): (&str, &[Expression]),
+        (by, of, is_function): (&str, &[Expression], bool),
         (width, span): (Width, Span),
     ) -> Result<TermRef, UnrollError> {
-        let site = self.intern_site(Site { span, text: by.to_owned(), operand: String::new() });
+        let site = self.intern_site(Site::of_text(span, by.to_owned()));
         let (_, mut value) = self.graph.terms.fresh(width, UnknownKind::Uncomputed(site));
         // Any value, and yet one that is made of these: dependencies through it are as with numbers.
         let mut parts = SortedSet::new();
+        let mut operands = Vec::new();
         for part in of {
             let part = self.evaluate(state, frame, part)?;
+            operands.push(part);
             parts.insert(self.graph.terms.resize(part, width));
+        }
+        if is_function {
+            self.applications.note(&self.graph.terms, value, site, by, operands);
         }
         for part in parts {
             value = self.graph.terms.binary(BinaryOp::Xor, value, part);
@@ -66,11 +71,8 @@ impl<'a> Unroller<'a> {
     /// Registers of the text hold anything before they are assigned, another value in each thread where that can matter.
     pub(super) fn fill_registers(&mut self, state: &mut State) {
         let Some(flat) = self.flat() else { return };
-        let site = self.intern_site(Site {
-            span: self.kernel.span,
-            text: "a register that nothing was assigned to".to_owned(),
-            operand: String::new(),
-        });
+        let text = "a register that nothing was assigned to".to_owned();
+        let site = self.intern_site(Site::of_text(self.kernel.span, text));
         let private = flat
             .private
             .iter()

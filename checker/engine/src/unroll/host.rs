@@ -155,7 +155,7 @@ impl<'a> Unroller<'a> {
     }
 
     fn host_site(&mut self, span: Span, text: String) -> SiteId {
-        self.intern_site(Site { span, text, operand: String::new() })
+        self.intern_site(Site::of_text(span, text))
     }
 
     /// Enqueues a task and runs its grids.

@@ -184,8 +184,12 @@ impl Lower<'_, '_> {
             .map(|(operand, role)| self.row_operand(operand, role, ty))
             .collect();
         let operands = operands?;
-        let name =
-            |operand: &Operand| !matches!(&operand.kind, OperandKind::Name(name) if written(name) == "_");
+        // What no instruction reads is not named: such a load is no part of a race.
+        let is_load = words[0] == "ld";
+        let name = |operand: &Operand| match &operand.kind {
+            OperandKind::Name(name) => written(name) != "_" && (!is_load || self.read.contains(name)),
+            _ => true,
+        };
         let names: Vec<Option<String>> =
             destinations.iter().map(|operand| name(operand).then(String::new)).collect();
         let results = match names.as_slice() {

@@ -11,7 +11,7 @@ use crate::kernel::program::{Expression, Register, RegisterId, Statement, Statem
 use crate::kernel::resolve::Body;
 use crate::ptx::module::{Function, Instruction, Item, Name, Operand, OperandKind, Type};
 use crate::span::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A body being lowered.
 pub(super) struct Lower<'l, 'c> {
@@ -26,6 +26,8 @@ pub(super) struct Lower<'l, 'c> {
     pub(super) variables: FxHashMap<String, (u64, Width)>,
     /// Parameters of the kernel by name.
     pub(super) parameters: FxHashMap<String, usize>,
+    /// Names that some instruction reads, as operand, in an address or as its guard.
+    pub(super) read: FxHashSet<String>,
 }
 
 impl<'l, 'c> Lower<'l, 'c> {
@@ -46,7 +48,9 @@ impl<'l, 'c> Lower<'l, 'c> {
         let parameters = entry.parameters.iter().enumerate();
         let parameters =
             parameters.map(|(number, parameter)| (parameter.name.text.clone(), number)).collect();
-        Self { body, entry, harness, registers: FxHashMap::default(), declared, variables, parameters }
+        let registers = FxHashMap::default();
+        let read = read_names(entry);
+        Self { body, entry, harness, registers, declared, variables, parameters, read }
     }
 
     /// The type that a register is declared with.
@@ -256,4 +260,36 @@ impl<'l, 'c> Lower<'l, 'c> {
 
 fn label(name: &Name) -> Label {
     Label { text: name.text.clone(), span: name.span }
+}
+
+/// The names that instructions read. Whoever is not known to write its first operand counts as reading it.
+fn read_names(entry: &Function) -> FxHashSet<String> {
+    fn add(operand: &Operand, read: &mut FxHashSet<String>) {
+        match &operand.kind {
+            OperandKind::Name(name) | OperandKind::Sum(name, _) => {
+                read.insert(name.clone());
+            }
+            OperandKind::Vector(parts) | OperandKind::Memory(parts) | OperandKind::Group(parts) => {
+                parts.iter().for_each(|part| add(part, read));
+            }
+            OperandKind::Not(inner) => add(inner, read),
+            OperandKind::Pair(first, second) => [first, second].into_iter().for_each(|part| add(part, read)),
+            OperandKind::Integer(_) | OperandKind::Float(..) => {}
+        }
+    }
+    let mut read = FxHashSet::default();
+    for item in &entry.body {
+        let Item::Instruction(instruction) = item else { continue };
+        if let Some((name, _)) = &instruction.guard {
+            read.insert(name.text.clone());
+        }
+        let mnemonic = instruction.opcode.text.split('.').next().unwrap_or_default();
+        let writes_first = computes(mnemonic) || matches!(mnemonic, "ld" | "ldu" | "atom");
+        instruction
+            .operands
+            .iter()
+            .skip(usize::from(writes_first))
+            .for_each(|operand| add(operand, &mut read));
+    }
+    read
 }

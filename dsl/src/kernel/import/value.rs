@@ -1,6 +1,7 @@
 //! Operands of PTX as expressions: registers, numbers, special registers, addresses of variables.
 
 use super::bits::{At, mask};
+use super::compute::computes;
 use super::lower::Lower;
 use super::resized;
 use crate::diagnostic::Diagnostic;
@@ -87,7 +88,15 @@ impl Lower<'_, '_> {
 
     /// A value of which nothing is known but what it is made of.
     pub(super) fn unknown(by: &str, width: Width, of: Vec<Expression>, span: Span) -> Expression {
-        Expression { span, width, kind: ExpressionKind::Uncomputed { by: by.to_owned(), of } }
+        Expression {
+            span,
+            width,
+            kind: ExpressionKind::Uncomputed {
+                by: by.to_owned(),
+                of,
+                is_function: computes(by.split('.').next().unwrap_or_default()),
+            },
+        }
     }
 
     fn coordinate(coordinate: Coordinate, span: Span) -> Expression {

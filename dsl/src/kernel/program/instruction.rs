@@ -1,8 +1,6 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{
-    Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp, Width,
-};
+use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp, Width};
 use crate::kernel::isa::Form;
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};

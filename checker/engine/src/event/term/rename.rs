@@ -14,7 +14,9 @@ impl TermPool {
         let mut images: Vec<Option<TermRef>> = Vec::with_capacity(self.terms.len());
         for (id, term) in self.terms.iter_enumerated() {
             // Operands come before what is made of them.
-            let image = self.renamed_kind(&term.kind, &images, unknowns).and_then(|kind| {
+            let of = |term: TermRef| images[term.index()];
+            let unknown = |unknown: UnknownId| unknowns.get(unknown.index()).copied();
+            let image = self.kind_of(&term.kind, of, unknown).and_then(|kind| {
                 if kind == term.kind {
                     return Some(id);
                 }
@@ -26,13 +28,15 @@ impl TermPool {
         images
     }
 
-    fn renamed_kind(
+    /// What a kind becomes with other operands and unknowns, in the form in which the pool keeps it; `None` where one of them
+    /// has none.
+    pub fn kind_of(
         &self,
         kind: &TermKind,
-        images: &[Option<TermRef>],
-        unknowns: &[UnknownId],
+        of: impl Fn(TermRef) -> Option<TermRef>,
+        unknown: impl Fn(UnknownId) -> Option<UnknownId>,
     ) -> Option<TermKind> {
-        let of = |term: TermRef| images[term.index()];
+        let of = &of;
         let all = |members: &[TermRef]| {
             let mut members = members.iter().map(|&member| of(member)).collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
@@ -46,7 +50,7 @@ impl TermPool {
         };
         Some(match *kind {
             TermKind::Constant(value) => TermKind::Constant(value),
-            TermKind::Unknown(unknown) => TermKind::Unknown(*unknowns.get(unknown.index())?),
+            TermKind::Unknown(own) => TermKind::Unknown(unknown(own)?),
             TermKind::Not(a) => TermKind::Not(of(a)?),
             TermKind::And(ref members) => TermKind::And(all(members)?),
             TermKind::Or(ref members) => TermKind::Or(all(members)?),

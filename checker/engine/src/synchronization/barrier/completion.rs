@@ -43,12 +43,12 @@ impl Barriers<'_> {
             let complete = self.complete(instances, Generation::Static(k));
             self.graph.imply(passes, complete);
         }
-        for &index in &instances.executions {
-            let execution = self.execution(index);
-            if let (Some((_, guard)), Generation::Dynamic(_)) = (execution.wait, execution.generation) {
-                let complete = self.complete(instances, execution.generation);
-                self.graph.imply(guard, complete);
-            }
+        let of_terms = (group, TermRef(0))..=(group, TermRef(u32::MAX));
+        let shared: Vec<(TermRef, TermRef)> =
+            self.log.dynamic_passes.range(of_terms).map(|(&(_, term), &passes)| (term, passes)).collect();
+        for (term, passes) in shared {
+            let complete = self.complete(instances, Generation::Dynamic(term));
+            self.graph.imply(passes, complete);
         }
     }
 
@@ -111,19 +111,16 @@ impl Barriers<'_> {
     /// Says when a thread that has arrived waits for ever.
     pub(super) fn record_blocked(&mut self, group: Group, instances: &Instances) {
         let name = group.name(&self.graph.hierarchy);
-        let mut known: SortedMap<u32, (TermRef, Awaited)> = SortedMap::new();
+        let mut known: SortedMap<Generation, (TermRef, Awaited)> = SortedMap::new();
         for &index in &instances.executions {
             let execution = self.execution(index);
             let Some((wait, _)) = execution.wait else { continue };
-            let (incomplete, awaited) = match execution.generation {
-                Generation::Static(k) => match known.get(&k) {
-                    Some(same) => same.clone(),
-                    None => {
-                        let new = self.incomplete(instances, execution.generation);
-                        known.entry(k).or_insert(new).clone()
-                    }
-                },
-                Generation::Dynamic(_) => self.incomplete(instances, execution.generation),
+            let (incomplete, awaited) = match known.get(&execution.generation) {
+                Some(same) => same.clone(),
+                None => {
+                    let new = self.incomplete(instances, execution.generation);
+                    known.entry(execution.generation).or_insert(new).clone()
+                }
             };
             let stuck = self.graph.terms.and(execution.guard, incomplete);
             let event = &self.graph.events[wait];
@@ -215,13 +212,9 @@ impl Barriers<'_> {
 
     /// Links every arrival to every wait of the same instance (MM-34).
     pub(super) fn link(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
-        let mut arrivals: SortedMap<u32, Vec<usize>> = SortedMap::new();
-        let mut dynamic = Vec::new();
+        let mut arrivals: SortedMap<Generation, Vec<usize>> = SortedMap::new();
         for &index in &instances.executions {
-            match self.execution(index).generation {
-                Generation::Static(k) => arrivals.entry(k).or_default().push(index),
-                Generation::Dynamic(_) => dynamic.push(index),
-            }
+            arrivals.entry(self.execution(index).generation).or_default().push(index);
         }
         let relation = match group {
             Group::Election(..) | Group::Exchange(..) | Group::Registers(_) => BaseRelation::ExitRelease,
@@ -233,23 +226,37 @@ impl Barriers<'_> {
             let to = all.filter_map(|execution| execution.wait).map(|(wait, _)| wait).collect();
             self.graph.edges.add_bundle(relation, from, to);
         }
-        for &index in &instances.executions {
-            let execution = self.execution(index);
-            let Some((wait, _)) = execution.wait else { continue };
-            let others: &[usize] = match execution.generation {
-                Generation::Static(_) => &dynamic,
-                Generation::Dynamic(_) => &instances.executions,
-            };
-            if self.graph.edges.single(relation).len() + others.len() > MAX_BARRIER_EDGES {
-                let value = MAX_BARRIER_EDGES as u64;
-                return Err(GraphError::TooLarge { limit: "barrier edges", value, span: execution.span });
-            }
-            for &other in others {
-                let other = self.execution(other);
-                let same_instance = other.generation.same(execution.generation, &mut self.graph.terms);
-                if same_instance != TermPool::FALSE {
-                    let edge = Edge { from: other.arrive, to: wait, condition: same_instance };
-                    self.graph.edges.add(relation, edge);
+        // Generations that are written differently may be the same.
+        for (&own, waits) in &arrivals {
+            for (&other, of_other) in &arrivals {
+                let same_instance = own.same(other, &mut self.graph.terms);
+                if own == other || same_instance == TermPool::FALSE {
+                    continue;
+                }
+                // Threads that are alike have the same guards, so these are few.
+                let mut possible: SortedMap<(TermRef, TermRef), bool> = SortedMap::new();
+                for &index in waits {
+                    let execution = self.execution(index);
+                    let Some((wait, passed)) = execution.wait else { continue };
+                    if self.graph.edges.single(relation).len() + of_other.len() > MAX_BARRIER_EDGES {
+                        let value = MAX_BARRIER_EDGES as u64;
+                        return Err(GraphError::TooLarge {
+                            limit: "barrier edges",
+                            value,
+                            span: execution.span,
+                        });
+                    }
+                    for &other in of_other {
+                        let other = self.execution(other);
+                        let terms = &mut self.graph.terms;
+                        let is_possible = *possible.entry((other.guard, passed)).or_insert_with(|| {
+                            terms.and_all([other.guard, passed, same_instance]) != TermPool::FALSE
+                        });
+                        if is_possible {
+                            let edge = Edge { from: other.arrive, to: wait, condition: same_instance };
+                            self.graph.edges.add(relation, edge);
+                        }
+                    }
                 }
             }
         }
@@ -287,17 +294,14 @@ impl Barriers<'_> {
         instances: &Instances,
         supports: &mut Supports,
     ) {
-        let mut known: SortedMap<u32, Arc<[Exit]>> = SortedMap::new();
+        let mut known: SortedMap<Generation, Arc<[Exit]>> = SortedMap::new();
         for &(wait, agent, generation) in waits {
-            let exits = match generation {
-                Generation::Static(k) => match known.get(&k) {
-                    Some(exits) => exits.clone(),
-                    None => {
-                        let new = self.exits(instances, generation, supports);
-                        known.entry(k).or_insert(new).clone()
-                    }
-                },
-                Generation::Dynamic(_) => self.exits(instances, generation, supports),
+            let exits = match known.get(&generation) {
+                Some(exits) => exits.clone(),
+                None => {
+                    let new = self.exits(instances, generation, supports);
+                    known.entry(generation).or_insert(new).clone()
+                }
             };
             for exit in exits.iter().filter(|exit| exit.lane != agent) {
                 let condition = exit.condition;

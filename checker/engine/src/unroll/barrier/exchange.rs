@@ -22,7 +22,8 @@ impl Unroller<'_> {
         step: &mut Step<'_>,
         exchange: &Exchange,
     ) -> Result<(), UnrollError> {
-        let Some(mask) = self.own_mask(step, &exchange.mask, &findings::barrier::EXCHANGE_WITHOUT_OWN_LANE)?
+        let Some(mask) =
+            self.own_mask(step, &exchange.mask, &findings::barrier::EXCHANGE_WITHOUT_OWN_LANE)?
         else {
             return Ok(());
         };
@@ -92,7 +93,9 @@ impl Unroller<'_> {
             if let Some(&number) = exchanges.known.get(&key) {
                 return self.graph.terms.constant(number, width);
             }
-            if kind.is_uniform() && let Some(&same) = exchanges.results.get(&key) {
+            if kind.is_uniform()
+                && let Some(&same) = exchanges.results.get(&key)
+            {
                 return same;
             }
             if let Some(result) = self.from_earlier_lane(exchanged, own, key) {
@@ -109,7 +112,12 @@ impl Unroller<'_> {
     }
 
     /// The value of the lane that a shuffle names, if it is known which and that lane has been run.
-    fn from_earlier_lane(&mut self, exchanged: Exchanged, own: TermRef, (group, k, _): ResultKey) -> Option<TermRef> {
+    fn from_earlier_lane(
+        &mut self,
+        exchanged: Exchanged,
+        own: TermRef,
+        (group, k, _): ResultKey,
+    ) -> Option<TermRef> {
         let Group::Exchange(warp, mask, ExchangeKind::Shuffle(_)) = group else { return None };
         let source = self.graph.terms.constant_value(exchanged.source?)?;
         let source = u32::try_from(source).ok()?;
