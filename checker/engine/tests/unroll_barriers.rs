@@ -171,7 +171,7 @@ fn counts_and_forms_must_agree() {
     let destination = b.register("d", 32);
     let reduce = BarrierKind::Reduce { destination, op: BarrierReduction::Popc, predicate: tid_is(0) };
     b.kernel.body = vec![if_else(tid_is(0), vec![barrier(reduce, 1, None)], vec![sync_of(None)])];
-    assert_eq!(misuses(&b.graph(&launch(1, 2, 1))), ["barrier::mixed-reduction"]);
+    assert_eq!(misuses(&b.graph(&launch(1, 2, 1))), ["barrier::mixed-reduction"; 2], "for each of the two");
     let mut b = Builder::new();
     let (x, r) = (b.global("x"), b.register("r", 32));
     let kind = InstructionKind::Barrier {

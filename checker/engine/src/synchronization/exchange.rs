@@ -116,7 +116,7 @@ fn contributions(
     let mut ways: SortedMap<AgentId, Ways> = SortedMap::new();
     for &(index, value) in log.exchanges.brought.get(&group).map_or(&[][..], Vec::as_slice) {
         let execution = log.executions[index];
-        let same = execution.generation.same(generation, &mut graph.terms);
+        let same = execution.generation.same_where(generation, execution.guard, &mut graph.terms);
         if same != TermPool::FALSE {
             let guard = graph.terms.and(execution.guard, same);
             ways.entry(execution.agent).or_default().push((guard, value));

@@ -87,7 +87,20 @@ impl Generation {
             Self::Dynamic(term) => term,
         };
         let (a, b) = (term(self), term(other));
+        let ((least, most), (other_least, other_most)) = (terms.range(a), terms.range(b));
+        if most < other_least || other_most < least {
+            return TermPool::FALSE;
+        }
         terms.equal(a, b)
+    }
+
+    /// The same where a guard holds: of a thread that comes there it is often known how often it has come before.
+    pub fn same_where(self, other: Self, guard: TermRef, terms: &mut TermPool) -> TermRef {
+        if guard == TermPool::FALSE {
+            return TermPool::FALSE;
+        }
+        let same = self.same(other, terms);
+        terms.known_where(guard, same)
     }
 }
 

@@ -250,11 +250,12 @@ impl Unroller<'_> {
             }
         }
         let mut total = terms.constant(0, 32);
-        let (zero, one) = (total, terms.constant(1, 32));
+        let one = terms.constant(1, 32);
         for earlier in &self.barriers.log.executions[self.barriers.own_first..] {
             if earlier.group == group && !terms.excludes_syntactically(guard, earlier.guard) {
-                let made = terms.if_then_else(earlier.guard, one, zero);
-                total = terms.binary(BinaryOp::Add, total, made);
+                // One number for each way, which a path that knows its way knows.
+                let more = terms.binary(BinaryOp::Add, total, one);
+                total = terms.if_then_else(earlier.guard, more, total);
             }
         }
         Generation::Dynamic(total)

@@ -155,7 +155,7 @@ impl Barriers<'_> {
         let mut arrivals = Vec::new();
         for &index in executions {
             let execution = self.execution(index);
-            let same = execution.generation.same(generation, &mut self.graph.terms);
+            let same = execution.generation.same_where(generation, execution.guard, &mut self.graph.terms);
             if same != TermPool::FALSE {
                 arrivals.push(self.graph.terms.and(execution.guard, same));
             }
@@ -229,12 +229,11 @@ impl Barriers<'_> {
         // Generations that are written differently may be the same.
         for (&own, waits) in &arrivals {
             for (&other, of_other) in &arrivals {
-                let same_instance = own.same(other, &mut self.graph.terms);
-                if own == other || same_instance == TermPool::FALSE {
+                if own == other || own.same(other, &mut self.graph.terms) == TermPool::FALSE {
                     continue;
                 }
                 // Threads that are alike have the same guards, so these are few.
-                let mut possible: SortedMap<(TermRef, TermRef), bool> = SortedMap::new();
+                let mut conditions: SortedMap<(TermRef, TermRef), TermRef> = SortedMap::new();
                 for &index in waits {
                     let execution = self.execution(index);
                     let Some((wait, passed)) = execution.wait else { continue };
@@ -246,15 +245,15 @@ impl Barriers<'_> {
                             span: execution.span,
                         });
                     }
-                    for &other in of_other {
-                        let other = self.execution(other);
+                    for &index in of_other {
+                        let from = self.execution(index);
                         let terms = &mut self.graph.terms;
-                        let is_possible = *possible.entry((other.guard, passed)).or_insert_with(|| {
-                            terms.and_all([other.guard, passed, same_instance]) != TermPool::FALSE
+                        let condition = *conditions.entry((from.guard, passed)).or_insert_with(|| {
+                            let both = terms.and(from.guard, passed);
+                            own.same_where(other, both, terms)
                         });
-                        if is_possible {
-                            let edge = Edge { from: other.arrive, to: wait, condition: same_instance };
-                            self.graph.edges.add(relation, edge);
+                        if condition != TermPool::FALSE {
+                            self.graph.edges.add(relation, Edge { from: from.arrive, to: wait, condition });
                         }
                     }
                 }
@@ -295,6 +294,7 @@ impl Barriers<'_> {
         supports: &mut Supports,
     ) {
         let mut known: SortedMap<Generation, Arc<[Exit]>> = SortedMap::new();
+        let mut together: SortedMap<(TermRef, TermRef), TermRef> = SortedMap::new();
         for &(wait, agent, generation) in waits {
             let exits = match known.get(&generation) {
                 Some(exits) => exits.clone(),
@@ -303,8 +303,16 @@ impl Barriers<'_> {
                     known.entry(generation).or_insert(new).clone()
                 }
             };
+            let passed = self.graph.events[wait].guard;
             for exit in exits.iter().filter(|exit| exit.lane != agent) {
                 let condition = exit.condition;
+                let both = *together
+                    .entry((passed, condition))
+                    .or_insert_with(|| self.graph.terms.and(passed, condition));
+                // Who goes the same way as those that wait has not exited.
+                if both == TermPool::FALSE {
+                    continue;
+                }
                 self.graph.exit_releases.push((exit.lane, wait, condition));
                 self.link_exit((&exit.before, &exit.last), wait, condition);
             }

@@ -30,9 +30,9 @@ impl Barriers<'_> {
                 if other.agent == own.agent || reduces(&other) == reduces(&own) {
                     continue;
                 }
-                let meet = other.generation.same(own.generation, &mut self.graph.terms);
-                let meet = self.graph.terms.and(other.guard, meet);
-                there.insert(meet);
+                let both = self.graph.terms.and(own.guard, other.guard);
+                let meet = other.generation.same_where(own.generation, both, &mut self.graph.terms);
+                there.insert(self.graph.terms.and(other.guard, meet));
             }
             let any = self.graph.terms.or_all(there);
             let both = self.graph.terms.and(own.guard, any);
