@@ -212,7 +212,10 @@ fn what_is_not_checked_matters_only_where_a_thread_comes() {
     proved(&call("%r2, 9"), "");
     assert_eq!(body(&call("%r2, 1"), "").1, ["unsupported::instruction"]);
     assert_eq!(body("frobnicate.u32 %r3, %r2;", "").1, ["resolve::unknown-instruction"]);
-    assert_eq!(body("shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;", "").1, ["unsupported::instruction"]);
+    assert_eq!(
+        body("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r3}, [%rd1];", "").1,
+        ["unsupported::instruction"]
+    );
     assert_eq!(body("ld.global.u32 %r3, [%rd9];", "").1, ["resolve::unknown-name"]);
     assert_eq!(body("bra NOWHERE;", "").1, ["resolve::unknown-label"]);
     assert_eq!(body("add.s32 %r3, %r2;", "").1, ["syntax::ptx"]);

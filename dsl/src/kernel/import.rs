@@ -5,7 +5,8 @@
 //!  module  ── lower ────> registers, labels, statements ─┴─> Kernel
 //!               ├─ compute   what integers make of integers, as expressions
 //!               ├─ value     operands and special registers
-//!               └─ access    whatever acts on memory or threads, by the rows of `isa`
+//!               ├─ access    whatever acts on memory or threads, by the rows of `isa`
+//!               └─ matrix    matrices in the registers of a warp
 //! ```
 //! Integers are computed, so an address is a number, and what it is the address of is found when the kernel is run
 //! ([`FlatMemory`](super::program::FlatMemory)). What is not computed, such as floating-point numbers, is unknown. An
@@ -16,6 +17,7 @@ mod bits;
 mod compute;
 mod harness;
 mod lower;
+mod matrix;
 mod memory;
 mod value;
 
@@ -52,6 +54,13 @@ impl Body<'_> {
         self.given.seen.clone()
     }
 
+    /// Notes that memory is accessed at a width.
+    fn note_access(&mut self, width: Width, element: ElementKind) {
+        if !self.given.seen.contains(&(width, element)) {
+            self.given.seen.push((width, element));
+        }
+    }
+
     /// Whether an instruction gives a result, by its row.
     fn has_result(&self, opcode: &Name) -> Result<bool, Box<Diagnostic>> {
         let words = isa::read(&Opcode::new(opcode), self.target()).map_err(Box::new)?;
@@ -85,9 +94,7 @@ impl Body<'_> {
         let data = Role { width: 8, element: ElementKind::Data, space: FlatSpace::Generic };
         let Role { width, element, space } = role.unwrap_or(data);
         let index = resized(value.clone(), 64);
-        if !self.given.seen.contains(&(width, element)) {
-            self.given.seen.push((width, element));
-        }
+        self.note_access(width, element);
         let base = AddressBase::Flat { width, element, space };
         (Address { span, base, indices: vec![index], rank: None, device: None }, width)
     }

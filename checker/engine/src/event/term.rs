@@ -14,7 +14,7 @@ use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use value::{fold, signed};
 
 define_id! {
@@ -163,6 +163,8 @@ pub struct TermPool {
     known: FxHashMap<Term, TermRef>,
     /// What some unknowns are, where those who got them have met the others.
     definitions: FxHashMap<UnknownId, TermRef>,
+    /// The constraints that say so, which exclude nothing.
+    defining: FxHashSet<TermRef>,
 }
 
 /// How far a [`TermPool`] had got, for taking back what was built since.
@@ -187,6 +189,7 @@ impl TermPool {
             unknowns: IndexVec::new(),
             known: FxHashMap::default(),
             definitions: FxHashMap::default(),
+            defining: FxHashSet::default(),
         };
         pool.intern(1, TermKind::Constant(0));
         pool.intern(1, TermKind::Constant(1));
@@ -292,11 +295,16 @@ impl TermPool {
         let id = self.unknowns.push(Unknown { width, min, max, kind });
         (id, self.intern(width, TermKind::Unknown(id)))
     }
-    /// Says what an unknown is, where whoever got it has met those it is of.
-    pub fn define(&mut self, unknown: TermRef, value: TermRef) {
+    /// Says what an unknown is, where whoever got it has met those it is of, and by which constraint.
+    pub fn define(&mut self, unknown: TermRef, value: TermRef, constraint: TermRef) {
         if let TermKind::Unknown(unknown) = *self.kind(unknown) {
             self.definitions.insert(unknown, value);
+            self.defining.insert(constraint);
         }
+    }
+    /// Whether a constraint only says what an unknown is.
+    pub fn is_definition(&self, constraint: TermRef) -> bool {
+        self.defining.contains(&constraint)
     }
     /// What an unknown is, if that is known: for dependencies, which go through it, and for running threads in turns. That it
     /// is so is stated by a constraint.

@@ -157,7 +157,8 @@ struct Given {
 impl Given {
     fn new(graph: &EventGraph) -> Self {
         let (mut constraints, mut mentioned) = (Vec::new(), SortedSet::new());
-        for constraint in &graph.constraints {
+        // What only says what an unknown is leaves it as free as what it is made of.
+        for constraint in graph.constraints.iter().filter(|c| !graph.terms.is_definition(c.term)) {
             let mut pending = vec![constraint.term];
             while let Some(term) = pending.pop() {
                 if mentioned.insert(term) && is_connective(&graph.terms, term) {

@@ -290,14 +290,15 @@ pub fn state_results(graph: &mut GraphBuilder, log: &BarrierLog) {
     for (exchanged, result, value) in results(graph, log) {
         let execution = log.executions[exchanged.execution];
         let Some((_, passed)) = execution.wait else { continue };
-        let passed = match execution.generation {
-            Generation::Static(k) => {
-                graph.terms.define(result, value);
-                log.passes.get(&(execution.group, k)).copied().unwrap_or(passed)
-            }
-            Generation::Dynamic(_) => passed,
-        };
         let holds = graph.terms.equal(result, value);
-        graph.imply(passed, holds);
+        match execution.generation {
+            Generation::Static(k) => {
+                let passes = log.passes.get(&(execution.group, k)).copied().unwrap_or(passed);
+                let constraint = graph.terms.implies(passes, holds);
+                graph.terms.define(result, value, constraint);
+                graph.constrain(constraint);
+            }
+            Generation::Dynamic(_) => graph.imply(passed, holds),
+        }
     }
 }

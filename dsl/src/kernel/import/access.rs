@@ -138,7 +138,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn push_access(
+    pub(super) fn push_access(
         &mut self,
         instruction: &Instruction,
         operation: AccessOp,

@@ -213,7 +213,7 @@ impl<'l, 'c> Lower<'l, 'c> {
         }
     }
 
-    fn collect<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> (Vec<Statement>, T) {
+    pub(super) fn collect<T>(&mut self, resolve: impl FnOnce(&mut Self) -> T) -> (Vec<Statement>, T) {
         let outer = std::mem::take(&mut self.body.out);
         let value = resolve(self);
         (std::mem::replace(&mut self.body.out, outer), value)
@@ -253,6 +253,7 @@ impl<'l, 'c> Lower<'l, 'c> {
                 }))
             }
             mnemonic if computes(mnemonic) => self.compute(instruction, words),
+            _ if Self::is_matrix(words) => self.matrix(instruction, words),
             _ => self.act(instruction, words),
         }
     }
@@ -284,7 +285,7 @@ fn read_names(entry: &Function) -> FxHashSet<String> {
             read.insert(name.text.clone());
         }
         let mnemonic = instruction.opcode.text.split('.').next().unwrap_or_default();
-        let writes_first = computes(mnemonic) || matches!(mnemonic, "ld" | "ldu" | "atom");
+        let writes_first = computes(mnemonic) || matches!(mnemonic, "ld" | "ldu" | "atom" | "ldmatrix");
         instruction
             .operands
             .iter()
