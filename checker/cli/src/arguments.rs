@@ -371,6 +371,7 @@ fn without(text: &str) -> Result<Treatment, String> {
         ("no-waits", Treatment::UNWOUND),
         ("no-slices", Treatment::WHOLE),
         ("no-completing", Treatment::HINTED),
+        ("no-alike-cells", Treatment::ALL_CELLS),
         ("no-lemmas", Treatment::TOGETHER),
     ];
     let all = || Treatment::ONE_OFF.iter().copied().chain(others);

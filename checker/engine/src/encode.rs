@@ -49,6 +49,8 @@ pub struct Treatment {
     pub resets: bool,
     /// Launches with at least so many events are looked at in slices first, a few threads at a time.
     pub slices_from: usize,
+    /// In launches with at least so many events, cells that are touched alike are one (`check::cells`).
+    pub cells_from: usize,
     /// What goes wrong in a slice is shown of the whole by letting the others run along (`check::slices::whole`).
     pub completing: bool,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
@@ -77,6 +79,7 @@ impl Treatment {
         counting: true,
         resets: true,
         slices_from: 1_000,
+        cells_from: 2_000,
         completing: true,
         waits: true,
         paths: true,
@@ -94,6 +97,10 @@ impl Treatment {
     pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
     /// What slices find is a hint only. None of [`Self::ONE_OFF`], as with [`Self::WHOLE`].
     pub const HINTED: Self = Self { completing: false, ..Self::DEFAULT };
+    /// All cells are looked at; none of [`Self::ONE_OFF`], since most launches are too small to have them as one.
+    pub const ALL_CELLS: Self = Self { cells_from: usize::MAX, ..Self::DEFAULT };
+    /// In launches of any size, cells that are touched alike are one.
+    pub const FEW_CELLS: Self = Self { cells_from: 0, ..Self::DEFAULT };
     /// Launches of any size are checked for each value of their parameters.
     pub const SPLIT: Self = Self { split_from: 0, ..Self::DEFAULT };
     /// Assertions are only asked about together; none of [`Self::ONE_OFF`], since few questions are hard enough to make a
@@ -141,6 +148,11 @@ impl Treatment {
                 other.slices_from
             } else {
                 self.slices_from
+            },
+            cells_from: if self.cells_from == Self::DEFAULT.cells_from {
+                other.cells_from
+            } else {
+                self.cells_from
             },
             completing: self.completing && other.completing,
             waits: self.waits && other.waits,

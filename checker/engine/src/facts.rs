@@ -70,6 +70,12 @@ pub const KNOWN_VALUES: Deduction = Deduction {
 /// A launch is looked at a few threads at a time (`slice`).
 pub const SLICES: Deduction =
     Deduction { name: "slices", needs: &[Need::Monotone, Need::MonotoneFlags], off: Some(Treatment::WHOLE) };
+/// Of cells that the same weak accesses touch, one is looked at (`check::cells`).
+pub const ALIKE_CELLS: Deduction = Deduction {
+    name: "alike-cells",
+    needs: &[Need::Monotone, Need::MonotoneFlags, Need::Alike],
+    off: Some(Treatment::ALL_CELLS),
+};
 /// What follows for words that only additions write (`relation::counting`).
 pub const COUNTING: Deduction = Deduction {
     name: "counting",
@@ -105,6 +111,7 @@ pub const DEDUCTIONS: &[Deduction] = &[
     BOUNDS,
     KNOWN_VALUES,
     SLICES,
+    ALIKE_CELLS,
     COUNTING,
     RESETS,
     SYMMETRY,
@@ -234,6 +241,9 @@ impl Facts {
         treatment.prune_spins &= !self.is_off(&PRUNE_SPINS);
         if self.is_off(&PHASES) {
             treatment.mbarrier_encoding = MbarrierEncoding::Order;
+        }
+        if self.is_off(&ALIKE_CELLS) {
+            treatment.cells_from = usize::MAX;
         }
         if self.is_off(&SLICES) {
             treatment.slices_from = usize::MAX;

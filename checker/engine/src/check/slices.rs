@@ -72,7 +72,11 @@ const HINTS_MAX: usize = 2;
 pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
     let whole = config.limits.events_max;
     let has_slices = config.treatment.slices_from < usize::MAX && n_threads(launch) >= THREADS_MIN;
-    if has_slices { whole.saturating_mul(TIMES_THE_EVENTS) } else { whole }
+    if has_slices || config.treatment.cells_from < usize::MAX {
+        whole.saturating_mul(TIMES_THE_EVENTS)
+    } else {
+        whole
+    }
 }
 
 /// What is said of a launch that has too many to be looked at as a whole.
