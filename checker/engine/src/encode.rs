@@ -119,6 +119,7 @@ impl Treatment {
         ("no-paths", Self { paths: false, ..Self::DEFAULT }),
         ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
         ("no-resets", Self { resets: false, ..Self::DEFAULT }),
+        ("few-cells", Self::FEW_CELLS),
         ("no-split", Self { split_from: u64::MAX, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
     ];
