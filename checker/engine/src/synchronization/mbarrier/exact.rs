@@ -4,7 +4,9 @@
 //! no order of them completes the phase before the last one. With arrivals alone it is so: pending counts only fall. With
 //! bytes it is so if
 //!
-//! * the tx-count is never negative, that is, each completion of bytes surely comes after an announcement of its own;
+//! * the tx-count is not negative once all have arrived, that is, each completion of bytes surely comes after an announcement of
+//!   its own, or in the same phase as one that an arrival makes, by the thread that started what completes, after it did:
+//!   whatever comes before that arrival finds it pending, so that the phase is not over;
 //! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its
 //!   thread's arrival of the same phase, so that from the last arrival on the tx-count only falls, and is 0 for the first
 //!   time when the phase ends;
@@ -51,14 +53,22 @@ fn completes_what_is_announced(
     seen: &[SeenBy],
 ) -> bool {
     let mut left: Vec<i64> = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).collect();
-    operations.iter().zip(seen).all(|((operation, _), seen)| {
+    operations.iter().zip(seen).all(|((operation, interval), seen)| {
         let mut wanted = -operation.kind.bytes().min(0);
         if wanted == 0 {
             return true;
         }
         // The latest first: it is the one meant.
-        for (at, (other, _)) in operations.iter().enumerate().rev() {
-            let is_announced = other.precedes(operation) || seen.has_seen(other);
+        for (at, (other, of_other)) in operations.iter().enumerate().rev() {
+            let is_still_to_arrive = || {
+                let is_later = |(agent, at)| other.agent == agent && other.position > at;
+                other.kind.arrivals() > 0
+                    && other.issued.is_none()
+                    && operation.issued.is_some_and(is_later)
+                    && interval.only().is_some()
+                    && interval == of_other
+            };
+            let is_announced = other.precedes(operation) || seen.has_seen(other) || is_still_to_arrive();
             if wanted > 0
                 && left[at] > 0
                 && is_announced
