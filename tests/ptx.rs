@@ -61,6 +61,19 @@ fn each_weaker_instruction_is_found() {
         ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source"),
         ("ws_ring", (270, "cp.async.bulk.wait_group.read 0;", ""), "lifetime::operation-pending"),
         ("dsmem", (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"), "race::uniform"),
+        ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform"),
+        (
+            "block_sum",
+            (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),
+            "barrier::lane-not-in-mask",
+        ),
+        ("row_sum", (126, "bar.sync \t0;", ""), "race::uniform"),
+        // With a distance too few, the lanes of a warp do not have the same.
+        (
+            "row_sum",
+            (115, "shfl.sync.bfly.b32 \t%r26, %r25, 1, 31, -1;", "mov.b32 %r26, %r25;"),
+            "race::uniform",
+        ),
     ] {
         let (verdict, codes) = mutant(name, change);
         assert_eq!(verdict, Verdict::Violated, "{name} with {change:?}: {codes:?}");

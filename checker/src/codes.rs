@@ -181,6 +181,7 @@ const INPUT: &[(&str, &str)] = &[
     ("validate::barrier-count", "a barrier counts whole warps"),
     ("validate::barrier-missing-count", "`arrive` needs a thread count"),
     ("validate::elect-form", "the form of `elect` is `elect.sync`"),
+    ("validate::exchange-form", "not a form of `shfl`, `vote`, `match` or `redux`"),
     ("validate::mbarrier-form", "not an operation of `mbarrier`"),
     ("validate::mbarrier-space", "an mbarrier lives in shared memory"),
     ("validate::mbarrier-type", "mbarrier operations have the type `.b64`"),
@@ -300,7 +301,6 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::setmaxnreg-turn", "how often `setmaxnreg` was executed before depends on values read"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
-    ("unsupported::barrier-mixed-red", "one barrier is used with and without a reduction"),
     (
         "unsupported::barrier-reuse-after-arrive",
         "a barrier may be used again before an arrival on it completed",

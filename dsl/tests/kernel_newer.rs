@@ -48,7 +48,7 @@ const NEWER: &[(&str, &str, &str)] = &[
     ("fabric.submit.commit_group;", "instruction", "`fabric.submit.commit_group`"),
     ("fabric.wait.sync_restrict::read 0;", "instruction", "`fabric.wait.sync_restrict::read`"),
     ("txq.width.b32 [g];", "instruction", "`txq.width.b32`"),
-    ("shfl.sync.idx.b32 v, 0, 31, 1;", "instruction", "`shfl.sync.idx.b32`"),
+    ("movmatrix.sync.aligned.m8n8.trans.b16 v, v;", "instruction", "`movmatrix.sync.aligned.m8n8.trans.b16`"),
     ("clmad.lo.u64 v, v, v;", "instruction", "`clmad.lo.u64`"),
 ];
 

@@ -173,10 +173,7 @@ fn check_within(
                 if facts.look_at(&graph, model, config) {
                     continue;
                 }
-                let graph = match merges_cells(&graph, model, config, facts) {
-                    true => cells::without_alike(&graph).unwrap_or(graph),
-                    false => graph,
-                };
+                let graph = cells::merged(graph, model, config, facts);
                 match lowered {
                     // The bound makes no difference.
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
@@ -242,19 +239,6 @@ fn check_within(
         earlier = Some((decision, n_iterations));
         n_iterations = (n_iterations * 2).min(config.unroll_max);
     }
-}
-
-/// Whether cells that are touched alike may be one.
-fn merges_cells(graph: &EventGraph, model: &MemoryModel, config: &Config, facts: &mut Facts) -> bool {
-    if graph.events.len() < config.treatment.cells_from || facts.is_off(&facts::ALIKE_CELLS) {
-        return false;
-    }
-    let is_monotone = crate::slice::are_monotone(graph, model);
-    if !is_monotone {
-        let because = "a flag may get lost with events that are left out";
-        facts.withdraw(&facts::ALIKE_CELLS, Need::MonotoneFlags, because);
-    }
-    is_monotone
 }
 
 /// The outcome of a run that a limit stopped before there was a graph.

@@ -117,6 +117,15 @@ pub fn of_kernel(_: &Form, text: &str) -> Vec<String> {
         };
         return objects(MEMORY).into_iter().map(stored).collect();
     }
+    if said.begins("shfl") {
+        return vec![bound("1, 0, 31, 0xffffffff")];
+    }
+    if said.begins("vote") {
+        return vec![bound("true, 0xffffffff")];
+    }
+    if said.begins("match") || said.begins("redux") {
+        return vec![bound("1, 0xffffffff")];
+    }
     if said.begins("atom") || said.begins("red") {
         let second = if said.has("cas") { ", 2" } else { "" };
         let updated = |(object, value): (&str, &str)| {
@@ -298,6 +307,12 @@ pub fn of_assembler(_: &Form, text: &str) -> Vec<String> {
         () => "[g]",
     };
     let operands = match () {
+        () if said.begins("shfl") => vec!["r0, r0, 0, 31, 0xffffffff".to_owned()],
+        () if said.begins("vote") => ["p, p, 0xffffffff", "r0, p, 0xffffffff"].map(str::to_owned).to_vec(),
+        () if said.begins("match") => {
+            ["r0, r0, 0xffffffff", "r0, rd0, 0xffffffff"].map(str::to_owned).to_vec()
+        }
+        () if said.begins("redux") => vec!["r0, r0, 0xffffffff".to_owned()],
         () if said.begins("ld") => vec![format!("{value}, {place}{policy}")],
         () if said.begins("st.async") || said.begins("red.async") => {
             vec![format!("{place}, {value}, [mb]"), format!("{place}, {value}")]

@@ -23,21 +23,60 @@
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), and of each cell
 //! [`Need::Alike`](crate::facts::needs::Need::Alike), which is asked here.
 
+use super::Config;
 use crate::event::support::Supports;
 use crate::event::{
     Access, AtomicClass, Bundle, Edge, Edges, EventGraph, EventId, EventKind, LocationId, Mbarrier,
     ObligationKind, Role, TermKind, TermPool, TermRef, UnknownKind, Wait,
 };
+use crate::facts::needs::Need;
+use crate::facts::{self, Facts};
 use crate::relation::dependency::decided_stores;
 use fencepost_dsl::IndexVec;
-use fencepost_dsl::cat::memory_model::BaseRelation;
+use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// The graph with cells that are touched alike as one, where it is large and its model lets that be.
+pub(super) fn merged(
+    graph: EventGraph,
+    model: &MemoryModel,
+    config: &Config,
+    facts: &mut Facts,
+) -> EventGraph {
+    if config.treatment.cells_from == usize::MAX || facts.is_off(&facts::ALIKE_CELLS) {
+        return graph;
+    }
+    let graph = without_idle_definitions(graph);
+    if graph.events.len() < config.treatment.cells_from {
+        return graph;
+    }
+    if !crate::slice::are_monotone(&graph, model) {
+        let because = "a flag may get lost with events that are left out";
+        facts.withdraw(&facts::ALIKE_CELLS, Need::MonotoneFlags, because);
+        return graph;
+    }
+    without_alike(&graph).unwrap_or(graph)
+}
+
+/// The graph without what is said of values that lanes tell one another and nobody asks for: they are any.
+fn without_idle_definitions(mut graph: EventGraph) -> EventGraph {
+    if graph.condition.is_some()
+        || !graph.constraints.iter().any(|constraint| graph.terms.is_definition(constraint.term))
+    {
+        return graph;
+    }
+    let wanted = Values::new(&graph).terms;
+    let mut constraints = std::mem::take(&mut graph.constraints);
+    constraints
+        .retain(|constraint| graph.terms.defined_by(constraint.term).is_none_or(|it| wanted.contains(&it)));
+    EventGraph { constraints, ..graph }
+}
+
 /// The graph without accesses that others stand for; `None` if there are none.
-pub(super) fn without_alike(graph: &EventGraph) -> Option<EventGraph> {
+fn without_alike(graph: &EventGraph) -> Option<EventGraph> {
     if graph.condition.is_some() || graph.hierarchy.launch().spa.is_some() {
         return None;
     }
@@ -241,6 +280,8 @@ impl Sides {
 struct Values {
     /// Reads whose value decides something, is claimed something of, or is stored by a strong write.
     wanted: FxHashSet<EventId>,
+    /// All that is wanted for these.
+    terms: FxHashSet<TermRef>,
     /// Bytes whose final value is.
     claimed: Vec<(LocationId, u64, u64)>,
     of_updates: FxHashSet<EventId>,
@@ -250,6 +291,7 @@ impl Values {
     fn new(graph: &EventGraph) -> Self {
         let mut this = Self {
             wanted: FxHashSet::default(),
+            terms: FxHashSet::default(),
             claimed: Vec::new(),
             of_updates: graph.rmw.iter().flat_map(|&(read, write)| [read, write]).collect(),
         };
@@ -262,9 +304,8 @@ impl Values {
             }
         }
         let mut pending = this.roots(graph);
-        let mut seen: FxHashSet<TermRef> = FxHashSet::default();
         while let Some(term) = pending.pop() {
-            if !seen.insert(term) {
+            if !this.terms.insert(term) {
                 continue;
             }
             pending.extend(graph.terms.operands(term));

@@ -14,7 +14,7 @@ use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use value::{fold, signed};
 
 define_id! {
@@ -164,7 +164,7 @@ pub struct TermPool {
     /// What some unknowns are, where those who got them have met the others.
     definitions: FxHashMap<UnknownId, TermRef>,
     /// The constraints that say so, which exclude nothing.
-    defining: FxHashSet<TermRef>,
+    defining: FxHashMap<TermRef, TermRef>,
 }
 
 /// How far a [`TermPool`] had got, for taking back what was built since.
@@ -189,7 +189,7 @@ impl TermPool {
             unknowns: IndexVec::new(),
             known: FxHashMap::default(),
             definitions: FxHashMap::default(),
-            defining: FxHashSet::default(),
+            defining: FxHashMap::default(),
         };
         pool.intern(1, TermKind::Constant(0));
         pool.intern(1, TermKind::Constant(1));
@@ -297,14 +297,18 @@ impl TermPool {
     }
     /// Says what an unknown is, where whoever got it has met those it is of, and by which constraint.
     pub fn define(&mut self, unknown: TermRef, value: TermRef, constraint: TermRef) {
-        if let TermKind::Unknown(unknown) = *self.kind(unknown) {
-            self.definitions.insert(unknown, value);
-            self.defining.insert(constraint);
+        if let TermKind::Unknown(id) = *self.kind(unknown) {
+            self.definitions.insert(id, value);
+            self.defining.insert(constraint, unknown);
         }
     }
     /// Whether a constraint only says what an unknown is.
     pub fn is_definition(&self, constraint: TermRef) -> bool {
-        self.defining.contains(&constraint)
+        self.defining.contains_key(&constraint)
+    }
+    /// Which unknown a constraint only says of what it is.
+    pub fn defined_by(&self, constraint: TermRef) -> Option<TermRef> {
+        self.defining.get(&constraint).copied()
     }
     /// What an unknown is, if that is known: for dependencies, which go through it, and for running threads in turns. That it
     /// is so is stated by a constraint.

@@ -52,8 +52,13 @@ const SYMMETRIC: &str =
     "`symmetric remote: u32 = 0;`: `[remote]` is the own one, `[peer(remote, 0)]` that of GPU 0";
 const ALL_GPUS: &str =
     "`dissemination_step` of `use \"lib/signal.fence\";`, or \"Model a multi-GPU collective\" of the book";
-const NO_LANES: &str = "leave it out, or `bar.warp.sync 0xffffffff;` for the meeting alone: lanes exchange no values here; where the value \
-     decides something, let one lane stand for its warp (`launch { warps: 2 }`) and work it out";
+const SHUFFLE: &str = "`let v = shfl.sync.idx.b32 value, lane, 31, 0xffffffff;` (`__shfl_xor_sync` is `.bfly`; of `.up` the third \
+     operand is 0); leave it out where the value decides nothing: it orders no memory";
+const BALLOT: &str = "`let lanes = vote.sync.ballot.b32 v == 1, 0xffffffff;`";
+const ANY: &str = "`let p = vote.sync.any.pred v == 1, 0xffffffff;`";
+const ALL_LANES: &str = "`let p = vote.sync.all.pred v == 1, 0xffffffff;`";
+const MATCH: &str = "`let lanes = match.any.sync.b32 v, 0xffffffff;`, or `match.all.sync.b32`";
+const REDUCE_LANES: &str = "`let sum = redux.sync.add.u32 v, 0xffffffff;`";
 const VALUE: &str = "`let v = 3;`, or `var v: u32 = 3;` if it changes";
 const WIDE: &str = "`let v = 3;`, or `var v: u64 = 3;` if it changes";
 const VECTOR: &str = "`st.v2 [dst[0]], {1, 2};`, `let {a, b} = ld.v2 [src[0]];`: values are bits";
@@ -117,12 +122,12 @@ const BARRIERS: &[(&str, &str)] = &[
     ("__syncthreads_or", "`let any = bar.red.or.pred 0, leader;`, with the condition in place of `leader`"),
     ("__syncwarp", WARP_SYNC),
     ("__syncwarp(*", SOME_LANES),
-    ("__shfl*", NO_LANES),
-    ("__ballot*", NO_LANES),
-    ("__match*", NO_LANES),
-    ("__any*", NO_LANES),
-    ("__all*", NO_LANES),
-    ("__reduce_*", NO_LANES),
+    ("__shfl*", SHUFFLE),
+    ("__ballot*", BALLOT),
+    ("__match*", MATCH),
+    ("__any*", ANY),
+    ("__all*", ALL_LANES),
+    ("__reduce_*", REDUCE_LANES),
     ("__activemask", "`let mask = activemask.b32;`, which orders nothing"),
     ("__nanosleep", "`nanosleep.u32 20;`, or nothing: time does not count here"),
     ("__trap", "`assert leader;`, with what must hold there"),

@@ -21,9 +21,9 @@ pub const WORDS: &[(&str, &str)] = &[
     ("%p*", "predicates are conditions: `if v == 1 { … }`"),
     (
         "shfl",
-        "lanes exchange no values here: write the value to shared memory, with `bar.warp.sync` in between, or leave it out",
+        "`let v = shfl.sync.idx.b32 value, lane, 31, 0xffffffff;`: the last operand names the lanes that take part",
     ),
-    ("vote", "lanes exchange no values here: say in the launch and in conditions what each lane does"),
+    ("vote", "`let p = vote.sync.any.pred v == 1, 0xffffffff;`, or `.all`, `.uni`, `.ballot.b32`"),
     (
         "return",
         "a thread ends with `exit;`, a loop with `break;`; `return v;` is the last statement of an `fn`",
