@@ -448,3 +448,55 @@ fn a_copy_that_reads_nothing_needs_no_source() {
         .expect("it is well-formed");
     assert_eq!(report.verdict(), Verdict::Proved, "{}", report.to_brief());
 }
+
+fn codes_of_warnings(claim: &str, body: &str) -> Vec<&'static str> {
+    let source =
+        Source::text("k.fence", HARNESS.replace("FINAL", claim)).with("k.ptx", MODULE.replace("BODY", body));
+    let report = check(source, &Options::default()).expect("it is well-formed");
+    assert_eq!(report.verdict(), Verdict::Proved, "{body}");
+    report.warnings().iter().map(|warning| warning.code).collect()
+}
+
+/// Where everything shared is volatile nothing can race, so a proof without claims says next to nothing.
+#[test]
+fn what_protects_nothing_is_warned_of() {
+    let volatile = "st.volatile.global.u32 [%rd1], %r2; ld.volatile.global.u32 %r3, [%rd1];";
+    assert_eq!(codes_of_warnings("", volatile), ["warning::nothing-to-protect"]);
+    assert_eq!(codes_of_warnings("assert [data[0]] <= 1;", volatile), [""; 0]);
+    let weak = "setp.eq.u32 %p1, %r2, 0; @!%p1 bra L; st.global.u32 [%rd1], %r1; L: bar.sync 0; \
+                ld.global.u32 %r3, [%rd1]; mov.u32 %r4, %r3;";
+    assert_eq!(codes_of_warnings("", weak), [""; 0]);
+}
+
+/// What only compiled code has: lanes that all store the same, and loads whose result is dropped. Each is a race by the letter.
+#[test]
+fn lanes_that_store_the_same_and_loads_that_nobody_reads() {
+    let verdict = |text: &str| body(text, "").0;
+    // One value to one place, and another one.
+    assert_eq!(verdict("st.global.u32 [%rd1], %r1;"), Some(Verdict::Proved));
+    assert_eq!(verdict("st.global.u32 [%rd1], %r2;"), Some(Verdict::Violated));
+    // A sum of numbers that are not computed is the same in both lanes, a difference is not.
+    let told = |how: &str| {
+        format!(
+            "ld.global.f32 %f1, [%rd1+4]; cvt.rn.f32.u32 %f1, %r2; mov.b32 %r3, %f1; shfl.sync.bfly.b32 %r4, %r3, 1, 31, 3; \
+             mov.b32 %f2, %r4; {how}.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;"
+        )
+    };
+    assert_eq!(verdict(&told("add")), Some(Verdict::Proved));
+    assert_eq!(verdict(&told("sub")), Some(Verdict::Violated));
+    // Towards others each is a store.
+    let later = "st.global.u32 [%rd1], %r1; setp.eq.u32 %p1, %r2, 1; @!%p1 bra L; ld.global.u32 %r3, [%rd1]; \
+                 add.u32 %r4, %r3, 1; L:";
+    assert_eq!(verdict(later), Some(Verdict::Violated));
+    // A load that nothing reads, and one that something does.
+    let load = |then: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r2, 0; @!%p1 bra L; st.global.u32 [%rd1], 7; bra M; L: ld.global.u32 %r3, [%rd1]; {then} M:"
+        )
+    };
+    assert_eq!(verdict(&load("")), Some(Verdict::Proved));
+    assert_eq!(verdict(&load("add.u32 %r4, %r3, 1;")), Some(Verdict::Violated));
+    assert_eq!(verdict(&load("").replace("ld.global", "ld.volatile.global")), Some(Verdict::Violated));
+    // Bounds are asked all the same.
+    assert_eq!(verdict("ld.global.u32 %r3, [%rd1+64];"), Some(Verdict::Violated));
+}

@@ -3,8 +3,8 @@
 
 use super::Warning;
 use crate::event::{
-    AgentId, EventGraph, EventKind, LocationId, MbarrierRole, ObligationKind, TermKind, TermRef, UnknownKind,
-    Wait,
+    AgentId, AtomicClass, EventGraph, EventKind, LocationId, MbarrierRole, Obligation, ObligationKind,
+    TermKind, TermRef, UnknownKind, Wait,
 };
 use crate::findings::warning;
 use crate::verdict::{Outcome, Verdict};
@@ -39,8 +39,14 @@ struct Kernel {
     is_proved: bool,
     /// Whether there is data that two threads access, one of them writing.
     shares: bool,
+    /// Whether some of that is accessed weakly, so that it could race.
+    shares_weakly: bool,
     /// Whether there is an assertion, or something to wait for.
     claims: bool,
+    /// Whether something is claimed of values.
+    asserts: bool,
+    /// Whether a compiler wrote it.
+    is_compiled: bool,
     /// Whether there is a fence, or a strong access.
     synchronizes: bool,
     /// Whether each launch has a single CTA.
@@ -60,7 +66,10 @@ impl Seen {
         let known = self.kernels.entry(kernel.name.clone()).or_insert(Kernel {
             is_proved: true,
             shares: false,
+            shares_weakly: false,
             claims: false,
+            asserts: false,
+            is_compiled: kernel.flat.is_some(),
             synchronizes: false,
             is_one_cta: true,
             wide: None,
@@ -82,7 +91,13 @@ impl Seen {
         self.mbarriers(kernel, graph);
         let Some(known) = self.kernels.get_mut(kernel) else { return };
         known.claims |= claims(graph);
-        known.shares |= shares(graph);
+        let (shares, weakly) = shares(graph);
+        known.shares |= shares;
+        known.shares_weakly |= weakly;
+        let is_assertion = |obligation: &Obligation| obligation.kind == ObligationKind::Assertion;
+        known.asserts |= !graph.finals.is_empty()
+            || !graph.reachables.is_empty()
+            || graph.obligations.iter().any(is_assertion);
         known.synchronizes |=
             graph.events.iter().any(|event| event.agent.is_some() && event.kind.scope().is_some());
         let wide = graph.events.iter().filter(|event| {
@@ -182,17 +197,20 @@ fn claims(graph: &EventGraph) -> bool {
         || graph.events.iter().any(|event| !is_plain(&event.kind))
 }
 
-/// Whether two threads or operations access the same memory, one of them writing.
-fn shares(graph: &EventGraph) -> bool {
-    let mut users: SortedMap<LocationId, (SortedSet<AgentId>, bool)> = SortedMap::new();
+/// Whether two threads or operations access the same memory, one of them writing; and whether some such memory is accessed
+/// weakly.
+fn shares(graph: &EventGraph) -> (bool, bool) {
+    let mut users: SortedMap<LocationId, (SortedSet<AgentId>, bool, bool)> = SortedMap::new();
     for event in graph.events.iter() {
         if let (Some(access), Some(agent)) = (event.kind.access(), event.agent) {
-            let (agents, is_written) = users.entry(access.location).or_default();
+            let (agents, is_written, is_weak) = users.entry(access.location).or_default();
             agents.insert(agent);
             *is_written |= matches!(event.kind, EventKind::Write(_));
+            *is_weak |= !access.is_strong() && access.atomic == AtomicClass::None;
         }
     }
-    users.values().any(|(agents, is_written)| agents.len() > 1 && *is_written)
+    let shared = || users.values().filter(|(agents, is_written, _)| agents.len() > 1 && *is_written);
+    (shared().next().is_some(), shared().any(|(.., is_weak)| *is_weak))
 }
 
 /// The warnings.
@@ -214,6 +232,21 @@ pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warn
                 kernel.name
             );
             let help = "its proof says little: state what should hold, or launch more threads";
+            found.push(Warning { kind: &warning::NOTHING_TO_PROTECT, span: kernel.span, message, help });
+        }
+        if known.is_compiled
+            && known.is_proved
+            && known.shares
+            && !known.shares_weakly
+            && !known.asserts
+            && !seen.is_partial
+        {
+            let message = format!(
+                "all memory that threads of `{}` share is accessed by volatile or strong instructions, so nothing can race, \
+                 and nothing is claimed of what it holds: the proof says that the kernel ends, and no more",
+                kernel.name
+            );
+            let help = "state what should hold: `final { assert [x] == …; }` in the `import`";
             found.push(Warning { kind: &warning::NOTHING_TO_PROTECT, span: kernel.span, message, help });
         }
         if let Some(wide) = known.wide.filter(|_| known.is_one_cta && known.is_proved && known.shares) {

@@ -8,8 +8,8 @@ use super::{State, Step, UnrollError, Unroller};
 use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, SpaOp,
-    Statement, StatementKind,
+    Address, BinaryOp, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId,
+    SpaOp, Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem, SyncRestrict};
 
@@ -220,6 +220,17 @@ impl Unroller<'_> {
             InstructionKind::ElectSync { leader, predicate, mask } => {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };
                 self.elect(step, mask, result)
+            }
+            InstructionKind::ActiveMask { destination } => {
+                if let Some(register) = *destination {
+                    let lane = self.graph.hierarchy.threads[self.agent].lane;
+                    let terms = &mut self.graph.terms;
+                    let (_, others) = terms.fresh(32, UnknownKind::Uncomputed(step.site));
+                    let own = terms.constant(1_u128 << lane.min(31), 32);
+                    let lanes = terms.binary(BinaryOp::Or, others, own);
+                    step.state.env.set(register, lanes);
+                }
+                Ok(())
             }
             InstructionKind::Exchange(exchange) => self.exchange(step, exchange),
             InstructionKind::GetCtaRank { destination, address } => {

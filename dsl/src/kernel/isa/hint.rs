@@ -2,7 +2,8 @@
 //! `activemask`.
 //!
 //! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, or a mask of
-//! lanes, of which nothing is known: which lanes run together is the hardware's choice, at every instruction anew.
+//! lanes, of which nothing is known but that the own lane is in it: which lanes run together is the hardware's choice, at every
+//! instruction anew.
 //! `discard` is not among them: it destroys data.
 
 use super::words::Words;
@@ -45,7 +46,7 @@ pub(super) static ACTIVE: Family = Family {
     forms: &[form("activemask", &[must(Key::Type, &["b32"])], since(6, 2, 30), |body, site, _| {
         body.expect_operands(site, 0, 0, "no operands")?;
         let destination = body.one_result(site, false, 32)?;
-        Ok((InstructionKind::Hint { destination, address: None }, vec![destination]))
+        Ok((InstructionKind::ActiveMask { destination }, vec![destination]))
     })
     .result(&[("", 32)])
     .operands("lanes = …")],

@@ -140,6 +140,11 @@ pub enum InstructionKind {
         /// Mask of lanes, 32 bits.
         mask: Expression,
     },
+    /// `activemask`: any lanes, the own one among them; waits for nobody.
+    ActiveMask {
+        /// Gets the mask, 32 bits.
+        destination: Option<RegisterId>,
+    },
     /// `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`: waits for all lanes of the mask that have not exited, which tell one
     /// another values; orders no memory (MM-37).
     Exchange(Box<Exchange>),
