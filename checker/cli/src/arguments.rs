@@ -126,6 +126,13 @@ pub struct NewOptions {
     /// List the templates.
     #[arg(long)]
     pub list: bool,
+    /// Import the kernels of this PTX module, instead of a template: with the launch and the memory that can be inferred, and a
+    /// comment at what cannot.
+    #[arg(long, value_name = "FILE.ptx", conflicts_with_all = ["template", "list"])]
+    pub from: Option<PathBuf>,
+    /// Of the module, only this kernel.
+    #[arg(long, value_name = "NAME", requires = "from")]
+    pub entry: Option<String>,
 }
 
 /// `fencepost completions`.

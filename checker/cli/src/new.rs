@@ -1,5 +1,7 @@
 //! `fencepost new`: a kernel file to begin with.
 
+mod harness;
+
 use super::Status;
 use super::arguments::NewOptions;
 use super::output::Output;
@@ -22,6 +24,22 @@ pub fn run(options: &NewOptions, output: &mut Output) -> Status {
         output.print(&list());
         return Status::Fine;
     };
+    if let Some(module) = &options.from {
+        return match import(name, module, options.entry.as_deref()) {
+            Ok(path) => {
+                let path = of_path(&path);
+                output.print(&format!(
+                    "{path} is written; comments say what to look at\n  next: fencepost check {path}\n  then: state what \
+                     should hold at the end, in `final`\n"
+                ));
+                Status::Fine
+            }
+            Err(reason) => {
+                output.complain(&format!("error: {reason}\n"));
+                Status::Rejected
+            }
+        };
+    }
     let done = templates::find(&options.template)
         .ok_or_else(|| {
             let name = shown(&options.template);
@@ -63,32 +81,57 @@ fn of_path(path: &Path) -> String {
     shown(&path.to_string_lossy())
 }
 
+/// Writes a new file that imports the kernels of a module; its path, or why there is none.
+fn import(name: &Path, module: &Path, entry: Option<&str>) -> Result<PathBuf, String> {
+    let path = with_ending(name);
+    let text = std::fs::read_to_string(module).map_err(|error| format!("{}: {error}", of_path(module)))?;
+    // A path in a kernel file is from its own folder.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let named = match module.strip_prefix(folder) {
+        Ok(inner) => inner.to_path_buf(),
+        Err(_) if folder.as_os_str().is_empty() || module.is_absolute() => module.to_owned(),
+        Err(_) => std::path::absolute(module).map_err(|error| format!("{}: {error}", of_path(module)))?,
+    };
+    let named = named.to_string_lossy();
+    let made = harness::of_module(&harness::Source { path: &named, text: &text }, entry)?;
+    put(&path, &made)?;
+    Ok(path)
+}
+
+fn with_ending(name: &Path) -> PathBuf {
+    if name.extension().is_some_and(|ending| ending == ENDING) {
+        return name.to_owned();
+    }
+    let mut whole = name.as_os_str().to_owned();
+    whole.push(format!(".{ENDING}"));
+    PathBuf::from(whole)
+}
+
 /// Writes a new file for the kernel `name`, which may have folders before it; its path, or why there is none.
 fn write(name: &Path, template: &Template) -> Result<PathBuf, String> {
-    let path = if name.extension().is_some_and(|ending| ending == ENDING) {
-        name.to_owned()
-    } else {
-        let mut whole = name.as_os_str().to_owned();
-        whole.push(format!(".{ENDING}"));
-        PathBuf::from(whole)
-    };
+    let path = with_ending(name);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let text = template.named(&kernel_name(&stem)?);
     is_accepted(&stem, &text)?;
+    put(&path, &text)?;
+    Ok(path)
+}
+
+/// Writes a file that is not there yet.
+fn put(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => {
             format!(
                 "{} is there already, and stays as it is\n  choose another name, or remove it first",
-                of_path(&path)
+                of_path(path)
             )
         }
-        ErrorKind::NotFound => format!("{}: the folder is not there\n  make it first", of_path(&path)),
-        _ => format!("{}: {error}", of_path(&path)),
+        ErrorKind::NotFound => format!("{}: the folder is not there\n  make it first", of_path(path)),
+        _ => format!("{}: {error}", of_path(path)),
     };
     // Not a look and then a write: what somebody else makes in between is not overwritten either.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    Ok(path)
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
 }
 
 /// What the kernel of a file with this stem is called.

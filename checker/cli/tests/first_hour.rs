@@ -201,3 +201,41 @@ fn shells_and_man_know_every_command() {
     assert_eq!(code(&fencepost(&folder.0, &["man", "absent"])), 2);
     assert_eq!(code(&fencepost(&folder.0, &["completions", "absent"])), 2);
 }
+
+/// `new --from`: a compiled kernel is checked at once where nothing is missing, and comments say what is.
+#[test]
+fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
+    let folder = Folder::new("from");
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
+    for name in ["spin_lock", "reduce", "cluster"] {
+        let module = format!("{name}.ptx");
+        std::fs::copy(examples.join(&module), folder.0.join(&module)).expect("it is there");
+    }
+    assert_eq!(code(&fencepost(&folder.0, &["new", "lock", "--from", "spin_lock.ptx"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("lock.fence")).expect("it was written");
+    for part in ["global p0[1]: u32 = 0;", "ctas: 2, block: 64, cooperative: true", "param 1 = &p1;"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    let checked = fencepost(&folder.0, &["check", "lock.fence"]);
+    assert_eq!(code(&checked), 0, "{}", String::from_utf8_lossy(&checked.stdout));
+    // One of several kernels, with dimensions and numbers that have to be chosen.
+    let arguments = ["new", "sum", "--from", "reduce.ptx", "--entry", "block_sum"];
+    assert_eq!(code(&fencepost(&folder.0, &arguments)), 0);
+    let text = std::fs::read_to_string(folder.0.join("sum.fence")).expect("it was written");
+    assert!(text.contains("param 2 = 2;    // a number: choose") && !text.contains("transpose"), "{text}");
+    // A cluster that the kernel asks for.
+    assert_eq!(code(&fencepost(&folder.0, &["new", "c", "--from", "cluster.ptx", "--entry", "dsmem"])), 0);
+    assert_eq!(code(&fencepost(&folder.0, &["check", "c.fence"])), 0);
+    for (arguments, expected) in [
+        (
+            &["new", "x", "--from", "reduce.ptx", "--entry", "other"][..],
+            "its kernels are block_sum, aggregate, transpose",
+        ),
+        (&["new", "lock", "--from", "spin_lock.ptx"], "is there already"),
+        (&["new", "y", "--from", "no.ptx"], "no.ptx: "),
+    ] {
+        let output = fencepost(&folder.0, arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(code(&output) != 0 && said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -26,6 +26,22 @@ impl Lower<'_, '_> {
         match words[0] {
             "ld" if is_param => self.load_parameter(instruction, words),
             "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
+            "wgmma" | "tcgen05"
+                if !matches!(words.get(1), Some(&("fence" | "commit_group" | "wait_group"))) =>
+            {
+                let message = format!(
+                    "`{}` of a compiled kernel is not checked by this version",
+                    instruction.opcode.text
+                );
+                let error = Diagnostic::new(
+                    "unsupported::instruction",
+                    message,
+                    instruction.span,
+                    "a thread comes here",
+                );
+                let help = "its operands are numbers that name matrices; write the synchronization as a kernel, with the tiles as objects";
+                Err(Box::new(error.with_help(help)))
+            }
             _ => self.by_row(instruction, words),
         }
     }

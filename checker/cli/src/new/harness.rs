@@ -1,0 +1,333 @@
+//! `fencepost new --from k.ptx`: a kernel file that imports the kernels of a PTX module, with all that can be inferred of how
+//! they are launched and what they are given, and a comment at what cannot.
+
+use fencepost::event::EventKind;
+use fencepost::library;
+use fencepost::parallel::on_large_stack;
+use fencepost::unroll::{UnrollOptions, unroll};
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::ptx::module::{
+    Function, Instruction, Item, Module, Operand, OperandKind, Type, demangled,
+};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use fencepost_dsl::span::FileId;
+use fencepost_dsl::{SourceMap, ptx};
+use std::fmt::Write;
+
+/// Bytes of an object of which nobody knows how much is touched.
+const BYTES: u64 = 16_384;
+/// Bytes that are tried, to see how much is touched.
+const BYTES_MAX: u64 = 1 << 20;
+/// What a parameter that is a number is at first.
+const NUMBER: u64 = 2;
+
+/// How a module is read: its path as the kernel file names it, and its text.
+pub struct Source<'a> {
+    /// As it stands in the `import`.
+    pub path: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// The text of a kernel file for a module's kernels, or for one of them.
+///
+/// # Errors
+/// If the module cannot be read, or has no such kernel.
+pub fn of_module(module: &Source<'_>, entry: Option<&str>) -> Result<String, String> {
+    let read = ptx::parse(module.text, FileId(0)).map_err(|error| error.message)?;
+    let names = || {
+        let entries = read.functions.iter().filter(|function| function.is_entry && function.has_body);
+        entries.map(|function| name_of(function).to_owned()).collect::<Vec<_>>()
+    };
+    let chosen: Vec<&Function> = match entry {
+        Some(name) => vec![read.entry(name).ok_or_else(|| {
+            format!("`{}` has no entry `{name}`\n  its kernels are {}", module.path, names().join(", "))
+        })?],
+        None => read.functions.iter().filter(|function| function.is_entry && function.has_body).collect(),
+    };
+    if chosen.is_empty() {
+        return Err(format!(
+            "`{}` has no kernel\n  a kernel is an `.entry` with a body: compile it with `nvcc -ptx -lineinfo`",
+            module.path
+        ));
+    }
+    let mut harness =
+        Harness { module: &read, path: module.path, sizes: SortedMap::new(), is_single: chosen.len() == 1 };
+    // Once with large objects, to see how much of each is touched.
+    let large = harness.text(&chosen);
+    harness.sizes = touched(&large, module);
+    Ok(harness.text(&chosen))
+}
+
+/// What a reader calls a kernel.
+fn name_of(function: &Function) -> &str {
+    demangled(&function.name.text).unwrap_or(&function.name.text)
+}
+
+struct Harness<'m> {
+    module: &'m Module,
+    path: &'m str,
+    /// How many bytes of each object are touched, where that is known.
+    sizes: SortedMap<String, u64>,
+    is_single: bool,
+}
+
+/// What a parameter is for.
+#[derive(Clone, Default)]
+struct Use {
+    /// Whether memory is accessed at it.
+    is_address: bool,
+    /// The widest element that all accesses have in common, in bits.
+    width: u8,
+    /// Whether some access is atomic or strong: it holds what threads agree on.
+    is_word: bool,
+}
+
+impl Harness<'_> {
+    fn text(&self, entries: &[&Function]) -> String {
+        let mut text = format!(
+            "// What `{}` is launched with and given. Where it says so, look whether that is what you mean.\n",
+            self.path
+        );
+        let mut imports = String::new();
+        for entry in entries {
+            let (objects, import) = self.import(entry);
+            text += &objects;
+            imports += &import;
+        }
+        format!("{text}\n{}", imports.trim_start())
+    }
+
+    /// Objects, and the `import` itself.
+    fn import(&self, entry: &Function) -> (String, String) {
+        let name = name_of(entry);
+        let uses = uses(entry);
+        let mut objects = String::new();
+        let mut settings = String::new();
+        for (number, parameter) in entry.parameters.iter().enumerate() {
+            let of = uses.get(number).cloned().unwrap_or_default();
+            // A pointer has 64 bits; what is narrower is an index, though addresses are made of it.
+            if parameter.bytes > 8 {
+                let _ = writeln!(
+                    settings,
+                    "    // parameter {number} has {} bytes: a structure or a tensor map, which is not checked yet",
+                    parameter.bytes
+                );
+            } else if of.is_address && parameter.bytes == 8 {
+                let object = self.object_name(name, number);
+                let width = if of.width == 0 { 32 } else { of.width };
+                let (bytes, note) = match self.sizes.get(&object) {
+                    Some(&bytes) => (bytes.max(u64::from(width / 8)), ""),
+                    None if self.sizes.is_empty() => (BYTES_MAX / 4, ""),
+                    None => (BYTES, "    // how much of it there is"),
+                };
+                let n = bytes.div_ceil(u64::from(width / 8));
+                let initial = if of.is_word { " = 0" } else { "" };
+                let note = if of.is_word && note.is_empty() { "    // what it holds at first" } else { note };
+                let _ = writeln!(objects, "global {object}[{n}]: u{width}{initial};{note}");
+                let _ = writeln!(settings, "    param {number} = &{object};");
+            } else {
+                let _ = writeln!(
+                    settings,
+                    "    param {number} = {NUMBER};    // a number: choose, or a range such as `param {number} in 1..=4;`"
+                );
+            }
+        }
+        if let Some(last) = environment(entry) {
+            let object = if self.is_single { "workspace".to_owned() } else { format!("{name}_workspace") };
+            let _ =
+                writeln!(objects, "global {object}[8]: u32 = 0;    // of the grid, which the driver passes");
+            if last > 1 {
+                let _ = writeln!(settings, "    envreg 1..2 = &{object};");
+            }
+        }
+        if self.module.variables.iter().any(|variable| variable.is_extern && variable.space == "shared") {
+            settings += "    shared dynamic 16384;    // bytes, as the launch has them\n";
+        }
+        let launch = launch(entry);
+        let import = format!(
+            "\nimport \"{}\" entry {name} as {} {{\n{launch}{settings}    // What should hold at the end, without which \
+             races, hangs and misuse are looked for:\n    // final {{ assert [x[0]] == 1; }}\n}}\n",
+            self.path,
+            name.replace('$', "_"),
+        );
+        (objects, import)
+    }
+
+    fn object_name(&self, kernel: &str, number: usize) -> String {
+        if self.is_single { format!("p{number}") } else { format!("{}_p{number}", kernel.replace('$', "_")) }
+    }
+}
+
+/// The `launch` of a kernel, by what it says of blocks and clusters.
+fn launch(entry: &Function) -> String {
+    let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word).map(|(_, n)| n);
+    let sizes = |numbers: &[u64]| {
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        if numbers.len() == 1 { numbers[0].clone() } else { format!("[{}]", numbers.join(", ")) }
+    };
+    let cluster = directive("reqnctapercluster").and_then(|n| n.first()).copied().filter(|&n| n > 1);
+    let (block, note) = match (directive("reqntid"), directive("maxntid")) {
+        (Some(n), _) => (sizes(n), String::new()),
+        (None, Some(n)) => {
+            let most: u64 = n.iter().product();
+            let note = format!("    // at most {most} threads per block: as many as you launch");
+            (most.min(64).to_string(), note)
+        }
+        (None, None) => ("64".to_owned(), "    // threads per block: as many as you launch".to_owned()),
+    };
+    let ctas = cluster.unwrap_or(2);
+    let of_cluster = cluster.map_or_else(String::new, |n| format!(", cluster: {n}"));
+    let waits = if spins(entry) { ", cooperative: true" } else { "" };
+    format!("    launch {{ ctas: {ctas}{of_cluster}, block: {block}{waits} }}{note}\n")
+}
+
+/// Whether a kernel has a loop and reads words that other blocks may write: then all blocks have to be there.
+fn spins(entry: &Function) -> bool {
+    let mut labels = SortedSet::new();
+    let mut has_loop = false;
+    let mut polls = false;
+    for item in &entry.body {
+        match item {
+            Item::Label(name) => {
+                labels.insert(name.text.clone());
+            }
+            Item::Instruction(instruction) => {
+                let words: Vec<&str> = instruction.opcode.text.split('.').collect();
+                has_loop |= words[0] == "bra"
+                    && instruction.operands.iter().any(
+                        |operand| matches!(&operand.kind, OperandKind::Name(name) if labels.contains(name)),
+                    );
+                let is_wide = words.iter().any(|word| matches!(*word, "gpu" | "sys" | "volatile"));
+                polls |= words[0] == "ld" && is_wide || words[0] == "atom" && !words.contains(&"shared");
+            }
+            Item::Targets { .. } => {}
+        }
+    }
+    has_loop && polls
+}
+
+/// The last environment register that a kernel reads.
+fn environment(entry: &Function) -> Option<u32> {
+    fn of(operand: &Operand) -> Option<u32> {
+        match &operand.kind {
+            OperandKind::Name(name) => name.strip_prefix("%envreg")?.parse().ok(),
+            _ => None,
+        }
+    }
+    let instructions = entry.body.iter().filter_map(|item| match item {
+        Item::Instruction(instruction) => Some(instruction),
+        _ => None,
+    });
+    instructions.flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
+}
+
+/// What each parameter is for: what is computed from it flows through registers to the addresses of accesses.
+fn uses(entry: &Function) -> Vec<Use> {
+    let number = |name: &str| entry.parameters.iter().position(|parameter| parameter.name.text == name);
+    let mut made_of: SortedMap<String, SortedSet<usize>> = SortedMap::new();
+    let mut uses = vec![Use::default(); entry.parameters.len()];
+    let instructions = || {
+        entry.body.iter().filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(instruction),
+            _ => None,
+        })
+    };
+    // Twice, since what a loop computes comes round.
+    for _ in 0..2 {
+        for instruction in instructions() {
+            let words: Vec<&str> = instruction.opcode.text.split('.').collect();
+            let is_parameter = words.iter().any(|word| word.split(':').next() == Some("param"));
+            let mut names = Vec::new();
+            instruction.operands.iter().skip(1).for_each(|operand| names_in(operand, &mut names));
+            let sources: SortedSet<usize> = if words[0] == "ld" && is_parameter {
+                names.iter().filter_map(|name| number(name)).collect()
+            } else if matches!(
+                words[0],
+                "add" | "sub" | "mad" | "mov" | "cvta" | "selp" | "cvt" | "shl" | "mul"
+            ) {
+                names
+                    .iter()
+                    .flat_map(|name| made_of.get(*name).into_iter().flat_map(SortedSet::iter).copied())
+                    .collect()
+            } else {
+                SortedSet::new()
+            };
+            if let Some(Operand { kind: OperandKind::Name(result), .. }) = instruction.operands.first() {
+                made_of.entry(result.clone()).or_default().extend(sources);
+            }
+        }
+    }
+    for instruction in instructions() {
+        note_access(instruction, &made_of, &mut uses);
+    }
+    uses
+}
+
+fn note_access(instruction: &Instruction, made_of: &SortedMap<String, SortedSet<usize>>, uses: &mut [Use]) {
+    let words: Vec<&str> = instruction.opcode.text.split('.').collect();
+    if words.iter().any(|word| word.split(':').next() == Some("param")) {
+        return;
+    }
+    let ty = words.iter().rev().find_map(|word| Type::parse(word)).map_or(32, |ty| ty.width);
+    let is_word = matches!(words[0], "atom" | "red")
+        || words.iter().any(|word| matches!(*word, "relaxed" | "acquire" | "release" | "volatile"));
+    for operand in &instruction.operands {
+        let OperandKind::Memory(_) = operand.kind else { continue };
+        let mut names = Vec::new();
+        names_in(operand, &mut names);
+        for &parameter in names.iter().filter_map(|name| made_of.get(*name)).flat_map(SortedSet::iter) {
+            let of = &mut uses[parameter];
+            of.is_address = true;
+            of.is_word |= is_word;
+            let width = ty.clamp(8, 64);
+            of.width = if of.width == 0 { width } else { of.width.min(width) };
+        }
+    }
+}
+
+fn names_in<'o>(operand: &'o Operand, names: &mut Vec<&'o str>) {
+    match &operand.kind {
+        OperandKind::Name(name) | OperandKind::Sum(name, _) => names.push(name),
+        OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
+            parts.iter().for_each(|part| names_in(part, names));
+        }
+        OperandKind::Pair(first, second) => {
+            [first, second].into_iter().for_each(|part| names_in(part, names))
+        }
+        OperandKind::Not(inner) => names_in(inner, names),
+        OperandKind::Integer(_) | OperandKind::Float(..) => {}
+    }
+}
+
+/// How many bytes of each object a run touches, as far as addresses are numbers; nothing where it cannot be run.
+fn touched(text: &str, module: &Source<'_>) -> SortedMap<String, u64> {
+    let run = || {
+        let mut read = library::with(|asked: &str| match asked {
+            "new.fence" => Ok(text.to_owned()),
+            _ if asked == module.path => Ok(module.text.to_owned()),
+            _ => Err("it is not there".to_owned()),
+        });
+        let program =
+            load(&mut SourceMap::default(), "new.fence", &mut read, &LoadOptions::default()).ok()?;
+        let mut touched: SortedMap<String, u64> = SortedMap::new();
+        for kernel in &program.kernels {
+            let graph = unroll(&program, kernel, kernel.launches.first()?, &UnrollOptions::default()).ok()?;
+            for event in graph.events.iter() {
+                let (EventKind::Read(access) | EventKind::Write(access)) = &event.kind else { continue };
+                let location = &graph.locations[access.location];
+                let (_, most) = graph.terms.range(access.offset);
+                let end =
+                    u64::try_from(most).unwrap_or(u64::MAX).saturating_add(u64::from(access.width_bytes));
+                // Where it may be anything, it is as large as it was.
+                let end = end.min(u64::from(location.size_bytes));
+                let end =
+                    if graph.terms.constant_value(access.offset).is_some() { end } else { end.min(BYTES) };
+                let known = touched.entry(location.name.stem().to_owned()).or_default();
+                *known = (*known).max(end);
+            }
+        }
+        Some(touched)
+    };
+    on_large_stack(run).ok().flatten().unwrap_or_else(|| [("?".to_owned(), 0)].into_iter().collect())
+}
