@@ -175,7 +175,6 @@ fn check_within(
                 }
                 let graph = cells::merged(graph, model, config, facts);
                 match lowered {
-                    // The bound makes no difference.
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
