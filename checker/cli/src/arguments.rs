@@ -330,6 +330,10 @@ pub struct EmitOptions {
     /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
+    /// Of `cnf`, with a last clause that asks for an execution in which something goes wrong: a launch that is proved has none,
+    /// so a SAT solver says *unsatisfiable*.
+    #[arg(long)]
+    pub goal: bool,
 }
 
 /// What `emit` can print.

@@ -96,6 +96,8 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
                 bound: options.program.unroll,
                 max_events: options.program.max_events,
                 allowance: allowance.clone(),
+                // Whether somebody waits for ever is a goal like others.
+                hangs: options.goal,
                 ..UnrollOptions::default()
             };
             let stopped = |limit| Failure::Stopped(kernel.name.clone(), limit);
@@ -119,6 +121,7 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
             };
             text += &match options.artefact {
                 Artefact::Bounds => format!("{title}\n{}", passes(graph)?.bounds),
+                Artefact::Cnf if options.goal => format!("c {title}\n{}", passes(graph)?.cnf_with_goal),
                 Artefact::Cnf => format!("c {title}\n{}", passes(graph)?.cnf),
                 Artefact::Ast | Artefact::Program | Artefact::Events | Artefact::Model => {
                     format!("{title}\n{}", dump(&graph))

@@ -266,8 +266,14 @@ impl Formula {
     }
     /// The formula in DIMACS.
     pub fn to_dimacs(&self) -> String {
+        self.to_dimacs_with(None)
+    }
+
+    /// The formula in DIMACS, with one more clause and what is said before it, if there is one.
+    pub fn to_dimacs_with(&self, last: Option<(&[String], &[Literal])>) -> String {
         use std::fmt::Write;
-        let mut text = format!("p cnf {} {}\n", self.n_variables, self.ends.len());
+        let n_clauses = self.ends.len() + usize::from(last.is_some());
+        let mut text = format!("p cnf {} {n_clauses}\n", self.n_variables);
         let mut comments = self.comments.iter().peekable();
         for (number, clause) in self.clauses().enumerate() {
             while let Some((_, comment)) = comments.next_if(|&&(before, _)| before <= number) {
@@ -278,6 +284,14 @@ impl Formula {
             }
             text.push_str("0\n");
         }
+        let Some((said, clause)) = last else { return text };
+        for line in said {
+            writeln!(text, "c {line}").expect("writing to a string cannot fail");
+        }
+        for literal in clause {
+            write!(text, "{} ", literal.to_dimacs()).expect("writing to a string cannot fail");
+        }
+        text.push_str("0\n");
         text
     }
 }

@@ -1,10 +1,11 @@
 //! The passes between unrolling and solving: initial writes, bounds, and what is deduced from them.
 
 use super::{Config, impossible, recursion_limit, rounds, tries};
-use crate::encode::goal::is_asked;
+use crate::cnf::Literal;
+use crate::encode::goal::{Goal, GoalKind, is_asked};
 use crate::encode::{EncodeError, Problem, encode};
-use crate::event::EventGraph;
 use crate::event::cell::{Cells, add_initial_writes};
+use crate::event::{EventGraph, ObligationKind};
 use crate::facts::{Deduction, KNOWN_VALUES, PRUNE_SPINS, RESETS, SYMMETRY};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
@@ -144,6 +145,32 @@ pub struct Artefacts {
     pub bounds: String,
     /// The formula in DIMACS: executions of the launch, without a goal.
     pub cnf: String,
+    /// The same with a last clause that asks for an execution in which something goes wrong: there is none if, and only if, the
+    /// launch has no violation up to the loop bound.
+    pub cnf_with_goal: String,
+}
+
+/// What a goal is about, for who reads a formula: events have the numbers that they have in it.
+fn told(goal: &Goal, problem: Problem<'_>) -> String {
+    match goal.kind {
+        GoalKind::Flag { flag, pair: (a, b) } => {
+            format!("{} of e{} and e{}", problem.model.flags[flag].name, a.0, b.0)
+        }
+        GoalKind::Obligation(index) => {
+            let obligation = &problem.graph.obligations[index];
+            let what = match &obligation.kind {
+                ObligationKind::Assertion => "assert::violated",
+                ObligationKind::Bounds { .. } => "bounds::out-of-bounds",
+                ObligationKind::Discipline(misuse) => misuse.code(),
+            };
+            format!("{what} by {}", problem.graph.hierarchy.describe(obligation.agent))
+        }
+        GoalKind::Final(index) => format!("final condition {index}"),
+        GoalKind::Deadlock => "deadlock".to_owned(),
+        GoalKind::NotResident => "deadlock::not-co-resident".to_owned(),
+        GoalKind::Condition => "the condition of the litmus test".to_owned(),
+        GoalKind::Completion => "completion".to_owned(),
+    }
 }
 
 /// Bounds and formula of a graph, without solving.
@@ -160,7 +187,15 @@ pub fn artefacts(graph: EventGraph, model: &MemoryModel, config: &Config) -> Res
     let bounds = crate::relation::dump(model, &table);
     let clauses_max = config.limits.clauses_max;
     match encode(problem, config.treatment, clauses_max, &stop) {
-        Ok(encoding) => Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs() }),
+        Ok(encoding) => {
+            let goals = || encoding.goals.iter().filter(|goal| goal.literal != Literal::FALSE);
+            let said: Vec<String> = std::iter::once("what goes wrong, one of these:".to_owned())
+                .chain(goals().map(|goal| format!("{} {}", goal.literal.to_dimacs(), told(goal, problem))))
+                .collect();
+            let clause: Vec<Literal> = goals().map(|goal| goal.literal).collect();
+            let cnf_with_goal = encoding.formula.to_dimacs_with(Some((&said, &clause)));
+            Ok(Artefacts { bounds, cnf: encoding.formula.to_dimacs(), cnf_with_goal })
+        }
         Err(EncodeError::Stopped) => Err(config.used_up(&allowance).into()),
         Err(EncodeError::TooManyClauses { .. }) => Err(Limit::Clauses { limit: clauses_max as u64 }.into()),
         Err(EncodeError::RecursionTooLarge { term }) => Err(recursion_limit(model, term).into()),
