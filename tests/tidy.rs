@@ -30,7 +30,7 @@ fn sources(folder: &str) -> Vec<(String, String)> {
             }
         }
     }
-    assert!(found.len() > 10, "{folder} has {} files", found.len());
+    assert!(found.len() > 5, "{folder} has {} files", found.len());
     found.sort();
     found
 }

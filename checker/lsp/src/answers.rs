@@ -60,6 +60,9 @@ struct Symbol {
     is_shared: bool,
 }
 
+/// Places of a name, by the name of their file.
+type Places = BTreeMap<String, Vec<Range<usize>>>;
+
 /// What a request is about: an open text, and a byte of it.
 pub struct Spot<'d> {
     documents: &'d Documents,
@@ -159,7 +162,7 @@ impl<'d> Spot<'d> {
     }
 
     /// Each place of the name here, by the name of its file: in its own file, and in open ones that use that.
-    fn places(&self) -> Option<(Symbol, BTreeMap<String, Vec<Range<usize>>>)> {
+    fn places(&self) -> Option<(Symbol, Places)> {
         let symbol = self.symbol()?;
         let mut files = BTreeMap::new();
         let text = self.documents.read(&symbol.home).ok()?;
