@@ -99,7 +99,8 @@ impl Index {
                     if let Some(kind) = kind {
                         let number = index.declarations.len();
                         let bytes = token.start..token.start + name.len();
-                        let is_file_wide = matches!(kind, Kind::Function | Kind::Kernel) || open.len() == 1;
+                        let is_file_wide = matches!(kind, Kind::Function | Kind::Kernel)
+                            || open.len() == 1 && parameters == 0;
                         let scope = if is_file_wide { 0..text.len() } else { token.start..text.len() };
                         index.declarations.push(Declaration { name: name.to_owned(), kind, bytes, scope });
                         scopes.entry(name).or_default().push(number);
