@@ -30,7 +30,7 @@ fn sources(folder: &str) -> Vec<(String, String)> {
             }
         }
     }
-    assert!(found.len() > 10, "{folder} has {} files", found.len());
+    assert!(found.len() > 5, "{folder} has {} files", found.len());
     found.sort();
     found
 }
@@ -81,7 +81,7 @@ fn imports(package: &str) -> BTreeSet<String> {
 /// The compiler holds who may name whom: it is in the manifests. This holds the manifests.
 #[test]
 fn packages_use_only_what_is_below_them() {
-    let floors: [(&str, &[&str]); 4] = [
+    let floors: [(&str, &[&str]); 5] = [
         ("dsl", &["fencepost-engine", "fencepost", "fencepost-cli", "varisat", "miette", "clap", "serde"]),
         (
             "checker/engine",
@@ -91,7 +91,8 @@ fn packages_use_only_what_is_below_them() {
             "checker",
             &["fencepost-cli", "varisat", "im", "clap", "clap_complete", "clap_mangen", "terminal_size"],
         ),
-        ("checker/cli", &["fencepost-engine", "varisat", "miette"]),
+        ("checker/lsp", &["fencepost-cli", "fencepost-engine", "varisat", "miette", "clap", "terminal_size"]),
+        ("checker/cli", &["fencepost-engine", "varisat", "miette", "lsp-server"]),
     ];
     for (package, above) in floors {
         let imports = imports(package);
@@ -171,7 +172,9 @@ fn rooms_name_only_what_is_below_them() {
 #[test]
 fn files_and_comments_are_not_too_long() {
     let mut found = Vec::new();
-    for folder in ["dsl/src", "checker/engine/src", "checker/src", "checker/cli/src", "tests/src"] {
+    for folder in
+        ["dsl/src", "checker/engine/src", "checker/src", "checker/lsp/src", "checker/cli/src", "tests/src"]
+    {
         for (name, text) in sources(folder) {
             let n_lines = text.lines().count();
             if n_lines > LINES_MAX {

@@ -77,7 +77,7 @@ fn names_and_types() {
         ("let v = ld [w]; let y = v + tid;", "resolve::width-mismatch", "as u64"),
         ("let y: u8 = tid;", "resolve::width-mismatch", "as u8"),
         ("let y: u8 = 300;", "resolve::literal-too-large", "8 bits"),
-        ("if tid { }", "resolve::condition-width", "x != 0"),
+        ("if tid { }", "resolve::condition-width", "tid != 0"),
         ("let y = x;", "resolve::memory-as-value", "ld [x]"),
         ("let y = a[1];", "resolve::memory-as-value", "ld [a["),
         ("let v = ld [N];", "resolve::not-memory", "value"),

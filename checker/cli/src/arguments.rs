@@ -108,6 +108,8 @@ pub enum Command {
     Fmt(FmtOptions),
     /// Print what a pass makes of a file.
     Emit(EmitOptions),
+    /// Serve an editor: the language server protocol over standard input and output.
+    Lsp,
     /// Print what makes a shell complete the command line.
     Completions(CompletionsOptions),
     /// Print the manual page, for `man`.

@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),
+        Command::Lsp => return serve(),
         Command::Completions(options) => shell::completions(&options, &mut output),
         Command::Man(options) => shell::man(&options, &mut output),
     };
@@ -85,6 +86,18 @@ fn main() -> ExitCode {
     match output.failure() {
         Some(error) => unwritten(error),
         None => ExitCode::from(status.exit_code()),
+    }
+}
+
+/// Serves an editor over standard input and output until it says that it is done, or is gone. Nothing is printed here: as long
+/// as there is somebody to be answered, standard output belongs to the server.
+fn serve() -> ExitCode {
+    match fencepost_lsp::serve() {
+        Ok(()) => ExitCode::from(Status::Fine.exit_code()),
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "error: {why}");
+            ExitCode::from(Status::Rejected.exit_code())
+        }
     }
 }
 

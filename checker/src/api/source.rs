@@ -4,6 +4,7 @@ use crate::library;
 use crate::paths;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a text is called that nobody gave a name.
 const UNNAMED: &str = "<text>";
@@ -18,12 +19,27 @@ pub struct Source {
     store: Store,
 }
 
-#[derive(Clone, Debug)]
+/// Gives the text of a name, or why there is none.
+type Reader = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+
+#[derive(Clone)]
 enum Store {
     /// Files; relative paths start in this folder.
     Folder(PathBuf),
     /// Texts by name.
     Texts(BTreeMap<String, String>),
+    /// Whatever gives texts.
+    Reader(Arc<Reader>),
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Folder(_) => "Folder",
+            Self::Texts(_) => "Texts",
+            Self::Reader(_) => "Reader",
+        })
+    }
 }
 
 impl Source {
@@ -43,6 +59,15 @@ impl Source {
     pub fn file_in(folder: impl Into<PathBuf>, path: impl AsRef<Path>) -> Self {
         let name = paths::shown(&path.as_ref().to_string_lossy());
         Self { name, store: Store::Folder(folder.into()) }
+    }
+
+    /// A text that `read` gives, as it does what that one uses, by names relative to this one's: for editors, whose texts are
+    /// not those on disk. The library need not be among them.
+    pub fn reader(
+        name: impl Into<String>,
+        read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), store: Store::Reader(Arc::new(read)) }
     }
 
     /// With a further text, which the first one can name in `use "NAME";`. Nothing is added to a file on disk, which finds
@@ -70,6 +95,8 @@ impl Source {
                 .get(plain(wanted))
                 .cloned()
                 .ok_or_else(|| "no text of that name was given".to_owned())?,
+            // Places in it are shown by whoever has it.
+            Store::Reader(read) => return read(wanted),
         };
         Ok(paths::shown(&text))
     }

@@ -3,6 +3,7 @@
 //! Nothing is accepted because of it. Only lines with an error are looked at, so a kernel may use any of these as a name.
 
 mod chain;
+mod habits;
 mod index;
 mod inline;
 mod libcu;
@@ -11,9 +12,11 @@ mod operands;
 mod origin;
 mod paste;
 mod shape;
+mod silent;
 mod words;
 
 pub use paste::take_out;
+pub use silent::silent;
 
 use crate::diagnostic::Diagnostic;
 use crate::sorted::SortedSet;
@@ -64,7 +67,7 @@ pub fn advise(sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
 /// Whether there was something to say of it, which is then said.
 fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
     let is_syntax = diagnostic.code.starts_with("syntax::");
-    if !is_syntax && !VAGUE.contains(&diagnostic.code) {
+    if !is_syntax && !VAGUE.contains(&diagnostic.code) && !habits::PRECISE.contains(&diagnostic.code) {
         return false;
     }
     let span = diagnostic.span();
@@ -84,6 +87,19 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
     }
     let width = span.end.saturating_sub(span.start) as usize;
     let place = Place::new(line, at, &diagnostic.message);
+    let of_habit = || {
+        let strange = || if is_syntax { habits::look_alike(line, at) } else { None };
+        strange().or_else(|| place.reserved()).or_else(|| later(sources, diagnostic)).or_else(|| {
+            let is_outside = diagnostic.message.starts_with("expected `const`");
+            let own = habits::answer(place.text, with_tail(sources, span, line), is_outside);
+            let before = || habits::answer(line_before(sources, span)?, "", false);
+            own.or_else(|| if is_syntax { before() } else { None })
+        })
+    };
+    if let Some(help) = of_habit() {
+        diagnostic.help = Some(help);
+        return true;
+    }
     // The parser stumbles behind what it did not understand, the others say where it is.
     let by_word = || by_word(line, at, width, is_syntax);
     let found = match diagnostic.code {
@@ -125,6 +141,56 @@ fn line_of(sources: &SourceMap, span: Span) -> (&str, usize) {
     let to = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let line = text[from..to].split("//").next().unwrap_or_default();
     (line, start - from)
+}
+
+/// The line with what `//` in the middle of an expression made a comment of.
+fn with_tail<'s>(sources: &'s SourceMap, span: Span, line: &'s str) -> &'s str {
+    let text: &str = &sources.file(span.file).text;
+    let is_statement = line.trim_end().ends_with(';') || line.trim_end().ends_with(['{', '}', ',']);
+    let start = (span.start as usize).min(text.len());
+    let from = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let whole = text[from..].lines().next().unwrap_or(line);
+    if is_statement || line.trim().is_empty() || !whole.trim_end().ends_with(';') { line } else { whole }
+}
+
+/// The line before, where an error is at the beginning of its own: what was left open there is most likely meant.
+fn line_before(sources: &SourceMap, span: Span) -> Option<&str> {
+    let text: &str = &sources.file(span.file).text;
+    let before = text.get(..span.start as usize)?;
+    let own = before.rfind('\n').map_or(0, |at| at + 1);
+    let last = before[..own].trim_end().lines().last()?.trim();
+    let is_open = !last.starts_with("//") && (last.contains("//") || !last.ends_with([';', '{', '}']));
+    (before[own..].trim().is_empty() && is_open).then_some(last)
+}
+
+/// A name that is declared further down.
+fn later(sources: &SourceMap, error: &Diagnostic) -> Option<String> {
+    const KINDS: &[&str] =
+        &["global", "shared", "symmetric", "param", "tmem", "register", "let", "var", "const"];
+    let (span, name) = (error.span(), sources.text(error.span()));
+    if error.code != "resolve::unknown-name" || !error.message.ends_with("is not declared") || name.is_empty()
+    {
+        return None;
+    }
+    let text: &str = &sources.file(span.file).text;
+    let line = sources.line_column(span).line;
+    let declares = |statement: &str| {
+        let (kind, rest) = statement.trim_start().split_once(' ')?;
+        let rest = rest.trim_start().strip_prefix(name)?;
+        let is_whole = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        (KINDS.contains(&kind) && is_whole).then_some(())
+    };
+    // What another kernel declares is not meant.
+    let ends = |text: &str| ["kernel ", "fn ", "program "].iter().any(|word| text.starts_with(word));
+    let below = text.lines().enumerate().skip(line - 1).take_while(|(at, text)| *at < line || !ends(text));
+    let (at, _) = below.into_iter().find(|(_, text)| {
+        text.split("//")
+            .next()
+            .unwrap_or_default()
+            .split([';', '{', '}'])
+            .any(|part| declares(part).is_some())
+    })?;
+    Some(format!("`{name}` is declared on line {}, after its use: move the declaration up", at + 1))
 }
 
 /// Names and what looks like one, with where they begin: `blockIdx`, `%ctaid`.

@@ -1,7 +1,7 @@
 //! A file and everything it uses, as one program.
 
 use super::ast::{File, Import, ItemKind, Name};
-use super::foreign::{advise, take_out};
+use super::foreign::{advise, silent, take_out};
 use super::parse::{parse, parse_tokens, split};
 use super::program::Program;
 use super::resolve::{Modules, resolve};
@@ -94,6 +94,7 @@ fn without_foreign(
         let text = &sources.file(id).text;
         match split(text, id) {
             Ok((tokens, comments)) => {
+                errors.extend(silent(&tokens, &comments, id));
                 let (tokens, pasted) = take_out(text, &tokens, id, &functions);
                 left.push((tokens, comments, id));
                 found.push(pasted);

@@ -6,6 +6,7 @@ use super::ast::{
     BinaryOp, Comment, Expr, ExprKind, File, MAX_DEPTH, Memory, Name, Operand, Place, Statement,
     StatementKind,
 };
+use super::foreign::silent;
 use super::grammar::FileParser;
 use super::token::{Spanned, Token, Tokens, tokenize};
 use crate::diagnostic::Diagnostic;
@@ -20,7 +21,12 @@ const MAX_SYNTAX_ERRORS: usize = 40;
 /// Parses a file. What did not parse is reported and left out of the tree.
 pub fn parse(text: &str, file: FileId) -> (File, Vec<Diagnostic>) {
     match split(text, file) {
-        Ok((tokens, comments)) => parse_tokens(tokens, comments, file),
+        Ok((tokens, comments)) => {
+            let silent = silent(&tokens, &comments, file);
+            let (tree, mut errors) = parse_tokens(tokens, comments, file);
+            errors.splice(0..0, silent);
+            (tree, errors)
+        }
         Err(error) => (File { items: Vec::new(), comments: Vec::new() }, vec![error]),
     }
 }

@@ -389,7 +389,10 @@ impl Part<'_> {
                 Some(end) => {
                     words.any(|word| word.ends_with(end) && word.starts_with(|c: char| c.is_ascii_digit()))
                 }
-                None => words.any(|word| word == wanted),
+                None => match wanted.strip_prefix('=') {
+                    Some(first) => words.next() == Some(first),
+                    None => words.any(|word| word == wanted),
+                },
             }
         };
         match condition.split_at_checked(1) {

@@ -17,6 +17,7 @@ const MEMBERS: &[(&str, Operation)] = &[
     (".fetch_or(", Operation::Update { name: "or", of: "b32", negated: false }),
     (".fetch_xor(", Operation::Update { name: "xor", of: "b32", negated: false }),
     (".exchange(", Operation::Update { name: "exch", of: "b32", negated: false }),
+    (".compare_exchange(", Operation::CompareExchange),
     (".compare_exchange_weak(", Operation::CompareExchange),
     (".compare_exchange_strong(", Operation::CompareExchange),
     ("atomic_thread_fence(", Operation::Fence),
@@ -42,7 +43,7 @@ pub fn translated(line: &str) -> Option<String> {
         let at = line.find(name)?;
         Some((at + name.len(), operation))
     })?;
-    let named = named(line, "memory_order");
+    let named = named(line, "memory_order").or_else(|| of_rust(line));
     let order = named.unwrap_or("seq_cst");
     let scope = match named_scope(line) {
         Some("thread") => {
@@ -111,7 +112,7 @@ pub fn translated(line: &str) -> Option<String> {
         (None, false) if !is_fence => {
             ", since an order that is not named is `seq_cst`; with the scope of the `atomic_ref`"
         }
-        (_, false) => ", with the scope of the `atomic_ref`",
+        (_, false) if of_rust(line).is_none() => ", with the scope of the `atomic_ref`",
         _ => "",
     };
     Some(format!("`{fence}{itself}`{unused}{by_default}"))
@@ -151,6 +152,19 @@ fn named<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let rest = rest.strip_prefix("::").or_else(|| rest.strip_prefix('_'))?;
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     Some(&rest[..end])
+}
+
+/// The first order that a line names as Rust does.
+fn of_rust(line: &str) -> Option<&'static str> {
+    const ORDERS: &[(&str, &str)] = &[
+        ("Relaxed", "relaxed"),
+        ("Acquire", "acquire"),
+        ("Release", "release"),
+        ("AcqRel", "acq_rel"),
+        ("SeqCst", "seq_cst"),
+    ];
+    let (_, rest) = line.split_once("Ordering::")?;
+    ORDERS.iter().find(|(name, _)| rest.starts_with(name)).map(|(_, order)| *order)
 }
 
 fn named_scope(line: &str) -> Option<&str> {

@@ -2,13 +2,16 @@
 //! test pastes each name of the sheet into a kernel and demands this answer.
 //!
 //! A key is a name, or several joined by `::` or `.` as they stand side by side (`this_grid.sync`, whatever is called or
+//! A key is a name, or several joined by `::` or `.` as they stand side by side (`this_grid.sync`, whatever is called or
 //! instantiated in between). At its end `*` stands for any letters, `(` demands a call, `(*` one with arguments, `(word` one
-//! with this word in its arguments, where `(*word` is the end of a number or name, and `<word` a template argument. A `.` in
-//! front demands an object. Of the keys that fit that counts which reaches furthest, then that with most parts and letters.
-
+//! with this word in its arguments, `(=word` one whose first word it is, where `(*word` is the end of a number or name, and
+//! `<word` a template argument. A `.` in front demands an object. Of the keys that fit that counts which reaches furthest,
+//! then that with most parts and letters.
 mod libraries;
 
-use super::origin::Origin::{self, Cpp, Cuda, Cutlass, Gluon, Groups, Libcu, Nccl, Nvshmem, Python, Triton};
+use super::origin::Origin::{
+    self, Cpp, Cuda, Cutlass, Gluon, Groups, Libcu, Nccl, Nvshmem, Python, Rust, Triton,
+};
 
 use libraries::{CUTLASS, GLUON, MATRICES, NCCL, NVSHMEM, TRITON};
 
@@ -36,6 +39,7 @@ pub const NAMES: &[Names] = &[
     (Nccl, NCCL),
     (Cpp, CPP),
     (Python, PYTHON),
+    (Rust, RUST),
 ];
 
 const PEER: &str = "`st.release.sys [peer(remote, 0)], 1;`, where `remote` is `symmetric remote: u32 = 0;`";
@@ -354,6 +358,7 @@ const LIBCU: &[(&str, &str)] = &[
     ("barrier<thread_scope_block", "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 4;`"),
     ("arrival_token", "`let t = mbarrier.arrive [bar];`: what an arrival gives has no type of its own"),
     ("memcpy_async", COPY),
+    ("memcpy_async_tx", BULK),
     ("memcpy_async(bar", BULK),
     ("memcpy_async(barrier", BULK),
     (
@@ -408,9 +413,9 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("fence_proxy_async", "`fence.proxy.async;`"),
     ("fence_proxy_async(space_shared", FENCE_ASYNC),
     ("cp_async_bulk", BULK),
-    ("cp_async_bulk(space_global", BULK_STORE),
+    ("cp_async_bulk(=space_global", BULK_STORE),
     ("cp_async_bulk_tensor", TENSOR_LOAD),
-    ("cp_async_bulk_tensor(space_global", TENSOR_STORE),
+    ("cp_async_bulk_tensor(=space_global", TENSOR_STORE),
     ("cp_async_bulk_commit_group", "`cp.async.bulk.commit_group;`"),
     ("cp_async_bulk_wait_group", "`cp.async.bulk.wait_group 0;`, with the number of groups that may be left"),
     (
@@ -507,6 +512,24 @@ const CPP: &[(&str, &str)] = &[
     ("bool", "`let v = …;`: a condition is true or false, and memory has `u32`"),
     ("double", "`var v: u64 = 0;`: floating-point values are bits"),
     ("float", "`var v: u32 = 0x3f800000;`: floating-point values are bits"),
+];
+
+/// What is written with its path.
+const RUST: &[(&str, &str)] = &[
+    ("hint::spin_loop", "nothing: a wait is `await ld.acquire.gpu [x] == 1;`"),
+    ("spin_loop(", "nothing: a wait is `await ld.acquire.gpu [x] == 1;`"),
+    ("thread::yield_now", "nothing: a thread may be overtaken at any step anyway"),
+    ("this_thread::yield", "nothing: a thread may be overtaken at any step anyway"),
+    ("atomic::fence(SeqCst", "`fence.sc.gpu;`"),
+    ("atomic::fence", "`fence.acq_rel.gpu;`"),
+    (
+        "AtomicU32::new",
+        "`global x: u32 = 0;`: any word can be accessed atomically, and each access says whether it is",
+    ),
+    (
+        "AtomicU64::new",
+        "`global x: u64 = 0;`: any word can be accessed atomically, and each access says whether it is",
+    ),
 ];
 
 const PYTHON: &[(&str, &str)] = &[(

@@ -15,6 +15,7 @@ pub enum Origin {
     Nccl,
     Cpp,
     Python,
+    Rust,
 }
 
 impl fmt::Display for Origin {
@@ -30,6 +31,7 @@ impl fmt::Display for Origin {
             Self::Nccl => "NCCL",
             Self::Cpp => "C++",
             Self::Python => "Python",
+            Self::Rust => "Rust",
         })
     }
 }

@@ -6,12 +6,16 @@
 
 use super::chain::{Answer, Chain, Tokens};
 use super::origin::Origin;
+use super::shape::PREPROCESSOR;
 use super::{index, inline};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::isa;
 use crate::kernel::token::{Spanned, Token};
 use crate::sorted::{SortedMap, SortedSet};
 use crate::span::{FileId, Span};
+
+/// What to write for a word that is an mbarrier.
+const MBARRIER: &str = "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 1;`";
 
 /// How many places of one name are shown.
 const MAX_PLACES: usize = 4;
@@ -243,6 +247,7 @@ impl<'t> Search<'_, 't> {
             }
             (b'#', "define") => (Origin::Cpp, "`const N = 4;`, before the kernel"),
             (b'#', "pragma") => (Origin::Cpp, "take it out: loops are unrolled anyway"),
+            (b'#', other) if !PREPROCESSOR.contains(&other) => return None,
             (b'#', _) => (
                 Origin::Cpp,
                 "`const FLAG = 1;` before the kernel, which -D replaces, and `if FLAG == 1 { … }`",
@@ -393,6 +398,11 @@ impl<'t> Search<'_, 't> {
         };
         let own = || {
             let help = help.clone().unwrap_or_else(|| answer.help.to_owned());
+            // A word of 64 bits in shared memory that is called so is what an mbarrier is in CUDA.
+            let is_mbarrier = is_shared
+                && (i..end).any(|at| ["uint64_t", "b64", "mbarrier"].contains(&self.tokens.spelling(at)))
+                && (i..end).any(|at| self.tokens.spelling(at).to_lowercase().contains("bar"));
+            let help = if is_mbarrier { MBARRIER.to_owned() } else { help };
             (answer.origin, chain.title(), help, i, behind)
         };
         let is_asked = is_shared || is_weak(answer.origin, chain.root());

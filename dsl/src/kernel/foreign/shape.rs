@@ -15,6 +15,13 @@ pub struct Place<'a> {
     pub message: &'a str,
 }
 
+/// What conditions of the preprocessor begin with.
+pub const PREPROCESSOR: &[&str] =
+    &["if", "ifdef", "ifndef", "elif", "else", "endif", "undef", "error", "line", "warning"];
+
+/// What to write for a `#` of other languages.
+pub const COMMENT: &str = "comments begin with `//`; attributes there are none: take `#[…]` out";
+
 /// What to write for a place, if it is of this shape.
 type Rule<'a> = fn(&Place<'a>) -> Option<String>;
 
@@ -147,6 +154,7 @@ impl<'a> Place<'a> {
             "include" => "functions of another file: `use \"lib/lock.fence\";`, before the kernel",
             "define" => "`const N = 4;`, before the kernel",
             "pragma" => "take it out: loops are unrolled anyway",
+            other if !PREPROCESSOR.contains(&other) => COMMENT,
             _ => "`const FLAG = 1;` before the kernel, which -D replaces, and `if FLAG == 1 { … }`",
         };
         Some(help.to_owned())
@@ -186,6 +194,52 @@ impl<'a> Place<'a> {
             _ => return None,
         };
         Some(help.to_owned())
+    }
+
+    /// A word of the language where a name should be, or a name that is an instruction where a `[` follows it.
+    pub fn reserved(&self) -> Option<String> {
+        let name: String = self.here.chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect();
+        let declares = [
+            "global",
+            "shared",
+            "symmetric",
+            "param",
+            "tmem",
+            "register",
+            "const",
+            "fn",
+            "kernel",
+            "let",
+            "var",
+            "program",
+            "view",
+            "texture",
+            "surface",
+            "constant",
+            "multimem",
+        ];
+        let is_declared = declares.contains(&self.before.rsplit(' ').next().unwrap_or_default());
+        let is_name_wanted =
+            self.message.contains("a name") && self.message.contains(&format!("found `{name}`"));
+        if is_declared && self.message.starts_with("expected a name, found the number") {
+            return Some(format!("a name does not begin with a digit: `n{name}`"));
+        }
+        let is_instruction = self.message == format!("expected a name, found the instruction `{name}`");
+        if is_declared && is_instruction {
+            return Some(format!(
+                "`{name}` in front of a `[` is an instruction: take another name, `{name}_`"
+            ));
+        }
+        if is_declared && is_name_wanted && !name.is_empty() {
+            return Some(format!("`{name}` is a word of the language: take another name"));
+        }
+        let is_opcode =
+            self.message.starts_with("expected a name") && self.message.contains("found the instruction");
+        (is_opcode && self.before.ends_with('[')).then(|| {
+            format!(
+                "`{name}` in front of a `[` is an instruction: take another name for the object, `{name}_`"
+            )
+        })
     }
 
     /// A `mov` of a register or value: a name for it.

@@ -176,3 +176,43 @@ pub const FORMS: &[(&str, &str)] = &[
     ("cp.async.c", "cp.async.ca.shared::cta.global [tile[0]], [src[0]], 16;"),
     ("wgmma.wait_group", "wgmma.wait_group.sync.aligned 0;"),
 ];
+
+/// Characters that look like one of the language, with that one; `nothing` for those that cannot be seen.
+const LOOK_ALIKES: &[(&str, &str)] = &[
+    ("\u{2212}\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{ff0d}", "-"),
+    ("\u{201c}\u{201d}\u{201e}\u{00ab}\u{00bb}\u{ff02}", "\""),
+    ("\u{2018}\u{2019}\u{201a}\u{00b4}", "'"),
+    ("\u{00d7}\u{2217}\u{22c5}\u{00b7}\u{ff0a}", "*"),
+    ("\u{00f7}\u{2215}\u{2044}", "/"),
+    ("\u{2264}\u{2a7d}", "<="),
+    ("\u{2265}\u{2a7e}", ">="),
+    ("\u{2260}", "!="),
+    ("\u{2261}\u{ff1d}", "=="),
+    ("\u{2192}\u{21d2}", "->"),
+    ("\u{2227}", "&&"),
+    ("\u{2228}", "||"),
+    ("\u{00ac}", "!"),
+    ("\u{2026}", ".."),
+    ("\u{ff0c}\u{3001}", ","),
+    ("\u{ff1b}\u{037e}", ";"),
+    ("\u{ff1a}\u{2236}", ":"),
+    ("\u{ff08}", "("),
+    ("\u{ff09}", ")"),
+    ("\u{ff3b}\u{3010}", "["),
+    ("\u{ff3d}\u{3011}", "]"),
+    ("\u{ff5b}", "{"),
+    ("\u{ff5d}", "}"),
+    ("\u{00a0}\u{2002}\u{2003}\u{2009}\u{202f}\u{3000}", " "),
+    ("\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{00ad}\u{fffd}", "nothing"),
+    ("\u{0430}", "a"),
+    ("\u{0435}", "e"),
+    ("\u{043e}", "o"),
+    ("\u{0440}", "p"),
+    ("\u{0441}", "c"),
+    ("\u{0445}", "x"),
+];
+
+/// What a character looks like, if it is like one of the language.
+pub fn plain(c: char) -> Option<&'static str> {
+    LOOK_ALIKES.iter().find(|(others, _)| others.contains(c)).map(|(_, plain)| *plain)
+}

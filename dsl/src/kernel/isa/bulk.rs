@@ -252,7 +252,7 @@ pub(super) static BULK: Family = Family {
         .rule("AS-7"),
         form(
             "cp.async.bulk.wait_group",
-            &[may(Key::Plain, &["read"]), NO_NOINC],
+            &[may(Key::Plain, &["read"]), NO_NOINC, super::unsupported(&["sync_restrict"])],
             FLOOR,
             |body, site, words| body.build_wait(site, AsyncGroup::Bulk, words.has("read")),
         )

@@ -88,11 +88,13 @@ const fn no_sem(message: &'static str, help: &'static str) -> Refusal {
 
 /// An operation on the object itself.
 const fn plain(name: &'static str, build: Build) -> Form {
-    form(name, &[SPACE, TYPE, NOT_SHARED, OTHER_TYPE, NO_SEM], since(7, 0, 80), build)
+    form(name, &[SPACE, TYPE, NOT_SHARED, OTHER_TYPE, NO_SEM, LAYOUT], since(7, 0, 80), build)
         .check(check_peer)
         .traits(Traits::ACTS)
         .rule("MB-2")
 }
+
+const LAYOUT: Slot = super::unsupported(&["layout"]);
 
 /// An operation on the tx-count.
 const fn tx(name: &'static str, build: Build) -> Form {

@@ -24,6 +24,7 @@ const INTEGER: &[Only] = &[Only::Architecture(100), Only::Architecture(101), Onl
 
 const GROUP: Slot = must(Key::Plain, &["cta_group::1"]);
 const PAIR: Slot = unsupported(&["cta_group::2"]);
+const EXCLUSIVE: Slot = unsupported(&["exclusive"]);
 const SYNC: Slot = must(Key::Plain, &["sync"]);
 const ALIGNED: Slot = must(Key::Aligned, &["aligned"]);
 const TOGETHER: Traits = Traits::ACTS.aligned(Aligned::Always("AS-34"));
@@ -164,7 +165,15 @@ pub(super) static TCGEN05: Family = Family {
         .rule("AS-31"),
         form(
             "tcgen05.alloc",
-            &[GROUP, SYNC, ALIGNED, may(Key::Space, &["shared::cta"]), must(Key::Type, &["b32"]), PAIR],
+            &[
+                GROUP,
+                SYNC,
+                ALIGNED,
+                may(Key::Space, &["shared::cta"]),
+                must(Key::Type, &["b32"]),
+                PAIR,
+                EXCLUSIVE,
+            ],
             FLOOR,
             build_allocate,
         )
