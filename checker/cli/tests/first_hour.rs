@@ -206,7 +206,7 @@ fn shells_and_man_know_every_command() {
 #[test]
 fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
     let folder = Folder::new("from");
-    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
     for name in ["spin_lock", "reduce", "cluster"] {
         let module = format!("{name}.ptx");
         std::fs::copy(examples.join(&module), folder.0.join(&module)).expect("it is there");

@@ -98,7 +98,7 @@ impl Unroller<'_> {
             {
                 return same;
             }
-            if let Some(result) = self.from_earlier_lane(exchanged, own, key) {
+            if let Some(result) = self.of_earlier_lane(exchanged, own, key) {
                 return result;
             }
         }
@@ -112,7 +112,7 @@ impl Unroller<'_> {
     }
 
     /// The value of the lane that a shuffle names, if it is known which and that lane has been run.
-    fn from_earlier_lane(
+    fn of_earlier_lane(
         &mut self,
         exchanged: Exchanged,
         own: TermRef,
