@@ -239,3 +239,26 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
         assert!(code(&output) != 0 && said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+/// The hooks for `pre-commit`: what they run passes on a right kernel and fails on a wrong one.
+#[test]
+fn hooks_pass_and_fail() {
+    let folder = Folder::new("hooks");
+    let right = "kernel k {\n    launch { ctas: 2 }\n    global x: u32 = 0;\n    st.relaxed.gpu [x], 1;\n}\n";
+    folder.write("right.fence", right);
+    folder.write("wrong.fence", &right.replace(".relaxed.gpu", "").replace("], 1", "], ctaid"));
+    folder.write("loose.fence", &right.replace("    st", "  st"));
+    let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.pre-commit-hooks.yaml");
+    let hooks = std::fs::read_to_string(hooks).expect("the hooks");
+    let entries: Vec<&str> =
+        hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: fencepost ")).collect();
+    let [check, format] = entries.as_slice() else { panic!("{entries:?}") };
+    let run = |entry: &str, file: &str| {
+        let arguments: Vec<&str> = entry.split(' ').chain([file]).collect();
+        code(&fencepost(&folder.0, &arguments))
+    };
+    assert_eq!([run(check, "right.fence"), run(check, "wrong.fence")], [0, 1]);
+    assert_eq!(run(format, "loose.fence"), 0);
+    let formatted = std::fs::read_to_string(folder.0.join("loose.fence")).expect("it is there");
+    assert_eq!(formatted, right, "as `pre-commit` sees, it has changed the file");
+}

@@ -56,13 +56,13 @@ const SYMMETRIC: &str =
     "`symmetric remote: u32 = 0;`: `[remote]` is the own one, `[peer(remote, 0)]` that of GPU 0";
 const ALL_GPUS: &str =
     "`dissemination_step` of `use \"lib/signal.fence\";`, or \"Model a multi-GPU collective\" of the book";
-const SHUFFLE: &str = "`let v = shfl.sync.idx.b32 value, lane, 31, 0xffffffff;` (`__shfl_xor_sync` is `.bfly`; of `.up` the third \
+const SHUFFLE: &str = "`let v = shfl.sync.idx.b32 3, 0, 31, 0xffffffff;` (`__shfl_xor_sync` is `.bfly`; of `.up` the third \
      operand is 0); leave it out where the value decides nothing: it orders no memory";
-const BALLOT: &str = "`let lanes = vote.sync.ballot.b32 v == 1, 0xffffffff;`";
-const ANY: &str = "`let p = vote.sync.any.pred v == 1, 0xffffffff;`";
-const ALL_LANES: &str = "`let p = vote.sync.all.pred v == 1, 0xffffffff;`";
-const MATCH: &str = "`let lanes = match.any.sync.b32 v, 0xffffffff;`, or `match.all.sync.b32`";
-const REDUCE_LANES: &str = "`let sum = redux.sync.add.u32 v, 0xffffffff;`";
+const BALLOT: &str = "`let lanes = vote.sync.ballot.b32 leader, 0xffffffff;`";
+const ANY: &str = "`let p = vote.sync.any.pred leader, 0xffffffff;`";
+const ALL_LANES: &str = "`let p = vote.sync.all.pred leader, 0xffffffff;`";
+const MATCH: &str = "`let lanes = match.any.sync.b32 3, 0xffffffff;`, or `match.all.sync.b32`";
+const REDUCE_LANES: &str = "`let sum = redux.sync.add.u32 3, 0xffffffff;`";
 const VALUE: &str = "`let v = 3;`, or `var v: u32 = 3;` if it changes";
 const WIDE: &str = "`let v = 3;`, or `var v: u64 = 3;` if it changes";
 const VECTOR: &str = "`st.v2 [dst[0]], {1, 2};`, `let {a, b} = ld.v2 [src[0]];`: values are bits";
