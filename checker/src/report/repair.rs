@@ -185,14 +185,23 @@ impl Words<'_> {
     }
 }
 
-/// Of how many changes no answer came.
+/// Of how many changes no answer came, and how many were not tried.
 fn undecided(explanation: &Explanation) -> String {
-    let within = "no answer came within the work that a help may take (`fencepost fix` may take more)";
-    match explanation.tries.n_undecided {
+    let more = "(`fencepost fix` may take more)";
+    let within = format!("no answer came within the work that a help may take {more}");
+    let of_some = match explanation.tries.n_undecided {
         0 => String::new(),
         1 => format!("; of one {within}"),
         n => format!("; of {n} {within}"),
-    }
+    };
+    let others = match explanation.tries.n_untried {
+        0 => return of_some,
+        1 => "another one".to_owned(),
+        n => format!("{n} others"),
+    };
+    let more = if of_some.is_empty() { format!(" {more}") } else { String::new() };
+    let were = if explanation.tries.n_untried == 1 { "was" } else { "were" };
+    format!("{of_some}; {others} {were} not tried, since the work that a help may take was done{more}")
 }
 
 /// What is left where a property stays broken.

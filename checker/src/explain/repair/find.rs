@@ -81,7 +81,7 @@ pub fn find(
         return Ok(none);
     }
     if let Some(known) = job.texts.known(&job.kernel.name) {
-        return Ok((vec![Some(known); explanations.len()], Tries { n: 1, n_undecided: 0 }));
+        return Ok((vec![Some(known); explanations.len()], Tries { n: 1, ..Tries::default() }));
     }
     let only = (!job.kernel.is_program).then_some(job.kernel.name.as_str());
     let syntax = Syntax::new(job.texts.sources(), only);
@@ -137,6 +137,8 @@ pub struct Tries {
     pub n: usize,
     /// Of how many changes no answer came within the steps that there were.
     pub n_undecided: usize,
+    /// How many changes were not tried, since the work that a help may take was done.
+    pub n_untried: usize,
 }
 
 struct Search<'a> {
@@ -172,8 +174,9 @@ impl Search<'_> {
         let mut undecided: Vec<&Proposal> = Vec::new();
         let steps = self.outcome.statistics.steps;
         let first = steps.saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
-        for &(_, target, proposal) in all {
+        for (number, &(_, target, proposal)) in all.iter().enumerate() {
             if self.allowance.used_up().is_some() || self.allowance.used() >= first {
+                self.tries.n_untried = all.len() - number;
                 break;
             }
             if let Some((_, tried)) = &mut second {
