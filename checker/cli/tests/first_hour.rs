@@ -246,8 +246,8 @@ fn hooks_pass_and_fail() {
     let folder = Folder::new("hooks");
     let right = "kernel k {\n    launch { ctas: 2 }\n    global x: u32 = 0;\n    st.relaxed.gpu [x], 1;\n}\n";
     folder.write("right.fence", right);
-    folder.write("wrong.fence", &right.replace(".relaxed.gpu", "").replace("], 1", "], ctaid"));
-    folder.write("loose.fence", &right.replace("    st", "  st"));
+    folder.write("wrong.fence", right.replace(".relaxed.gpu", "").replace("], 1", "], ctaid"));
+    folder.write("loose.fence", right.replace("    st", "  st"));
     let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.pre-commit-hooks.yaml");
     let hooks = std::fs::read_to_string(hooks).expect("the hooks");
     let entries: Vec<&str> =
