@@ -63,6 +63,8 @@ const THREADS_MIN: u64 = 64;
 /// A launch in slices may have so many times the events of one that is looked at as a whole, whose work grows with their
 /// square; that of slices grows with the events of one thread times the number of threads.
 const TIMES_THE_EVENTS: usize = 16;
+/// The same where cells that are touched alike may make them fewer.
+const TIMES_THE_EVENTS_OF_CELLS: usize = 4;
 /// Steps that may be spent at least once something was found.
 const REST_MIN: u64 = 100_000_000;
 /// Slices that go wrong, nobody knows why, before all are given up.
@@ -72,11 +74,11 @@ const HINTS_MAX: usize = 2;
 pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
     let whole = config.limits.events_max;
     let has_slices = config.treatment.slices_from < usize::MAX && n_threads(launch) >= THREADS_MIN;
-    if has_slices || config.treatment.cells_from < usize::MAX {
-        whole.saturating_mul(TIMES_THE_EVENTS)
-    } else {
-        whole
+    let merges_cells = config.treatment.cells_from < usize::MAX;
+    if merges_cells && !has_slices {
+        return whole.saturating_mul(TIMES_THE_EVENTS_OF_CELLS);
     }
+    if has_slices { whole.saturating_mul(TIMES_THE_EVENTS) } else { whole }
 }
 
 /// What is said of a launch that has too many to be looked at as a whole.
