@@ -2,7 +2,7 @@
 
 use super::graph::{GraphFile, graph_file};
 use super::templates;
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -10,6 +10,7 @@ use fencepost::check::{BUDGET, Limits, UNROLL, UNROLL_MAX};
 use fencepost::encode::Treatment;
 use fencepost::paths;
 use fencepost::verdict::Property;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A bounded model checker for GPU synchronization code over NVIDIA's PTX memory model.
@@ -61,7 +62,10 @@ impl Arguments {
         let is_given =
             |id: &str| given.is_some_and(|given| given.value_source(id) == Some(ValueSource::CommandLine));
         let (program, unroll_max) = match &self.command {
-            Command::Check(options) if options.trace && options.format == Format::Brief => {
+            Command::Check(options) if options.two_forms().is_some() => return options.two_forms(),
+            Command::Check(options)
+                if options.trace && options.format.iter().any(|asked| asked.format == Format::Brief) =>
+            {
                 return Some(
                     "`--format brief` is one line per launch, and `--trace` shows all steps: leave one of them out".to_owned(),
                 );
@@ -224,9 +228,9 @@ pub struct CheckOptions {
     /// solver; one that cannot be followed is a bug of Fencepost (exit code 70). The steps that takes are part of the budget.
     #[arg(long)]
     pub self_check: bool,
-    /// Form of the report.
-    #[arg(long, value_enum, default_value_t = Format::Pretty)]
-    pub format: Format,
+    /// Form of the report. `FORM=FILE` writes one into a file as well; several may be given.
+    #[arg(long, value_name = "FORM|FORM=FILE", value_delimiter = ',', value_parser = FormatParser, default_value = "pretty")]
+    pub format: Vec<FormatTo>,
     /// Leave out warnings.
     #[arg(long)]
     pub no_warnings: bool,
@@ -242,6 +246,34 @@ pub struct CheckOptions {
     /// Print sizes and times to stderr.
     #[arg(long)]
     pub stats: bool,
+    /// Keep what a file came to in this folder, and do not check it again while its texts, the model, the options and
+    /// Fencepost are the same.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+impl CheckOptions {
+    /// What is wrong if two forms go to one place.
+    fn two_forms(&self) -> Option<String> {
+        let mut seen: Vec<&FormatTo> = Vec::new();
+        for asked in &self.format {
+            if let Some(other) = seen.iter().find(|other| other.to == asked.to) {
+                let (one, other) = (asked.format.name(), other.format.name());
+                return Some(match &asked.to {
+                    None => format!(
+                        "`--format {other}` and `--format {one}` both go to standard output: give one of them a file, as in \
+                         `--format {one}=report.{one}`"
+                    ),
+                    Some(path) => format!(
+                        "`{other}` and `{one}` both go to `{}`",
+                        paths::shown(&path.to_string_lossy())
+                    ),
+                });
+            }
+            seen.push(asked);
+        }
+        None
+    }
 }
 
 /// What `--deny` is about.
@@ -297,6 +329,55 @@ pub enum Format {
     Github,
     /// One JUnit document, with a test case per kernel and launch.
     Junit,
+}
+
+impl Format {
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pretty => "pretty",
+            Self::Brief => "brief",
+            Self::Json => "json",
+            Self::Sarif => "sarif",
+            Self::Github => "github",
+            Self::Junit => "junit",
+        }
+    }
+}
+
+/// A form of reports, and where it goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormatTo {
+    /// The form.
+    pub format: Format,
+    /// A file; without one, standard output.
+    pub to: Option<PathBuf>,
+}
+
+/// Reads `sarif` and `sarif=report.sarif`.
+#[derive(Clone, Copy)]
+struct FormatParser;
+
+impl TypedValueParser for FormatParser {
+    type Value = FormatTo;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<FormatTo, clap::Error> {
+        let text = value.to_string_lossy();
+        let (name, file) = text.split_once('=').map_or((&*text, None), |(name, file)| (name, Some(file)));
+        // Also an empty name of a file is none.
+        let name = if file == Some("") { &*text } else { name };
+        let format = EnumValueParser::<Format>::new().parse_ref(command, argument, OsStr::new(name))?;
+        Ok(FormatTo { format, to: file.map(PathBuf::from) })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Format::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
 }
 
 /// `fencepost explain`.

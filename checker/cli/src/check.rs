@@ -1,32 +1,35 @@
 //! `fencepost check`.
 
-use super::arguments::{CheckOptions, Deny, Format};
+mod ended;
+mod task;
+
+pub use ended::Ended;
+
+use super::arguments::{CheckOptions, Deny};
+use super::cache::{Cache, Parts};
 use super::formats::Report;
 use super::graph::{self, Picture};
 use super::output::Output;
-use super::{Status, load};
-use fencepost::check::{CheckError, Config, properties_of, stopped};
-use fencepost::encode::Treatment;
-use fencepost::examine::{Checked, Examination};
+use super::progress::Progress;
+use super::{Status, interrupt, load};
+use fencepost::examine::Examination;
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
-use fencepost::parallel::{self, STACK_BYTES, on_large_stack, panic_message};
+use fencepost::parallel::{self, on_large_stack, panic_message};
 use fencepost::paths::{self, Input};
 use fencepost::report::{Case, diagnostic, summary};
 use fencepost::tasks;
 use fencepost::verdict::{Limit, Outcome, Verdict};
 use fencepost::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
-use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{Diagnostic, SourceMap};
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long past its deadline a check may take to notice it.
-const GRACE: Duration = Duration::from_secs(2);
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use task::{Failure, First, Task};
 
 /// One run of `check`.
 struct Run<'a> {
@@ -34,7 +37,7 @@ struct Run<'a> {
     output: &'a mut Output,
     report: Report,
     /// By name, as far as they were needed.
-    models: SortedMap<String, Result<Arc<Model>, Arc<Unusable>>>,
+    models: SortedMap<String, Result<Loaded, Arc<Unusable>>>,
     status: Status,
     n_errors: usize,
     n_bad_files: usize,
@@ -44,22 +47,18 @@ struct Run<'a> {
     pictures: Vec<Picture>,
     /// Launches of one file that are checked at a time.
     jobs: usize,
+    /// Where what a file came to is kept.
+    cache: Option<Arc<Cache>>,
+    progress: Option<Arc<Progress>>,
+    is_repeatable: bool,
 }
 
-/// A launch to be checked.
-#[derive(Clone, Copy)]
-struct Task<'a> {
-    program: &'a Arc<Program>,
-    kernel: usize,
-    launch: &'a Launch,
-    model: &'a Arc<Model>,
-    options: &'a CheckOptions,
-    /// Values of its parameters that are checked at a time.
-    jobs: usize,
+/// A model, and what identifies its text.
+#[derive(Clone)]
+struct Loaded {
+    model: Arc<Model>,
+    digest: Arc<str>,
 }
-
-/// A launch that was checked and how long that took, with nothing explained yet; `None` if it overstayed.
-type First = Result<Option<(Checked, Duration)>, Failure>;
 
 /// A model that does not load, which has been said on stderr, and why.
 struct Unusable {
@@ -67,16 +66,20 @@ struct Unusable {
     errors: Vec<Diagnostic>,
 }
 
-/// Why a launch has no outcome.
-enum Failure {
-    Unsupported(Box<Diagnostic>),
-    Internal(String),
-}
-
 /// Checks everything that was asked for, and says what came of it.
 pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
     let (files, bad) = paths::kernel_files(&options.paths);
-    let mut run = Run::new(options, output);
+    interrupt::listen();
+    let progress = Progress::of_run(files.len());
+    output.with_progress(progress.clone());
+    let cache = options.cache.as_deref().and_then(|folder| match Cache::at(folder) {
+        Ok(cache) => Some(Arc::new(cache)),
+        Err(why) => {
+            output.complain(&format!("warning: nothing is cached: {why}\n"));
+            None
+        }
+    });
+    let mut run = Run { cache, progress, ..Run::new(options, output) };
     // A model that was asked for must be one, whatever the files are.
     if let Some(name) = &options.program.model
         && let Err(unusable) = run.model(name)
@@ -85,8 +88,7 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
         for file in all {
             run.without_model(file, name, &unusable);
         }
-        run.end();
-        return run.status;
+        return run.end();
     }
     for bad in &bad {
         run.refuse(&bad.path, "input::unreadable-path", &bad.reason);
@@ -133,48 +135,84 @@ impl<'a> Run<'a> {
             n_warnings: 0,
             pictures: Vec::new(),
             jobs: 1,
+            cache: None,
+            progress: None,
+            is_repeatable: true,
         }
+    }
+
+    /// One that says nothing yet, for a file of this one; and the output that it is given.
+    fn for_file(&self, output: &'a mut Output) -> Self {
+        Self {
+            models: self.models.clone(),
+            jobs: self.jobs,
+            progress: self.progress.clone(),
+            ..Self::new(self.options, output)
+        }
+    }
+
+    /// Adds what the check of a file came to.
+    fn absorb(&mut self, ended: Ended) {
+        self.output.hand_over(ended.pieces);
+        self.report.extend(ended.kept);
+        self.pictures.extend(ended.pictures);
+        // Long runs show what they have.
+        self.output.flush();
+        self.status = self.status.max(ended.status);
+        self.n_errors += ended.n_errors;
+        self.n_bad_files += ended.n_bad_files;
+        self.n_warnings += ended.n_warnings;
+        self.verdicts.extend(ended.verdicts);
+        self.named_launch_found |= ended.named_launch_found;
+        self.is_repeatable &= ended.is_repeatable;
+    }
+
+    /// What this one came to, once it is over.
+    fn ended(self) -> (Ended, &'a mut Output) {
+        let ended = Ended {
+            pieces: Vec::new(),
+            kept: self.report.into_kept(),
+            pictures: self.pictures,
+            status: self.status,
+            n_errors: self.n_errors,
+            n_bad_files: self.n_bad_files,
+            n_warnings: self.n_warnings,
+            verdicts: self.verdicts,
+            named_launch_found: self.named_launch_found,
+            is_repeatable: self.is_repeatable,
+        };
+        (ended, self.output)
     }
 
     /// Several files at a time. What they say comes in their order, as if they were checked one after the other.
     fn at_a_time(&mut self, jobs: usize, files: &[Input]) {
         let (options, models) = (self.options, self.models.clone());
         let (plain, of_file) = (self.output.later(), Mutex::new(models));
+        let (cache, progress) = (self.cache.clone(), self.progress.clone());
         let work = |file: &Input| {
             let mut output = plain.later();
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let mut run = Run { models, ..Run::new(options, &mut output) };
+            let (cache, progress) = (cache.clone(), progress.clone());
+            let mut run = Run { models, cache, progress, ..Run::new(options, &mut output) };
             run.titled(file, true);
-            let Run { models, report, pictures, status, n_errors, n_bad_files, verdicts, .. } = run;
-            let (named, counts) = (run.named_launch_found, (n_errors, n_bad_files, run.n_warnings));
-            of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(models);
-            ((output, report, pictures), status, counts, verdicts, named)
+            of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(run.models.clone());
+            let (ended, _) = run.ended();
+            Ended { pieces: output.into_pieces(), ..ended }
         };
-        parallel::in_order(jobs, files, work, |_, (shown, status, counts, verdicts, named)| {
-            let (output, report, pictures) = shown;
-            self.output.hand_over(output);
-            self.report.extend(report);
-            self.pictures.extend(pictures);
-            // Long runs show what they have.
-            self.output.flush();
-            self.status = self.status.max(status);
-            self.n_errors += counts.0;
-            self.n_bad_files += counts.1;
-            self.n_warnings += counts.2;
-            self.verdicts.extend(verdicts);
-            self.named_launch_found |= named;
-        });
+        parallel::in_order(jobs, files, work, |_, ended| self.absorb(ended));
     }
 
     /// A file, under its name if it is one of several.
     fn titled(&mut self, file: &Input, has_title: bool) {
-        if has_title && self.options.format == Format::Pretty {
-            let title = self.output.style.paint("1", &file.name);
-            self.output.print(&format!("{title}\n"));
+        if has_title {
+            self.output.print(&self.report.title(&file.name));
         }
         // Whatever goes wrong with one file, the others are checked.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.file(file))) {
             self.failed(&file.name, "", "", &panic_message(&*panic));
+        }
+        if let Some(progress) = &self.progress {
+            progress.file_done();
         }
     }
 
@@ -212,6 +250,7 @@ impl<'a> Run<'a> {
         };
         let status = internal(self.output, &place);
         self.status = self.status.max(status);
+        self.is_repeatable = false;
     }
 
     fn file(&mut self, input: &Input) {
@@ -233,11 +272,53 @@ impl<'a> Run<'a> {
             return;
         }
         let name = options.model.as_deref().unwrap_or(models::usual(&program)).to_owned();
-        let model = match self.model(&name) {
-            Ok(model) => model,
+        let loaded = match self.model(&name) {
+            Ok(loaded) => loaded,
             Err(unusable) => return self.without_model(file, &name, &unusable),
         };
-        let tasks = match tasks::tasks(&program, self.options.launch.as_deref(), &self.options.property) {
+        let Some(cache) = self.cache.clone() else {
+            return self.program(input, &sources, &program, &loaded.model);
+        };
+        let key = Cache::key(self.parts(input, &sources, &loaded));
+        match cache.find(&key) {
+            Ok(Some(ended)) => return self.absorb(ended),
+            Ok(None) => {}
+            Err(why) => self.output.complain(&format!("warning: an entry of the cache is not used: {why}\n")),
+        }
+        let mut output = self.output.later();
+        let mut run = self.for_file(&mut output);
+        run.program(input, &sources, &program, &loaded.model);
+        let (ended, _) = run.ended();
+        let ended = Ended { pieces: output.into_pieces(), ..ended };
+        if ended.is_repeatable
+            && let Err(why) = cache.keep(&key, &ended)
+        {
+            self.output.complain(&format!("warning: a result is not cached: {why}\n"));
+        }
+        self.absorb(ended);
+    }
+
+    /// All that what is said of a file depends on, but for the program that says it.
+    fn parts(&self, input: &Input, sources: &SourceMap, loaded: &Loaded) -> Parts {
+        let mut parts = Parts::default();
+        parts.sources(sources);
+        parts.text(&input.name);
+        parts.text(&loaded.digest);
+        // What the run as a whole is told changes nothing in what is said of one file, nor what its reports are called.
+        let mut options = CheckOptions { paths: Vec::new(), jobs: None, cache: None, ..self.options.clone() };
+        options.timeout = None;
+        for asked in &mut options.format {
+            asked.to = asked.to.take().map(|_| PathBuf::new());
+        }
+        parts.text(&format!("{options:?} {:?} {:?}", self.output.style, self.output.error_style));
+        parts.text(if input.is_named { "named" } else { "found" });
+        parts
+    }
+
+    /// Checks what a file has.
+    fn program(&mut self, input: &Input, sources: &SourceMap, program: &Arc<Program>, model: &Arc<Model>) {
+        let (options, file) = (&self.options.program, input.name.as_str());
+        let tasks = match tasks::tasks(program, self.options.launch.as_deref(), &self.options.property) {
             Ok(tasks) => tasks,
             Err((code, reason)) => {
                 let option = code.trim_start_matches("input::");
@@ -246,35 +327,34 @@ impl<'a> Run<'a> {
         };
         let load_options = LoadOptions { defines: options.define.clone(), target: options.target.clone() };
         // One line per launch has no room for repairs, which take longer than the check.
-        let texts = if self.options.format == Format::Brief {
-            Texts::default()
-        } else {
-            Texts::new(&sources, load_options)
-        };
+        let texts = if self.report.is_brief() { Texts::default() } else { Texts::new(sources, load_options) };
         let texts = Arc::new(texts);
         let mut seen = Seen::default();
         if !options.define.is_empty() || self.options.launch.is_some() || !self.options.property.is_empty() {
             // Other runs look at the rest.
             seen.leave_out();
         }
+        let progress = self.progress.clone();
         let task = |(kernel, launch)| Task {
-            program: &program,
+            file,
+            program,
             kernel,
             launch,
-            model: &model,
+            model,
             options: self.options,
+            progress: progress.as_ref(),
             jobs: (self.jobs / tasks.len().max(1)).max(1),
         };
         let all: Vec<Task<'_>> = tasks.iter().map(|(kernel, launch)| task((*kernel, launch))).collect();
         parallel::in_order(self.jobs, &all, Task::first, |task, first| {
-            match self.launch((&sources, &texts), file, task, first) {
-                Some(outcome) => seen.add(&program, &sources, task.kernel, &outcome),
+            match self.launch((sources, &texts), task, first) {
+                Some(outcome) => seen.add(program, sources, task.kernel, &outcome),
                 None => seen.leave_out(),
             }
         });
         let has_launch = !tasks.is_empty();
         if !self.options.no_warnings && !input.is_litmus() && has_launch {
-            self.warn(&sources, file, &warn::warnings(&sources, &program, &seen));
+            self.warn(sources, file, &warn::warnings(sources, program, &seen));
         }
         self.named_launch_found |= has_launch;
         if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
@@ -297,14 +377,18 @@ impl<'a> Run<'a> {
     }
 
     /// The model of that name, loaded once.
-    fn model(&mut self, name: &str) -> Result<Arc<Model>, Arc<Unusable>> {
+    fn model(&mut self, name: &str) -> Result<Loaded, Arc<Unusable>> {
         if let Some(known) = self.models.get(name) {
             return known.clone();
         }
         let mut sources = SourceMap::default();
         let variants = &self.options.program.variant;
         let model = match on_large_stack(|| load::model(&mut sources, name, variants)) {
-            Ok(Ok(model)) => Ok(Arc::new(model)),
+            Ok(Ok(model)) => {
+                let mut parts = Parts::default();
+                parts.sources(&sources);
+                Ok(Loaded { model: Arc::new(model), digest: parts.digest().into() })
+            }
             Ok(Err(errors)) => {
                 complain_all(&sources, &errors, self.output);
                 self.n_errors += errors.len();
@@ -333,7 +417,6 @@ impl<'a> Run<'a> {
     fn launch(
         &mut self,
         (sources, texts): (&SourceMap, &Arc<Texts>),
-        file: &str,
         task: &Task<'_>,
         first: First,
     ) -> Option<Outcome> {
@@ -343,7 +426,7 @@ impl<'a> Run<'a> {
             Err(failure) => Err(failure),
         };
         let checked = checked.map(|examined| examined.unwrap_or_else(|| task.stopped()));
-        let Task { program, launch, model, .. } = *task;
+        let Task { file, program, launch, model, .. } = *task;
         let kernel = &program.kernels[task.kernel];
         match checked {
             Ok(Examination { outcome, explanations }) => {
@@ -358,6 +441,7 @@ impl<'a> Run<'a> {
                     explanations: &explanations,
                 };
                 self.verdicts.push(outcome.told(outcome.verdict));
+                self.is_repeatable &= !interrupt::is_wanted() && outcome.limit != Some(Limit::Deadline);
                 self.status = self.status.max(status(&outcome, self.options.allow_bounded));
                 self.show(&case);
                 return Some(outcome);
@@ -390,11 +474,11 @@ impl<'a> Run<'a> {
         } else if self.verdicts.is_empty() && self.n_errors == 0 && self.status == Status::Fine {
             self.refuse_all("input::no-kernel", "there is no kernel to check");
         }
-        if self.options.format == Format::Pretty && !self.verdicts.is_empty() {
-            let text = format!("\n{}\n", summary::counts(&self.verdicts, self.n_warnings));
-            self.output.print(&text);
+        if !self.verdicts.is_empty() {
+            let counts = summary::counts(&self.verdicts, self.n_warnings);
+            self.output.print(&self.report.counts(&counts));
         }
-        self.end();
+        self.status = self.end();
         if let Some(file) = &self.options.graph {
             let written = graph::write(file, &self.pictures, self.output);
             self.status = self.status.max(written);
@@ -405,9 +489,18 @@ impl<'a> Run<'a> {
         self.status
     }
 
-    /// Writes what is one document for the whole run.
-    fn end(&mut self) {
+    /// Writes what is one document for the whole run, and what goes to files; how the run has ended with that.
+    fn end(&mut self) -> Status {
         self.output.print(&self.report.end());
+        let mut status = self.status;
+        for (path, text) in self.report.files() {
+            if let Err(error) = fs::write(path, text) {
+                let path = paths::shown(&path.to_string_lossy());
+                self.output.complain(&format!("error: `{path}` could not be written: {error}\n"));
+                status = Status::Unwritten;
+            }
+        }
+        status
     }
 
     /// Rejects everything that was named, for one reason.
@@ -426,91 +519,5 @@ fn status(outcome: &Outcome, allow_bounded: bool) -> Status {
         Verdict::Proved | Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
             Status::Undecided
         }
-    }
-}
-
-impl Task<'_> {
-    fn kernel(&self) -> &Kernel {
-        &self.program.kernels[self.kernel]
-    }
-
-    /// Checks the launch.
-    fn first(&self) -> First {
-        let timeout = self.options.timeout.map(Duration::from_secs);
-        let config = config(self.options, self.kernel(), timeout);
-        let (program, model, launch) =
-            (Arc::clone(self.program), Arc::clone(self.model), self.launch.clone());
-        let (kernel, jobs, started) = (self.kernel, self.jobs, Instant::now());
-        on_own_thread(timeout, move || {
-            let of = &program.kernels[kernel];
-            let checked = Checked::at_a_time(jobs, &program, of, &launch, &model, &config)?;
-            Ok((checked, started.elapsed()))
-        })
-    }
-
-    /// Explains what was found. The check and this share the time that a launch has.
-    fn explained(
-        &self,
-        (checked, taken): (Checked, Duration),
-        texts: &Arc<Texts>,
-    ) -> Result<Option<Examination>, Failure> {
-        let timeout = self.options.timeout.map(Duration::from_secs);
-        let rest = timeout.map(|timeout| timeout.saturating_sub(taken));
-        let config = config(self.options, self.kernel(), rest);
-        let (program, model, texts) = (Arc::clone(self.program), Arc::clone(self.model), Arc::clone(texts));
-        let kernel = self.kernel;
-        on_own_thread(rest, move || {
-            checked.explained(&texts, &program, &program.kernels[kernel], &model, &config)
-        })
-    }
-
-    /// What is said of a launch whose time was up.
-    fn stopped(&self) -> Examination {
-        let config = config(self.options, self.kernel(), None);
-        let (model, unroll) = (&self.model.resolved, config.unroll);
-        let outcome = stopped(self.kernel(), self.launch, Limit::Deadline, model, &config, unroll);
-        Examination { outcome, explanations: Vec::new() }
-    }
-}
-
-/// Does something on a thread of its own, and gives up on the thread if it overstays: then there is nothing to return.
-fn on_own_thread<T: Send + 'static>(
-    timeout: Option<Duration>,
-    work: impl FnOnce() -> Result<T, CheckError> + Send + 'static,
-) -> Result<Option<T>, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    let work = move || {
-        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-            Err(CheckError::SelfCheck { pass: "check", message: panic_message(&*panic) })
-        });
-        // The receiver is gone if the time was up.
-        let _ = sender.send(result);
-    };
-    if let Err(error) = thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
-        return Err(Failure::Internal(format!("no thread could be started: {error}")));
-    }
-    let received = match timeout {
-        Some(timeout) => receiver.recv_timeout(timeout + GRACE),
-        None => receiver.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
-    };
-    match received {
-        Ok(Ok(done)) => Ok(Some(done)),
-        Ok(Err(CheckError::Unsupported(error))) => Err(Failure::Unsupported(error)),
-        Ok(Err(error @ CheckError::SelfCheck { .. })) => Err(Failure::Internal(error.to_string())),
-        Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
-        Err(mpsc::RecvTimeoutError::Disconnected) => {
-            Err(Failure::Internal("a check ended without a word".to_owned()))
-        }
-    }
-}
-
-/// Its timeout begins now.
-fn config(options: &CheckOptions, kernel: &Kernel, timeout: Option<Duration>) -> Config {
-    Config {
-        properties: properties_of(kernel, &options.property),
-        is_asked_by_name: !options.property.is_empty(),
-        treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
-        follow: options.self_check,
-        ..load::config(&options.program, options.unroll_max, timeout)
     }
 }

@@ -86,7 +86,7 @@ enum Failure {
 }
 
 fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Result<String, Failure> {
-    let config = load::config(&options.program, options.program.unroll, None);
+    let config = load::config(&options.program, options.program.unroll);
     let mut text = String::new();
     for kernel in &program.kernels {
         let launches = tasks::launches(kernel, options.launch.as_deref()).map_err(Failure::Launch)?;

@@ -5,6 +5,7 @@ use super::output::Output;
 use fencepost::report::Case;
 use fencepost::report::picture::{self, dot, html, svg};
 use fencepost_dsl::sorted::SortedMap;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,7 @@ pub fn graph_file(text: &str) -> Result<GraphFile, String> {
 }
 
 /// What was drawn of a launch.
+#[derive(Serialize, Deserialize)]
 pub struct Picture {
     /// The kernel's file, the kernel and the launch.
     of: [String; 3],

@@ -11,7 +11,6 @@ use fencepost_dsl::kernel::{LoadOptions, load as load_kernel};
 use fencepost_dsl::{Diagnostic, SourceMap, litmus};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The model called `name`: a file if it ends in `.cat`, else one that comes with Fencepost.
 pub fn model(sources: &mut SourceMap, name: &str, variants: &[String]) -> Result<Model, Vec<Diagnostic>> {
@@ -19,8 +18,8 @@ pub fn model(sources: &mut SourceMap, name: &str, variants: &[String]) -> Result
     Model::load(sources, name, variants, &mut |path| file.read(path))
 }
 
-/// How a kernel and launch is checked: all properties, everything on. The timeout begins now.
-pub fn config(options: &ProgramOptions, unroll_max: u32, timeout: Option<Duration>) -> Config {
+/// How a kernel and launch is checked: all properties, everything on, however long it takes.
+pub fn config(options: &ProgramOptions, unroll_max: u32) -> Config {
     Config {
         unroll: options.unroll,
         unroll_max: unroll_max.max(options.unroll),
@@ -29,7 +28,7 @@ pub fn config(options: &ProgramOptions, unroll_max: u32, timeout: Option<Duratio
             clauses_max: options.max_clauses,
             findings_max: FINDINGS_MAX,
         },
-        listener: Arc::new(Watch::new(timeout)),
+        listener: Arc::new(Watch::default()),
         budget: options.budget_steps(),
         ..Config::without_deadline(Treatment::DEFAULT)
     }

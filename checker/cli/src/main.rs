@@ -1,16 +1,19 @@
 //! The command line: the only part that reads files, environment and clock, and that prints.
 
 mod arguments;
+mod cache;
 mod check;
 mod emit;
 mod explain;
 mod fmt;
 mod formats;
 mod graph;
+mod interrupt;
 mod load;
 mod mend;
 mod new;
 mod output;
+mod progress;
 mod shell;
 mod templates;
 mod watch;
@@ -39,6 +42,10 @@ enum Status {
 }
 
 impl Status {
+    /// All of them.
+    const ALL: [Self; 6] =
+        [Self::Fine, Self::Undecided, Self::Violated, Self::Rejected, Self::Internal, Self::Unwritten];
+
     fn exit_code(self) -> u8 {
         match self {
             Self::Fine => 0,

@@ -135,7 +135,7 @@ fn work(task: Task, options: &MendOptions, file: &Input, style: Style, shows: bo
     let load_options =
         LoadOptions { defines: options.program.define.clone(), target: options.program.target.clone() };
     let texts = Texts::new(&sources, load_options);
-    let config = load::config(&options.program, options.unroll_max, None);
+    let config = load::config(&options.program, options.unroll_max);
     let progress = |next: Progress| {
         let text = match next {
             Progress::First { launch, n_launches } => {

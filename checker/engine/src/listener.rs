@@ -1,5 +1,14 @@
 //! Who is told of a check while it runs.
 
+/// Why a check is given up before it is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// Its time is over.
+    Deadline,
+    /// Whoever wanted it does not want it any more.
+    Interrupt,
+}
+
 /// Whoever calls the engine, which has no clock: how long a stage takes is measured, and when a run is given up is decided, out
 /// there. What a listener says changes when a check ends, and never what it finds out.
 ///
@@ -13,9 +22,9 @@ pub trait Listener: Send + Sync {
         0
     }
 
-    /// Whether a check that is not done shall stop. It is asked often.
-    fn gives_up(&self) -> bool {
-        false
+    /// Whether a check that is not done shall stop, and why. It is asked often, on the thread of the check.
+    fn gives_up(&self) -> Option<Halt> {
+        None
     }
 }
 
@@ -27,14 +36,14 @@ impl Listener for Silent {}
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::Listener;
+    use super::{Halt, Listener};
 
     /// Gives up at once.
     pub struct Impatient;
 
     impl Listener for Impatient {
-        fn gives_up(&self) -> bool {
-            true
+        fn gives_up(&self) -> Option<Halt> {
+            Some(Halt::Deadline)
         }
     }
 }

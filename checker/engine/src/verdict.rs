@@ -31,6 +31,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Proved, Self::ProvedUpToBound, Self::Vacuous, Self::Inconclusive, Self::Violated];
+
     /// Whether it is a proof, of whatever bound.
     pub fn is_proof(self) -> bool {
         matches!(self, Self::Proved | Self::ProvedUpToBound)
@@ -53,6 +57,8 @@ impl Verdict {
 pub enum Limit {
     /// `--timeout`.
     Deadline,
+    /// Whoever wanted to know gave up.
+    Interrupt,
     /// `--budget`.
     Budget {
         /// The limit, in steps.

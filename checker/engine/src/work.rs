@@ -8,7 +8,7 @@
 //! The count belongs to the thread. A check runs on one thread from its start to its end, so it counts nothing else,
 //! and the operators of relations need not be handed a counter.
 
-use crate::listener::{Listener, Silent};
+use crate::listener::{Halt, Listener, Silent};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -131,8 +131,8 @@ impl fmt::Debug for Allowance {
 pub enum UsedUp {
     /// The steps.
     Steps,
-    /// The time.
-    Time,
+    /// The patience of whoever listens.
+    Patience(Halt),
 }
 
 impl Allowance {
@@ -172,13 +172,14 @@ impl Allowance {
         if self.used() >= self.steps {
             return Some(UsedUp::Steps);
         }
-        self.listener.gives_up().then_some(UsedUp::Time)
+        self.listener.gives_up().map(UsedUp::Patience)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Allowance, UsedUp, Work, count};
+    use crate::listener::Halt;
     use crate::listener::tests::Impatient;
     use std::sync::Arc;
 
@@ -186,7 +187,7 @@ mod tests {
     fn steps_and_time_end_separately() {
         let allowance = Allowance::of_steps(10);
         assert_eq!((allowance.left(), allowance.used_up()), (10, None));
-        assert_eq!(Allowance::new(10, Arc::new(Impatient)).used_up(), Some(UsedUp::Time));
+        assert_eq!(Allowance::new(10, Arc::new(Impatient)).used_up(), Some(UsedUp::Patience(Halt::Deadline)));
         // Five times three halves, and what is left of a step.
         count(Work::Loaded, 2);
         count(Work::Word, 16);

@@ -491,6 +491,7 @@ fn limit_report(limit: &Limit) -> LimitReport {
     let (message, help) = stopped(limit);
     let name = match limit {
         Limit::Deadline => "timeout",
+        Limit::Interrupt => "interrupt",
         Limit::Budget { .. } => "budget",
         Limit::Rest { .. } => "rest",
         Limit::Unroll { what: "events", .. } => "max-events",

@@ -9,16 +9,17 @@ use super::{Case, Style, diagnostic};
 use crate::verdict::Verdict;
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
+use serde::{Deserialize, Serialize};
 
 /// What a run has said so far.
-#[derive(Default, Debug)]
+#[derive(Default, Debug, Serialize, Deserialize)]
 pub struct Suites {
     cases: Vec<TestCase>,
     /// By file.
     warnings: Vec<(String, String)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct TestCase {
     file: String,
     name: String,
@@ -26,7 +27,7 @@ struct TestCase {
     wrong: Option<Wrong>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Wrong {
     is_failure: bool,
     kind: String,

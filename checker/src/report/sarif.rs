@@ -10,18 +10,19 @@ use super::remark::{remarks, subject};
 use crate::codes;
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Where the format is described.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// What a run has said so far.
-#[derive(Default, Debug)]
+#[derive(Default, Debug, Serialize, Deserialize)]
 pub struct Log {
     results: Vec<Value>,
     notifications: Vec<Value>,
     /// Codes of results, in order of appearance.
-    rules: Vec<&'static str>,
+    rules: Vec<String>,
     is_cut_short: bool,
 }
 
@@ -58,7 +59,7 @@ impl Log {
     }
 
     /// Adds a result without an execution.
-    fn result(&mut self, code: &'static str, level: &str, text: &str, at: Position, properties: Value) {
+    fn result(&mut self, code: &str, level: &str, text: &str, at: Position, properties: Value) {
         let (rule, index) = (code, self.rule(code));
         self.results.push(json!({
             "ruleId": rule,
@@ -91,8 +92,8 @@ impl Log {
     pub fn extend(&mut self, other: Self) {
         for mut result in other.results {
             let code = result["ruleId"].as_str().unwrap_or_default().to_owned();
-            if let Some(&code) = other.rules.iter().find(|rule| **rule == code) {
-                result["ruleIndex"] = json!(self.rule(code));
+            if other.rules.contains(&code) {
+                result["ruleIndex"] = json!(self.rule(&code));
             }
             self.results.push(result);
         }
@@ -124,11 +125,11 @@ impl Log {
         serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
     }
 
-    fn rule(&mut self, code: &'static str) -> usize {
+    fn rule(&mut self, code: &str) -> usize {
         if let Some(known) = self.rules.iter().position(|rule| *rule == code) {
             return known;
         }
-        self.rules.push(code);
+        self.rules.push(code.to_owned());
         self.rules.len() - 1
     }
 

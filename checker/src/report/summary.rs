@@ -513,6 +513,7 @@ pub(super) fn undecided(outcome: &Outcome, kernel: &Kernel) -> String {
 /// What stopped a run, and the knob that helps.
 pub fn stopped(limit: &Limit) -> (String, &'static str) {
     match limit {
+        Limit::Interrupt => ("the run was interrupted".to_owned(), "run it again and let it end"),
         Limit::Deadline => {
             ("the time is up".to_owned(), "raise --timeout, lower --unroll, or choose a smaller launch")
         }

@@ -1,7 +1,7 @@
 //! How a check is run: what is asked, how far loops go, and where it gives up.
 
 use crate::encode::Treatment;
-use crate::listener::{Listener, Silent};
+use crate::listener::{Halt, Listener, Silent};
 use crate::verdict::{Limit, Property};
 use crate::work::{Allowance, UsedUp};
 use fencepost_dsl::kernel::program::Kernel;
@@ -66,7 +66,8 @@ impl Config {
     /// The limit that an allowance has come to.
     pub(super) fn used_up(&self, allowance: &Allowance) -> Limit {
         match allowance.used_up() {
-            Some(UsedUp::Time) => Limit::Deadline,
+            Some(UsedUp::Patience(Halt::Deadline)) => Limit::Deadline,
+            Some(UsedUp::Patience(Halt::Interrupt)) => Limit::Interrupt,
             Some(UsedUp::Steps) | None => Limit::Budget { limit: self.budget },
         }
     }
