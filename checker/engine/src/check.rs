@@ -13,6 +13,7 @@ mod followed;
 mod impossible;
 mod lemmas;
 mod prepare;
+pub mod replay;
 mod residency;
 mod rounds;
 mod settle;
@@ -20,6 +21,7 @@ mod slices;
 pub mod split;
 mod tries;
 mod unreached;
+mod unrolled;
 
 pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of, usual_properties};
 pub use prepare::{Artefacts, Unprepared, artefacts};
@@ -32,10 +34,8 @@ use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::findings;
 use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
-use crate::unroll::{UnrollError, UnrollOptions, unroll};
-use crate::verdict::{
-    Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, unknown_to_model,
-};
+use crate::unroll::UnrollError;
+use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity};
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use crate::work::Allowance;
@@ -45,10 +45,10 @@ use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantif
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{Diagnostic, Span};
 use prepare::{prepare, roots};
-use residency::waits_for_other_clusters;
 use settle::Settled;
 use slices::Sliced;
 use std::sync::Arc;
+use unrolled::{Ungraphed, unrolled};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -139,41 +139,11 @@ fn check_within(
     let mut lowered: Option<(Decision, u32)> = None;
     loop {
         let mut statistics = Statistics::default();
-        // What is off since something that it needs was seen not to hold; then it is unrolled again.
+        let unrolled = unrolled((program, kernel, launch), model, config, n_iterations, allowance, facts);
         let config = &facts.allowed(config);
-        // After unrolling: no loops, no control flow, only guards.
-        let options = UnrollOptions {
-            bound: n_iterations,
-            max_events: slices::events_max(launch, config),
-            allowance: allowance.clone(),
-            hangs: config.properties.contains(&Property::Deadlock),
-            mbarrier_encoding: config.treatment.mbarrier_encoding,
-            waits: config.treatment.waits,
-            writing_waits: !facts.is_off(&facts::WRITING_WAITS),
-            hangs_in_loops: facts.is_monotone(),
-            unpromised: facts.unpromised().clone(),
-            paths: config.treatment.paths,
-            failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
-            ..UnrollOptions::default()
-        };
-        config.listener.begins("unroll");
-        let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
-            if launch.is_co_resident() || !options.hangs || !waits_for_other_clusters(&graph) {
-                return Ok(graph);
-            }
-            unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
-        });
-        let unroll_us = config.listener.ends("unroll");
         let mut decision = match unrolled {
-            Ok(graph) => {
+            Ok((graph, unroll_us)) => {
                 statistics.microseconds.push(("unroll", unroll_us));
-                if let Some(diagnostic) = unknown_to_model(&graph, model) {
-                    return Err(CheckError::Unsupported(Box::new(diagnostic)));
-                }
-                if facts.look_at(&graph, model, config) {
-                    continue;
-                }
-                let graph = cells::merged(graph, model, config, facts);
                 match lowered {
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
                         return Ok(decision.into_outcome(launch, model, config, bound));
@@ -186,10 +156,11 @@ fn check_within(
                     },
                 }
             }
-            Err(UnrollError::Unsupported(diagnostic)) => {
+            Err(Ungraphed::Unknown(diagnostic)) => return Err(CheckError::Unsupported(diagnostic)),
+            Err(Ungraphed::Unroll(UnrollError::Unsupported(diagnostic))) => {
                 return Err(CheckError::Unsupported(Box::new(diagnostic)));
             }
-            Err(error) => {
+            Err(Ungraphed::Unroll(error)) => {
                 let limit = match error {
                     UnrollError::TooLarge { limit: "events", .. } => slices::too_many_events(config),
                     UnrollError::TooLarge { limit, value, .. } => Limit::Unroll { what: limit, limit: value },

@@ -9,10 +9,13 @@ use super::handed::{HANDED_MAX, Handed};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
 use super::{Edit, Repair, Texts};
+use crate::check::replay::Changed;
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
+use crate::event::EventGraph;
 use crate::explain::{Explanation, Subject};
 use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::verdict::{Outcome, Property, Verdict};
+use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
@@ -35,6 +38,8 @@ const ALL_STEPS: (u64, u64) = (10, 72_000_000);
 const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
 /// Changes tried behind one that mends everything, for one with which each read sees what it had better see.
 const BETTER_MAX: usize = 24;
+/// Executions that changes have left and that are kept for the next ones.
+const LEFT_OVER_MAX: usize = 6;
 /// Changes that were not decided and are tried again.
 const AGAIN_MAX: usize = 6;
 
@@ -125,6 +130,7 @@ pub fn find(
         better,
         tries: Tries::default(),
         allowance: job.config.allowance(),
+        left_over: Vec::new(),
     };
     let repairs = search.run(&all, &by_finding)?;
     Ok((repairs, search.tries))
@@ -151,6 +157,8 @@ struct Search<'a> {
     better: Vec<Handed>,
     tries: Tries,
     allowance: crate::work::Allowance,
+    /// What changes have left, the one that was seen last before the others.
+    left_over: Vec<LeftOver>,
 }
 
 /// What a try has shown.
@@ -159,6 +167,15 @@ struct Try {
     /// The findings that are left, as far as they were asked for.
     left: Vec<Key>,
     more: bool,
+    /// The first of them.
+    found: Option<(EventGraph, Box<Witness>)>,
+}
+
+/// An execution that a change has left.
+struct LeftOver {
+    graph: EventGraph,
+    witness: Box<Witness>,
+    key: Key,
 }
 
 impl Search<'_> {
@@ -185,10 +202,22 @@ impl Search<'_> {
                     break;
                 }
             }
+            if let Some(stays) = self.replayed(&proposal.edits, target) {
+                self.tries.n += 1;
+                let is_part = self.keys.contains(&stays) && stays != self.keys[target];
+                if is_part && proposal.rank != STRONG_ENDS && promising.len() < PARTIAL_MAX {
+                    promising.push((target, proposal));
+                }
+                continue;
+            }
             // What has mended another launch may take all there is.
             let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
             let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
-            let Some(done) = tried else { continue };
+            let Some(mut done) = tried else { continue };
+            if let (Some((graph, witness)), Some(key)) = (done.found.take(), done.left.first()) {
+                self.left_over.truncate(LEFT_OVER_MAX - 1);
+                self.left_over.insert(0, LeftOver { graph, witness, key: key.clone() });
+            }
             if done.verdict.is_proof() {
                 match self.mends(proposal, done.verdict)? {
                     Some(repair) if repair.n_launches == self.n_launches() => {
@@ -241,6 +270,28 @@ impl Search<'_> {
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         self.in_parts(&promising, by_finding)
+    }
+
+    /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
+    /// for, another one that was found, or one that another change has left.
+    fn replayed(&mut self, edits: &[Edit], target: usize) -> Option<Key> {
+        let program = self.job.texts.changed(edits)?.program()?;
+        let kernel = program.kernels.iter().find(|kernel| kernel.name == self.job.kernel.name)?;
+        let launch = &self.outcome.launch;
+        let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
+        let config = self.config(kernel, 1, self.most());
+        let changed = Changed::new(&program, kernel, launch, self.job.model, &config)?;
+        let findings = &self.outcome.findings;
+        let others = (0..findings.len()).filter(|&at| self.keys[at] != self.keys[target]);
+        for at in std::iter::once(target).chain(others) {
+            if changed.shows(&self.outcome.graph, &findings[at].witness) {
+                return Some(self.keys[at].clone());
+            }
+        }
+        let at = self.left_over.iter().position(|left| changed.shows(&left.graph, &left.witness))?;
+        // What one change after the other leaves is asked first.
+        self.left_over[..=at].rotate_right(1);
+        Some(self.left_over[0].key.clone())
     }
 
     /// Whether with a change each read sees what it had better see.
@@ -541,11 +592,10 @@ impl Search<'_> {
             key(texts.sources(), &outcome, finding.property, &explanation)
         });
         let left = left.collect();
-        Ok(Some(Try {
-            verdict: outcome.verdict,
-            left,
-            more: outcome.more_findings || outcome.limit.is_some(),
-        }))
+        let more = outcome.more_findings || outcome.limit.is_some();
+        let witness = outcome.findings.into_iter().next().map(|finding| finding.witness);
+        let found = witness.map(|witness| (outcome.graph, witness));
+        Ok(Some(Try { verdict: outcome.verdict, left, more, found }))
     }
 }
 

@@ -1,0 +1,70 @@
+//! The graph that a check begins with.
+
+use super::residency::waits_for_other_clusters;
+use super::{Config, cells, slices};
+use crate::event::EventGraph;
+use crate::facts::{self, Facts};
+use crate::unroll::{UnrollError, UnrollOptions, unroll};
+use crate::verdict::{Property, unknown_to_model};
+use crate::work::Allowance;
+use fencepost_dsl::Diagnostic;
+use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
+
+/// Why there is none.
+pub(super) enum Ungraphed {
+    /// It was not unrolled.
+    Unroll(UnrollError),
+    /// It has something that the model does not know.
+    Unknown(Box<Diagnostic>),
+}
+
+/// What is unrolled.
+pub(super) type Of<'a> = (&'a Program, &'a Kernel, &'a Launch);
+
+/// Unrolls a launch up to a loop bound, again where something that the graph rests on is seen not to hold; and how many
+/// microseconds it took, if somebody measures.
+pub(super) fn unrolled(
+    (program, kernel, launch): Of<'_>,
+    model: &MemoryModel,
+    config: &Config,
+    bound: u32,
+    allowance: &Allowance,
+    facts: &mut Facts,
+) -> Result<(EventGraph, u64), Ungraphed> {
+    let mut taken_us = 0;
+    loop {
+        // What is off since something that it needs was seen not to hold; then it is unrolled again.
+        let config = &facts.allowed(config);
+        // After unrolling: no loops, no control flow, only guards.
+        let options = UnrollOptions {
+            bound,
+            max_events: slices::events_max(launch, config),
+            allowance: allowance.clone(),
+            hangs: config.properties.contains(&Property::Deadlock),
+            mbarrier_encoding: config.treatment.mbarrier_encoding,
+            waits: config.treatment.waits,
+            writing_waits: !facts.is_off(&facts::WRITING_WAITS),
+            hangs_in_loops: facts.is_monotone(),
+            unpromised: facts.unpromised().clone(),
+            paths: config.treatment.paths,
+            failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
+            ..UnrollOptions::default()
+        };
+        config.listener.begins("unroll");
+        let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
+            if launch.is_co_resident() || !options.hangs || !waits_for_other_clusters(&graph) {
+                return Ok(graph);
+            }
+            unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
+        });
+        taken_us += config.listener.ends("unroll");
+        let graph = unrolled.map_err(Ungraphed::Unroll)?;
+        if let Some(diagnostic) = unknown_to_model(&graph, model) {
+            return Err(Ungraphed::Unknown(Box::new(diagnostic)));
+        }
+        if !facts.look_at(&graph, model, config) {
+            return Ok((cells::merged(graph, model, config, facts), taken_us));
+        }
+    }
+}
