@@ -340,6 +340,43 @@ fn what_slices_find_is_found_in_launches_that_are_too_large() {
     }
 }
 
+/// What a launch does where its threads run in turns is shown where a limit stops all else, and nothing is proved by it.
+#[test]
+fn what_goes_wrong_in_turns_is_found_where_a_limit_stops_the_rest() {
+    let model = model(&[]);
+    let text = |second: &str| {
+        format!(
+            "kernel finalize {{
+                launch {{ ctas: 2, warps: 1, lanes: 32 }}
+                global status: u8 = 1;
+                global x[64]: u32 = 0;
+                let row = ctaid * ntid + tid;
+                let s = ld.relaxed.gpu [status];
+                if (s & 1) == 1 {{
+                    st [x[row]], 1;
+                    st.relaxed.gpu [status], {second};
+                }}
+                final {{ assert [x[0]] == 1 && [x[63]] == 1; }}
+            }}"
+        )
+    };
+    let verdict = |text: &str, treatment: Treatment| {
+        let mut small = Config { budget: 4_000_000_000, ..config(treatment) };
+        small.limits.clauses_max = 50_000;
+        let program = parsed(text, &[]).expect("it is a kernel");
+        let outcome = check(&program, &program.kernels[0], &program.kernels[0].launches[0], &model, &small);
+        let outcome = outcome.expect("checked");
+        (outcome.verdict, outcome.limit.is_some(), outcome.findings.len())
+    };
+    assert_eq!(verdict(&text("2"), Treatment::DEFAULT), (Verdict::Violated, true, 1));
+    assert_eq!(verdict(&text("1"), Treatment::DEFAULT), (Verdict::Inconclusive, true, 0));
+    let hinted = Treatment { completing: false, ..Treatment::DEFAULT };
+    assert_eq!(verdict(&text("2"), hinted), (Verdict::Inconclusive, true, 0));
+    // Two threads of one word that do not know of each other: a race in whatever order they run.
+    let racing = text("1").replace("st [x[row]], 1;", "st [x[row / 2]], 1;");
+    assert_eq!(verdict(&racing, Treatment::DEFAULT).0, Verdict::Violated);
+}
+
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
         let path = entry.expect("readable").path();

@@ -28,7 +28,7 @@ pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
 use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
-use crate::encode::{EncodeError, Encoding, Problem, encode};
+use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
 use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
@@ -291,8 +291,28 @@ impl<'a> Decider<'a> {
                 Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
             }
             Sliced::Open(Some(found)) => self.decide_rest(graph, *found),
-            Sliced::Open(None) | Sliced::Whole => self.decide_whole(graph),
+            Sliced::Open(None) | Sliced::Whole => self.decide_whole_or_run(graph),
         }
+    }
+
+    /// Decides a graph without slices; where a limit stops that, lets all threads run in turns, which may show something.
+    fn decide_whole_or_run(self, graph: EventGraph) -> Result<Decided, CheckError> {
+        let (model, config, allowance) = (self.model, self.config, self.allowance.clone());
+        let known = graph.clone();
+        let decided = self.decide_whole(graph)?;
+        let Decided::Yes(decision) = decided else { return Ok(decided) };
+        let is_open = decision.limit.is_some() && !decision.has_found();
+        let Treatment { completing, interleave, .. } = config.treatment;
+        if !is_open || !completing || !interleave || allowance.is_given_up() {
+            return Ok(Decided::Yes(decision));
+        }
+        Ok(Decided::Yes(match slices::in_turns(&known, model, config) {
+            Some(found) => {
+                let limit = decision.limit;
+                Box::new(Decision { limit, ..found.into_decision(decision.statistics) })
+            }
+            None => decision,
+        }))
     }
 
     /// Where slices have found something and left something open: looks at the whole for about as long as they took.

@@ -167,6 +167,10 @@ impl Allowance {
     pub fn left(&self) -> u64 {
         self.steps.saturating_sub(self.used())
     }
+    /// Whether whoever listens has no patience left.
+    pub fn is_given_up(&self) -> bool {
+        self.listener.gives_up().is_some()
+    }
     /// What is used up, if something is. The steps are asked about first: they are the same in every run.
     pub fn used_up(&self) -> Option<UsedUp> {
         if self.used() >= self.steps {

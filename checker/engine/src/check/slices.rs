@@ -160,6 +160,15 @@ pub(super) fn look_at(
     })
 }
 
+/// What goes wrong where all threads just run in turns, if something does: for launches that are too large for all else.
+pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config) -> Option<Found> {
+    let mut whole = Whole::new(graph, model, config)?;
+    whole.does_all_in_turns();
+    let rest = Rest { allowance: Allowance::of_steps(0), steps: 0 };
+    let found = whole.into_found(rest);
+    (!found.findings.is_empty()).then_some(found)
+}
+
 /// Something that a slice is asked, as it is asked of the whole.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Question {

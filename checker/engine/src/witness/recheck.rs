@@ -89,13 +89,7 @@ impl Allowed {
         model: &MemoryModel,
         claim: &GoalKind,
     ) -> Result<Vec<&'static FlagKind>, Disagreement> {
-        let flags = || {
-            self.flags.get_or_init(|| {
-                let mut found = evaluate(model, &self.basis, &self.asked);
-                found.keep(&self.asked);
-                found
-            })
-        };
+        let flags = || self.flags.get_or_init(|| self.all_flags(model));
         check_claim(graph, model, &flags, &self.values, claim)
     }
 
@@ -127,6 +121,22 @@ impl Allowed {
         let refinements = self.claims(graph, model, claim)?;
         let (execution, values, basis) = (self.execution.clone(), self.values.clone(), self.basis.clone());
         Ok(Witness { execution, values, basis, claim: claim.clone(), refinements })
+    }
+
+    /// The pairs of which a flag holds in it, in order.
+    pub fn flagged(&self, model: &MemoryModel, flag: usize) -> Vec<(EventId, EventId)> {
+        let flags = self.flags.get_or_init(|| self.all_flags(model));
+        match flags.get(model.flags[flag].term) {
+            Some(Value::Relation(relation)) => relation.pairs().collect(),
+            Some(Value::Set(set)) => set.iter().map(|event| (event, event)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn all_flags(&self, model: &MemoryModel) -> Values<EventSet, BitMatrix> {
+        let mut found = evaluate(model, &self.basis, &self.asked);
+        found.keep(&self.asked);
+        found
     }
 
     /// The value of a term in it.

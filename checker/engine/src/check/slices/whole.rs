@@ -14,7 +14,7 @@
 use super::super::{Config, FindingKey, finding_key, property_in};
 use super::{Found, Rest};
 use crate::bits::{BitMatrix, EventSet};
-use crate::encode::goal::GoalKind;
+use crate::encode::goal::{GoalKind, is_asked};
 use crate::encode::{Encoding, Problem};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{Access, EventGraph, EventId, UnknownId, UnknownKind};
@@ -112,6 +112,28 @@ impl<'a> Whole<'a> {
     pub(super) fn does_in_turns(&mut self, claim: &GoalKind) -> bool {
         self.run();
         self.knows(claim)
+    }
+
+    /// Asks where the threads run in turns for everything that was asked for.
+    pub(super) fn does_all_in_turns(&mut self) {
+        self.run();
+        let Some(run) = self.runs.first() else { return };
+        let flags =
+            (0..self.model.flags.len()).filter(|&flag| is_asked(&self.model.flags[flag], &self.graph));
+        let flagged = flags.flat_map(|flag| {
+            let pairs = run.flagged(self.model, flag).into_iter();
+            pairs.map(move |pair| GoalKind::Flag { flag, pair })
+        });
+        let finals = self.graph.finals.iter().enumerate();
+        let finals =
+            finals.filter(|(_, own)| own.kind == FinalKind::Assert).map(|(at, _)| GoalKind::Final(at));
+        let obligations = (0..self.graph.obligations.len()).map(GoalKind::Obligation);
+        let claims: Vec<GoalKind> = obligations.chain(flagged).chain(finals).collect();
+        for claim in claims {
+            if self.config.properties.contains(&property_in(&self.graph, self.model, &claim)) {
+                self.knows(&claim);
+            }
+        }
     }
 
     /// Whether an execution of the whole does what one of a slice does.
