@@ -125,6 +125,13 @@ impl Formula {
             gates: FxHashMap::default(),
         }
     }
+    /// The clauses alone: nothing can be built on it.
+    #[must_use]
+    pub fn without_gates(&self) -> Self {
+        let Self { n_variables, literals, ends, comments, .. } = self;
+        let (literals, ends, comments) = (literals.clone(), ends.clone(), comments.clone());
+        Self { n_variables: *n_variables, literals, ends, comments, gates: FxHashMap::default() }
+    }
     /// A fresh variable.
     pub fn fresh(&mut self) -> Literal {
         let variable = Variable(self.n_variables);

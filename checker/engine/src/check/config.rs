@@ -30,6 +30,8 @@ pub struct Config {
     /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see `solve`). One that cannot be
     /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
     pub follow: bool,
+    /// Whether all that a verdict rests on is kept (see [`crate::evidence`]); then answers are followed, too.
+    pub record: bool,
 }
 
 impl Config {
@@ -45,6 +47,7 @@ impl Config {
             listener: Arc::new(Silent),
             budget: u64::MAX,
             follow: false,
+            record: false,
         }
     }
 

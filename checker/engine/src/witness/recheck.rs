@@ -129,6 +129,11 @@ impl Allowed {
         Ok(Witness { execution, values, basis, claim: claim.clone(), refinements })
     }
 
+    /// The execution.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
     /// The value of a term in it.
     pub fn value(&self, term: TermRef) -> u128 {
         self.values[term]
