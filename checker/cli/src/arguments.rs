@@ -108,6 +108,8 @@ pub enum Command {
     Fmt(FmtOptions),
     /// Print what a pass makes of a file.
     Emit(EmitOptions),
+    /// Check certificates, without the checker.
+    Verify(VerifyOptions),
     /// Serve an editor: the language server protocol over standard input and output.
     Lsp,
     /// Print what makes a shell complete the command line.
@@ -224,6 +226,10 @@ pub struct CheckOptions {
     /// solver; one that cannot be followed is a bug of Fencepost (exit code 70). The steps that takes are part of the budget.
     #[arg(long)]
     pub self_check: bool,
+    /// Write, for each launch whose verdict claims something, a folder with which anybody can check it: `fencepost verify`. Answers
+    /// are followed as with `--self-check`.
+    #[arg(long, value_name = "DIR")]
+    pub certificate: Option<PathBuf>,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t = Format::Pretty)]
     pub format: Format,
@@ -336,6 +342,32 @@ pub struct EmitOptions {
     /// so a SAT solver says *unsatisfiable*.
     #[arg(long)]
     pub goal: bool,
+}
+
+/// `fencepost verify`.
+#[derive(Args, Clone, Debug)]
+pub struct VerifyOptions {
+    /// Certificates, or folders of them, as `fencepost check --certificate DIR` writes them.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Look at all executions of launches that are small enough, and ask each formula whether it has them.
+    #[arg(long)]
+    pub thorough: bool,
+    /// Write each question for other checkers of proofs: a plain DIMACS file, with DRAT and text LRAT.
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = VerifyFormat::Pretty)]
+    pub format: VerifyFormat,
+}
+
+/// Form of the report of `verify`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object per certificate.
+    Json,
 }
 
 /// What `emit` can print.

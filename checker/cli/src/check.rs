@@ -4,7 +4,7 @@ use super::arguments::{CheckOptions, Deny, Format};
 use super::formats::Report;
 use super::graph::{self, Picture};
 use super::output::Output;
-use super::{Status, load};
+use super::{Status, certificate, load};
 use fencepost::check::{CheckError, Config, properties_of, stopped};
 use fencepost::encode::Treatment;
 use fencepost::examine::{Checked, Examination};
@@ -12,6 +12,7 @@ use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
 use fencepost::parallel::{self, STACK_BYTES, on_large_stack, panic_message};
 use fencepost::paths::{self, Input};
+use fencepost::report::certificate::{Told, certificate};
 use fencepost::report::{Case, diagnostic, summary};
 use fencepost::tasks;
 use fencepost::verdict::{Limit, Outcome, Verdict};
@@ -360,12 +361,32 @@ impl<'a> Run<'a> {
                 self.verdicts.push(outcome.told(outcome.verdict));
                 self.status = self.status.max(status(&outcome, self.options.allow_bounded));
                 self.show(&case);
+                self.certify(&case, task);
                 return Some(outcome);
             }
             Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
             Err(Failure::Internal(message)) => self.failed(file, &kernel.name, &launch.name, &message),
         }
         None
+    }
+
+    /// Writes a certificate, if they are wanted.
+    fn certify(&mut self, case: &Case<'_>, task: &Task<'_>) {
+        let Some(under) = &self.options.certificate else { return };
+        let config = config(self.options, case.kernel, None);
+        let told = Told {
+            defines: self.options.program.define.clone(),
+            target: self.options.program.target.clone(),
+            without: !self.options.without.is_empty(),
+        };
+        let name = certificate::folder(case.file, &case.kernel.name, &case.outcome.launch.name);
+        match certificate(case, task.model, &config, &told) {
+            Ok(files) => {
+                let status = certificate::write(under, &name, &files, self.output);
+                self.status = self.status.max(status);
+            }
+            Err(why) => self.output.complain(&format!("no certificate `{name}`: {why}\n")),
+        }
     }
 
     fn show(&mut self, case: &Case<'_>) {
@@ -511,6 +532,7 @@ fn config(options: &CheckOptions, kernel: &Kernel, timeout: Option<Duration>) ->
         is_asked_by_name: !options.property.is_empty(),
         treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
         follow: options.self_check,
+        record: options.certificate.is_some(),
         ..load::config(&options.program, options.unroll_max, timeout)
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: the only part that reads files, environment and clock, and that prints.
 
 mod arguments;
+mod certificate;
 mod check;
 mod emit;
 mod explain;
@@ -13,6 +14,7 @@ mod new;
 mod output;
 mod shell;
 mod templates;
+mod verify;
 mod watch;
 
 use arguments::{Arguments, Command};
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),
+        Command::Verify(options) => verify::run(&options, &mut output),
         Command::Lsp => return serve(),
         Command::Completions(options) => shell::completions(&options, &mut output),
         Command::Man(options) => shell::man(&options, &mut output),

@@ -7,7 +7,7 @@
 use crate::bits::BitMatrix;
 use crate::cnf::{Formula, Literal};
 use crate::encode::goal::{Goal, GoalKind};
-use crate::encode::{Encoding, Problem};
+use crate::encode::{Encoding, Problem, Source};
 use crate::event::cell::grains;
 use crate::event::{AgentId, Edge, Edges, EventGraph, EventId, EventKind, LocationId, UnknownId, Wait};
 use crate::facts::{self, Deduction};
@@ -158,14 +158,16 @@ impl Stated {
             .iter_enumerated()
             .map(|(event, &literal)| (literal, Meaning::Executed(event)))
             .collect();
-        for (&read, pieces) in &encoding.sources {
-            for (piece, candidates) in (0..).zip(pieces) {
-                meanings.extend(candidates.iter().map(|source| {
-                    let (write, from) = (source.write, source.piece);
-                    (source.literal, Meaning::Source { read, piece, write, from })
-                }));
-            }
-        }
+        // They are sorted below.
+        meanings.extend(encoding.sources.iter().flat_map(|(&read, pieces)| {
+            let of_piece = |(piece, candidates): (u32, &'_ Vec<Source>)| -> Vec<(Literal, Meaning)> {
+                let means = |&Source { write, piece: from, literal }: &Source| {
+                    (literal, Meaning::Source { read, piece, write, from })
+                };
+                candidates.iter().map(means).collect()
+            };
+            (0..).zip(pieces).flat_map(of_piece).collect::<Vec<_>>()
+        }));
         let orders = [
             (&encoding.coherence, Meaning::Coherence as fn(_, _) -> _),
             (&encoding.fence_order, Meaning::FenceOrder as fn(_, _) -> _),
@@ -173,9 +175,9 @@ impl Stated {
         for (open, meaning) in orders {
             meanings.extend(open.iter().map(|(&(a, b), &literal)| (literal, meaning(a, b))));
         }
-        for (&unknown, bits) in &encoding.blaster.unknown_bits {
-            meanings.extend(bits.iter().zip(0..).map(|(&bit, at)| (bit, Meaning::Bit(unknown, at))));
-        }
+        meanings.extend(encoding.blaster.unknown_bits.iter().flat_map(|(&unknown, bits)| {
+            bits.iter().zip(0..).map(move |(&bit, at)| (bit, Meaning::Bit(unknown, at)))
+        }));
         meanings.sort_by_key(|&(literal, meaning)| (kind_of(meaning), literal));
         let mut certain = Vec::new();
         for (base, is) in [
@@ -278,8 +280,8 @@ pub enum Shown {
     Claim(GoalKind),
     /// A `reachable` statement.
     Reachable(Span),
-    /// A loop that runs on.
-    Cut(Span),
+    /// A loop cut of the graph, by number: its thread runs on.
+    Cut(usize),
 }
 
 /// A deduction, and what it came to.
@@ -365,6 +367,45 @@ impl Record {
             cuts: piece.cuts.clone(),
             finals: piece.finals.clone(),
         }];
+    }
+
+    /// Forgets formulas of which nothing is refuted, and slices that have no other: where a slice goes wrong, a larger one is
+    /// asked. The last formula of the whole stays, since it tells what bounds have excluded.
+    pub(crate) fn forget_unanswered(&mut self) {
+        let n_stated = self.stated.len();
+        let mut stays = vec![false; n_stated];
+        for asked in &self.asked {
+            // What is known from a question that builds on others rests on all of them.
+            stays[asked.stated] |= asked.series.is_some() || matches!(asked.answered, Answered::Refuted(_));
+        }
+        if let Some(last) = self.stated.iter().rposition(|stated| stated.part == Part::Whole) {
+            stays[last] = true;
+        }
+        let mut slices = vec![false; self.slices.len()];
+        for (stated, _) in self.stated.iter().zip(&stays).filter(|(_, stays)| **stays) {
+            if let Part::Slice(slice) = stated.part {
+                slices[slice] = true;
+            }
+        }
+        let places = |stays: &[bool]| -> Vec<usize> {
+            let sums = stays.iter().scan(0, |sum, &stays| {
+                *sum += usize::from(stays);
+                Some(*sum - usize::from(stays))
+            });
+            sums.collect()
+        };
+        let (stated_at, slice_at) = (places(&stays), places(&slices));
+        let mut of_stated = stays.iter();
+        self.stated.retain(|_| of_stated.next() == Some(&true));
+        for stated in &mut self.stated {
+            if let Part::Slice(slice) = &mut stated.part {
+                *slice = slice_at[*slice];
+            }
+        }
+        let mut of_slices = slices.iter();
+        self.slices.retain(|_| of_slices.next() == Some(&true));
+        self.asked.retain(|asked| stays[asked.stated]);
+        self.asked.iter_mut().for_each(|asked| asked.stated = stated_at[asked.stated]);
     }
 
     /// Adds what was kept elsewhere.

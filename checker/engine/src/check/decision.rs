@@ -166,9 +166,10 @@ impl Decision {
             properties.extend(unstated.iter().map(|&property| (property, Verdict::Inconclusive)));
             properties.sort_unstable();
         }
-        let record = self.record.take();
-        let evidence =
-            record.map(|record| Evidence { values: Vec::new(), graph: self.graph.clone(), record, unroll });
+        let evidence = self.record.take().map(|mut record| {
+            record.forget_unanswered();
+            Evidence { values: Vec::new(), graph: self.graph.clone(), record, unroll }
+        });
         Outcome {
             launch: launch.clone(),
             // Where nothing is decided, nothing is proved.

@@ -100,8 +100,9 @@ impl Decider<'_> {
             let execution = decode(problem, encoding, &assignment);
             let values = crate::witness::recheck::evaluate_terms(problem.graph, &execution);
             let before = found.len();
-            for cut in problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1) {
-                self.show(Shown::Cut(cut.span), &execution);
+            let cuts = problem.graph.cuts.iter().enumerate();
+            for (number, cut) in cuts.filter(|(_, cut)| values[cut.guard] == 1) {
+                self.show(Shown::Cut(number), &execution);
                 found.entry(cut.span).or_insert_with(|| cut.because.clone());
             }
             if found.len() == before {
