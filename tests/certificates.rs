@@ -483,8 +483,9 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
         ("slices", RING.to_owned(), Treatment::SLICED, all.clone()),
         (
             "nobody asked",
-            "kernel k(i in 0..=7) { launch { warps: 2 } shared d[4]: u32 = 0; assume i * 2 < 8;
-             st.relaxed.cta [d[i]], 1; assert ld.relaxed.cta [d[i]] == 1; }"
+            "kernel k { launch { ctas: 2 } global x: u32 = 0; global d[4]: u32 = 0;
+             if ctaid == 0 { st.relaxed.gpu [x], 5; }
+             else { let v = ld.relaxed.gpu [x]; if v != 5 { st.relaxed.gpu [d[v]], 1; } assert v == 0 || v == 5; } }"
                 .to_owned(),
             Treatment::DEFAULT,
             of(Property::Assert),

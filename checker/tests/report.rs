@@ -45,6 +45,7 @@ fn reports(text: &str) -> Reports {
         listener: Arc::new(Silent),
         follow: false,
         record: false,
+        outside: None,
         budget: u64::MAX,
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use super::graph::{GraphFile, graph_file};
+use super::outside::Solver;
 use super::templates;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -226,6 +227,13 @@ pub struct CheckOptions {
     /// solver; one that cannot be followed is a bug of Fencepost (exit code 70). The steps that takes are part of the budget.
     #[arg(long)]
     pub self_check: bool,
+    /// Ask another solver, as in `cadical {cnf} {proof}`: it reads a DIMACS file and writes DRAT, or LRAT as text. That there is
+    /// no execution is believed only with a proof that was followed. Its work is not part of the budget.
+    #[arg(long, value_name = "CMD", value_parser = Solver::parse, conflicts_with_all = ["certificate", "self_check"])]
+    pub solver_command: Option<String>,
+    /// Seconds for each question that another solver is asked.
+    #[arg(long, value_name = "N", default_value_t = 600, requires = "solver_command")]
+    pub solver_seconds: u64,
     /// Write, for each launch whose verdict claims something, a folder with which anybody can check it: `fencepost verify`. Answers
     /// are followed as with `--self-check`.
     #[arg(long, value_name = "DIR")]

@@ -4,12 +4,14 @@ use super::arguments::{CheckOptions, Deny, Format};
 use super::formats::Report;
 use super::graph::{self, Picture};
 use super::output::Output;
+use super::outside::Solver;
 use super::{Status, certificate, load};
 use fencepost::check::{CheckError, Config, properties_of, stopped};
 use fencepost::encode::Treatment;
 use fencepost::examine::{Checked, Examination};
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
+use fencepost::outside::Outside;
 use fencepost::parallel::{self, STACK_BYTES, on_large_stack, panic_message};
 use fencepost::paths::{self, Input};
 use fencepost::report::certificate::{Told, certificate};
@@ -533,6 +535,10 @@ fn config(options: &CheckOptions, kernel: &Kernel, timeout: Option<Duration>) ->
         treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
         follow: options.self_check,
         record: options.certificate.is_some(),
+        outside: options.solver_command.as_deref().map(|command| {
+            let solver: Arc<dyn Outside> = Arc::new(Solver::new(command, options.solver_seconds));
+            solver
+        }),
         ..load::config(&options.program, options.unroll_max, timeout)
     }
 }

@@ -12,6 +12,7 @@ mod load;
 mod mend;
 mod new;
 mod output;
+mod outside;
 mod shell;
 mod templates;
 mod verify;

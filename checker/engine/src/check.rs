@@ -43,7 +43,7 @@ use crate::work::Allowance;
 use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program};
-use fencepost_dsl::{Diagnostic, Span};
+use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
 use residency::waits_for_other_clusters;
 use slices::Sliced;
@@ -66,8 +66,17 @@ pub enum CheckError {
     },
 }
 
-/// An answer that cannot be followed is nobody's verdict.
+/// An answer that cannot be followed is nobody's verdict; where it is another solver's, that is to be told, and no bug of ours.
 fn not_followed(unfollowed: Unfollowed) -> CheckError {
+    if let Unfollowed::Outside(fault) = unfollowed {
+        let nowhere = Span::new(FileId(0), 0, 0);
+        let diagnostic =
+            Diagnostic::new(fault.code(), fault.to_string(), nowhere, "asked about a launch of this file")
+                .with_help(
+                    "look at what the command does by itself with a file of `fencepost emit cnf --goal`",
+                );
+        return CheckError::Unsupported(Box::new(diagnostic));
+    }
     CheckError::SelfCheck { pass: "solve", message: unfollowed.to_string() }
 }
 
@@ -302,7 +311,7 @@ impl<'a> Decider<'a> {
             allowance,
             facts,
             decision,
-            effort: Effort::recording(config.record, config.follow),
+            effort: config.effort(),
             refuted: Vec::new(),
             n_merged: 0,
         }

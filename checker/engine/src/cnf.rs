@@ -166,6 +166,13 @@ impl Formula {
             u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
         );
     }
+    /// The same, constants and all.
+    pub(crate) fn clause_as_it_is(&mut self, literals: &[Literal]) {
+        self.literals.extend_from_slice(literals);
+        self.ends.push(
+            u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
+        );
+    }
     /// Says of the clauses that follow, in DIMACS, what they are.
     pub fn comment(&mut self, text: String) {
         self.comments.push((self.ends.len(), text));

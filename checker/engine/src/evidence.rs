@@ -369,11 +369,12 @@ impl Record {
         }];
     }
 
-    /// Forgets formulas of which nothing is refuted, and slices that have no other: where a slice goes wrong, a larger one is
-    /// asked. The last formula of the whole stays, since it tells what bounds have excluded.
+    /// Forgets formulas of which something was asked and nothing is refuted, and slices that have no other: where a slice goes
+    /// wrong, a larger one is asked. The last formula of the whole stays, since it tells what bounds have excluded, and so does
+    /// that of a slice where they leave nothing to ask.
     pub(crate) fn forget_unanswered(&mut self) {
-        let n_stated = self.stated.len();
-        let mut stays = vec![false; n_stated];
+        let mut stays: Vec<bool> = self.stated.iter().map(|stated| stated.part != Part::Whole).collect();
+        self.asked.iter().for_each(|asked| stays[asked.stated] = false);
         for asked in &self.asked {
             // What is known from a question that builds on others rests on all of them.
             stays[asked.stated] |= asked.series.is_some() || matches!(asked.answered, Answered::Refuted(_));

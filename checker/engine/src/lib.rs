@@ -46,6 +46,8 @@ mod slice;
 
 pub mod evidence;
 
+pub mod outside;
+
 mod solve;
 
 pub mod witness;

@@ -11,10 +11,12 @@ pub use follow::Unfollowed;
 
 use crate::cnf::{Formula, Literal, Variable};
 use crate::evidence::{Answered, Record, Series};
+use crate::outside::{self, Outside, Said};
 use crate::work::{self, Allowance, Work};
 use follow::Derivation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the solver said. Not a verdict.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct Effort {
     follow: bool,
     /// What is kept, if anything is; then answers are followed, too.
     record: Option<Box<Record>>,
+    /// Who is asked in place of the solver that comes along.
+    outside: Option<Arc<dyn Outside>>,
     /// Calls.
     pub calls: u64,
     /// Clauses added to proofs: those learnt, and given ones that were simplified.
@@ -65,6 +69,10 @@ impl Effort {
     pub fn recording(record: bool, follow: bool) -> Self {
         let kept = record.then(Box::default);
         Self { record: kept, ..Self::following(follow || record) }
+    }
+    /// The same, with somebody else asked.
+    pub fn asking(self, outside: Option<Arc<dyn Outside>>) -> Self {
+        Self { outside, ..self }
     }
     fn following_of<'f>(
         &self,
@@ -107,6 +115,18 @@ pub fn solve(
     allowance: &Allowance,
     effort: &mut Effort,
 ) -> Result<Answer, Unfollowed> {
+    if let Some(outside) = effort.outside.clone() {
+        effort.calls += 1;
+        work::count(Work::Loaded, formula.n_literals());
+        let said = outside.solve(&outside::dimacs(formula, extra)).map_err(Unfollowed::Outside)?;
+        return Ok(match said {
+            Said::Satisfiable(literals) => {
+                let values = outside::values(formula, extra, &literals).map_err(Unfollowed::Outside)?;
+                Answer::Satisfiable(Assignment { values })
+            }
+            Said::Unsatisfiable => Answer::Unsatisfiable,
+        });
+    }
     let following = effort.following_of(formula, extra, allowance);
     let answer = answer(formula, extra, allowance, effort, following.clone())?;
     if let Some(record) = effort.record() {
@@ -423,7 +443,6 @@ impl varisat::solver::Listener for Listener<'_> {
 mod tests {
     use super::*;
     use crate::listener::tests::Impatient;
-    use std::sync::Arc;
 
     /// `n + 1` pigeons in `n` holes.
     fn pigeons(n: usize) -> Formula {

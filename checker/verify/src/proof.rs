@@ -211,7 +211,7 @@ impl Checker {
     }
 
     fn follows(&mut self, clause: &[i32]) -> Follows {
-        let contradicts = self.deny(clause) || self.propagate();
+        let contradicts = self.empty.is_some() || self.deny(clause) || self.propagate();
         self.undo();
         if contradicts { Follows::Yes } else { Follows::No }
     }

@@ -7,7 +7,7 @@
 //! among its assignments: one that has not is too strong, whatever was proved of it.
 
 mod explain;
-mod sat;
+pub mod sat;
 mod state;
 
 use crate::claims::Claims;
@@ -36,7 +36,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { events_max: 80, executions_max: 4_000, conflicts_max: 100_000 }
+        Self { events_max: 80, executions_max: 1_500, conflicts_max: 100_000 }
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn prepare(
     let Ok(table) = bound(basis, model, roots, treatment.tighten, &classes, &stop) else {
         return (graph, Err(config.used_up(allowance).into()));
     };
-    let effort = Effort::recording(config.record, config.follow);
+    let effort = config.effort();
     let mut known = Known { graph, cells, table, model, config, allowance, effort, roots };
     for step in STEPS.iter().filter(|step| step.row.is_on(treatment)) {
         let before = (known.graph.constraints.len(), n_left_out(&known));

@@ -135,7 +135,7 @@ pub(super) fn look_at(
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
         refuted: FxHashSet::default(),
         statistics: Statistics::default(),
-        effort: Effort::recording(config.record, config.follow),
+        effort: config.effort(),
         whole: None,
     };
     let never_hangs = run.never_hangs(&plan)?;

@@ -15,6 +15,7 @@
 
 use crate::cnf::Literal;
 use crate::evidence::{Reason, Step};
+use crate::outside::Fault;
 use crate::work::{self, Allowance, Work};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,6 +43,9 @@ pub enum Unfollowed {
         /// How many there are.
         of: usize,
     },
+    /// Somebody else was asked, and has no answer that counts.
+    #[error("{0}")]
+    Outside(Fault),
 }
 
 /// So many reasons are kept at a time (8 bytes each); past that all that was derived is followed, needed or not.
