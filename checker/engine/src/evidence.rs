@@ -396,6 +396,12 @@ impl Record {
             sums.collect()
         };
         let (stated_at, slice_at) = (places(&stays), places(&slices));
+        // Where bounds leave nothing to ask, that is what there is to know.
+        for (number, stated) in self.stated.iter_mut().enumerate() {
+            if stated.part != Part::Whole && self.asked.iter().all(|asked| asked.stated != number) {
+                (stated.formula, stated.meanings, stated.certain) = Default::default();
+            }
+        }
         let mut of_stated = stays.iter();
         self.stated.retain(|_| of_stated.next() == Some(&true));
         for stated in &mut self.stated {

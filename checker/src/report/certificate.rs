@@ -164,7 +164,7 @@ impl Folder {
     /// Compressed: the same bytes each time, without a date.
     fn packed(&mut self, name: String, bytes: &[u8]) -> String {
         let name = format!("{name}.gz");
-        let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+        let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::fast());
         // Writing to memory does not fail.
         let written = packer.write_all(bytes).and_then(|()| packer.finish());
         self.files.push(File { name: name.clone(), bytes: written.unwrap_or_default() });

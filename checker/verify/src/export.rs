@@ -139,7 +139,7 @@ impl Series {
             clause.iter().for_each(|literal| _ = write!(cnf, "{literal} "));
             cnf.push_str("0\n");
         };
-        formula.clauses.iter().for_each(|clause| put(clause));
+        formula.clauses.iter().for_each(&mut put);
         let mut numbers: HashMap<u64, u64> = HashMap::new();
         let mut next = formula.clauses.len() as u64;
         let mut number = |id: u64| {
@@ -152,11 +152,10 @@ impl Series {
             cnf.push_str("0\n");
             number(more.id);
         }
-        let assumption = assumed.map(|variable| {
+        if let Some(variable) = assumed {
             let _ = write!(cnf, "c what is assumed\n{variable} 0\n");
             number(0);
-            variable
-        });
+        }
         let (mut lrat, mut drat) = (String::new(), String::new());
         let mut add = |id: u64, clause: &[i32], cited: &[u64]| {
             let of = |cited: &u64| numbers.get(cited).copied().unwrap_or(*cited);
@@ -171,7 +170,7 @@ impl Series {
             add(step.id, &step.clause, &step.cited);
         }
         // That the assumption is false contradicts the clause that states it.
-        if let (Some(_), Some(last)) = (assumption, self.steps.last())
+        if let (Some(_), Some(last)) = (assumed, self.steps.last())
             && !last.clause.is_empty()
         {
             add(u64::MAX, &[], &[0, last.id]);

@@ -3,7 +3,7 @@
 use crate::Refused;
 use crate::bits::Relation;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a term is made of; operands have smaller numbers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -178,7 +178,7 @@ pub struct Graph {
     pub sets: HashMap<String, Vec<usize>>,
     /// Pairs that are there whenever both events happen; `None` where slices have them.
     pub relations: Option<HashMap<String, Relation>>,
-    pub edges: HashMap<String, Vec<(usize, usize, usize)>>,
+    pub edges: BTreeMap<String, Vec<(usize, usize, usize)>>,
     pub constraints: Vec<usize>,
     pub representative: Vec<usize>,
     pub parameters: Vec<(String, usize)>,
@@ -291,7 +291,7 @@ impl Graph {
                 Some(relations)
             }
         };
-        let mut edges = HashMap::new();
+        let mut edges = BTreeMap::new();
         if !root.get("edges")?.is_null() {
             for (name, pairs) in root.get("edges")?.entries()? {
                 let edge = |one: &Reading<'_>| {
