@@ -353,6 +353,11 @@ const INPUT: &[(&str, &str)] = &[
     ("cat::unsupported-check", "a check of this form is not understood"),
     ("cat::too-deep", "nested too deeply"),
     ("cat::too-large", "the model is too large"),
+    ("solver::failed", "the command of `--solver-command` could not be run, or it failed"),
+    ("solver::no-answer", "the command of `--solver-command` has given no answer"),
+    ("solver::too-slow", "the command of `--solver-command` has not ended in its time"),
+    ("solver::no-assignment", "another solver's assignment does not satisfy the formula"),
+    ("solver::no-proof", "another solver's proof that there is no execution could not be followed"),
 ];
 
 #[cfg(test)]

@@ -45,7 +45,9 @@
 
 // What is below stands on the engine, and names its rooms as if they were here.
 
-pub use fencepost_engine::{check, encode, event, facts, findings, listener, models, unroll, verdict, work};
+pub use fencepost_engine::{
+    check, encode, event, facts, findings, listener, models, outside, unroll, verdict, work,
+};
 
 use fencepost_engine::{bits, relation, witness};
 

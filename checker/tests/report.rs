@@ -44,6 +44,8 @@ fn reports(text: &str) -> Reports {
         treatment: Treatment::DEFAULT,
         listener: Arc::new(Silent),
         follow: false,
+        record: false,
+        outside: None,
         budget: u64::MAX,
     };
     let model = Model::shipped(models::usual(&program), &[]).expect("it comes along");

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use super::graph::{GraphFile, graph_file};
+use super::outside::Solver;
 use super::templates;
 use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -112,6 +113,8 @@ pub enum Command {
     Fmt(FmtOptions),
     /// Print what a pass makes of a file.
     Emit(EmitOptions),
+    /// Check certificates, without the checker.
+    Verify(VerifyOptions),
     /// Serve an editor: the language server protocol over standard input and output.
     Lsp,
     /// Print what makes a shell complete the command line.
@@ -228,6 +231,17 @@ pub struct CheckOptions {
     /// solver; one that cannot be followed is a bug of Fencepost (exit code 70). The steps that takes are part of the budget.
     #[arg(long)]
     pub self_check: bool,
+    /// Ask another solver, as in `cadical {cnf} {proof}`: it reads a DIMACS file and writes DRAT, or LRAT as text. That there is
+    /// no execution is believed only with a proof that was followed. Its work is not part of the budget.
+    #[arg(long, value_name = "CMD", value_parser = Solver::parse, conflicts_with_all = ["certificate", "self_check"])]
+    pub solver_command: Option<String>,
+    /// Seconds for each question that another solver is asked.
+    #[arg(long, value_name = "N", default_value_t = 600, requires = "solver_command")]
+    pub solver_seconds: u64,
+    /// Write, for each launch whose verdict claims something, a folder with which anybody can check it: `fencepost verify`. Answers
+    /// are followed as with `--self-check`.
+    #[arg(long, value_name = "DIR")]
+    pub certificate: Option<PathBuf>,
     /// Form of the report. `FORM=FILE` writes one into a file as well; several may be given.
     #[arg(long, value_name = "FORM|FORM=FILE", value_delimiter = ',', value_parser = FormatParser, default_value = "pretty")]
     pub format: Vec<FormatTo>,
@@ -248,7 +262,7 @@ pub struct CheckOptions {
     pub stats: bool,
     /// Keep what a file came to in this folder, and do not check it again while its texts, the model, the options and
     /// Fencepost are the same.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["certificate", "solver_command"])]
     pub cache: Option<PathBuf>,
 }
 
@@ -417,6 +431,32 @@ pub struct EmitOptions {
     /// so a SAT solver says *unsatisfiable*.
     #[arg(long)]
     pub goal: bool,
+}
+
+/// `fencepost verify`.
+#[derive(Args, Clone, Debug)]
+pub struct VerifyOptions {
+    /// Certificates, or folders of them, as `fencepost check --certificate DIR` writes them.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Look at all executions of launches that are small enough, and ask each formula whether it has them.
+    #[arg(long)]
+    pub thorough: bool,
+    /// Write each question for other checkers of proofs: a plain DIMACS file, with DRAT and text LRAT.
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = VerifyFormat::Pretty)]
+    pub format: VerifyFormat,
+}
+
+/// Form of the report of `verify`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object per certificate.
+    Json,
 }
 
 /// What `emit` can print.

@@ -11,12 +11,13 @@ use super::formats::Report;
 use super::graph::{self, Picture};
 use super::output::Output;
 use super::progress::Progress;
-use super::{Status, interrupt, load};
+use super::{Status, certificate, interrupt, load};
 use fencepost::examine::Examination;
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
 use fencepost::parallel::{self, on_large_stack, panic_message};
 use fencepost::paths::{self, Input};
+use fencepost::report::certificate::{Told, certificate};
 use fencepost::report::{Case, diagnostic, summary};
 use fencepost::tasks;
 use fencepost::verdict::{Limit, Outcome, Verdict};
@@ -444,12 +445,32 @@ impl<'a> Run<'a> {
                 self.is_repeatable &= !interrupt::is_wanted() && outcome.limit != Some(Limit::Deadline);
                 self.status = self.status.max(status(&outcome, self.options.allow_bounded));
                 self.show(&case);
+                self.certify(&case, task);
                 return Some(outcome);
             }
             Err(Failure::Unsupported(error)) => self.rejected(sources, file, &[*error]),
             Err(Failure::Internal(message)) => self.failed(file, &kernel.name, &launch.name, &message),
         }
         None
+    }
+
+    /// Writes a certificate, if they are wanted.
+    fn certify(&mut self, case: &Case<'_>, task: &Task<'_>) {
+        let Some(under) = &self.options.certificate else { return };
+        let config = task.config(None, "");
+        let told = Told {
+            defines: self.options.program.define.clone(),
+            target: self.options.program.target.clone(),
+            without: !self.options.without.is_empty(),
+        };
+        let name = certificate::folder(case.file, &case.kernel.name, &case.outcome.launch.name);
+        match certificate(case, task.model, &config, &told) {
+            Ok(files) => {
+                let status = certificate::write(under, &name, &files, self.output);
+                self.status = self.status.max(status);
+            }
+            Err(why) => self.output.complain(&format!("no certificate `{name}`: {why}\n")),
+        }
     }
 
     fn show(&mut self, case: &Case<'_>) {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cache;
+mod certificate;
 mod check;
 mod emit;
 mod explain;
@@ -13,9 +14,11 @@ mod load;
 mod mend;
 mod new;
 mod output;
+mod outside;
 mod progress;
 mod shell;
 mod templates;
+mod verify;
 mod watch;
 
 use arguments::{Arguments, Command};
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),
+        Command::Verify(options) => verify::run(&options, &mut output),
         Command::Lsp => return serve(),
         Command::Completions(options) => shell::completions(&options, &mut output),
         Command::Man(options) => shell::man(&options, &mut output),

@@ -15,6 +15,7 @@ mod lemmas;
 mod prepare;
 pub mod replay;
 mod residency;
+mod rest;
 mod rounds;
 mod settle;
 mod slices;
@@ -27,28 +28,28 @@ pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, prope
 pub use prepare::{Artefacts, Unprepared, artefacts};
 
 use crate::cnf::Literal;
-use crate::encode::goal::{ConditionGoal, Goal, GoalKind};
+use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{EncodeError, Encoding, Problem, Treatment, encode};
-use crate::event::{Because, EventGraph, EventId, ObligationKind, TermPool};
+use crate::event::{EventGraph, EventId, ObligationKind};
+use crate::evidence::{Record, Role, Shown};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::findings;
 use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
 use crate::unroll::UnrollError;
-use crate::verdict::{Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity};
+use crate::verdict::{Finding, Limit, Outcome, Property, Statistics, Vacuity};
+use crate::witness::Execution;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
 use crate::work::Allowance;
 use decision::Decision;
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
-use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program, Quantifier};
-use fencepost_dsl::sorted::SortedMap;
-use fencepost_dsl::{Diagnostic, Span};
+use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program};
+use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
-use settle::Settled;
 use slices::Sliced;
 use std::sync::Arc;
-use unrolled::{Ungraphed, unrolled};
+use unrolled::{Ungraphed, Unrolled, unrolled};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,8 +68,17 @@ pub enum CheckError {
     },
 }
 
-/// An answer that cannot be followed is nobody's verdict.
+/// An answer that cannot be followed is nobody's verdict; where it is another solver's, that is to be told, and no bug of ours.
 fn not_followed(unfollowed: Unfollowed) -> CheckError {
+    if let Unfollowed::Outside(fault) = unfollowed {
+        let nowhere = Span::new(FileId(0), 0, 0);
+        let diagnostic =
+            Diagnostic::new(fault.code(), fault.to_string(), nowhere, "asked about a launch of this file")
+                .with_help(
+                    "look at what the command does by itself with a file of `fencepost emit cnf --goal`",
+                );
+        return CheckError::Unsupported(Box::new(diagnostic));
+    }
     CheckError::SelfCheck { pass: "solve", message: unfollowed.to_string() }
 }
 
@@ -142,13 +152,14 @@ fn check_within(
         let unrolled = unrolled((program, kernel, launch), model, config, n_iterations, allowance, facts);
         let config = &facts.allowed(config);
         let mut decision = match unrolled {
-            Ok((graph, unroll_us)) => {
-                statistics.microseconds.push(("unroll", unroll_us));
+            Ok(Unrolled { graph, microseconds, n_merged }) => {
+                statistics.microseconds.push(("unroll", microseconds));
                 match lowered {
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
                     _ => match Decider::new(graph, model, config, allowance.clone(), statistics, facts)
+                        .with_merged(n_merged)
                         .decide()?
                     {
                         Decided::Yes(decision) => *decision,
@@ -241,6 +252,8 @@ struct Decider<'a> {
     effort: Effort,
     /// Goals of which the solver has said that no execution reaches them.
     refuted: Vec<Literal>,
+    /// Accesses for which others stand.
+    n_merged: usize,
 }
 
 /// What makes two violations the same finding for a reader.
@@ -269,9 +282,38 @@ impl<'a> Decider<'a> {
             allowance,
             facts,
             decision,
-            effort: Effort::following(config.follow),
+            effort: config.effort(),
             refuted: Vec::new(),
+            n_merged: 0,
         }
+    }
+
+    /// Accesses for which others stand.
+    fn with_merged(self, n_merged: usize) -> Self {
+        Self { n_merged, ..self }
+    }
+
+    /// What is asked from now on is asked for this, if it is kept.
+    fn begin(&mut self, role: Role) {
+        if let Some(record) = self.effort.record() {
+            record.begin(role);
+        }
+    }
+
+    /// Keeps an execution, if they are kept.
+    fn show(&mut self, shown: Shown, execution: &Execution) {
+        if let Some(record) = self.effort.record() {
+            record.shown.push((shown, execution.clone()));
+        }
+    }
+
+    /// What was kept, for the outcome.
+    fn kept(&mut self) -> Option<Record> {
+        let n_merged = self.n_merged;
+        let mut record = self.effort.take_record()?;
+        record.note_graph(&self.decision.graph);
+        record.note(&facts::ALIKE_CELLS, n_merged, "accesses for which others stand");
+        Some(record)
     }
 
     fn decide(mut self) -> Result<Decided, CheckError> {
@@ -285,7 +327,10 @@ impl<'a> Decider<'a> {
             self.decision.statistics.microseconds.push(("slices", slices_us));
         }
         match sliced {
-            Sliced::Decided(found, statistics) => {
+            Sliced::Decided(mut found, statistics) => {
+                if let Some(record) = &mut found.record {
+                    record.note(&facts::ALIKE_CELLS, self.n_merged, "accesses for which others stand");
+                }
                 let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
                 let statistics = Statistics { microseconds, ..statistics };
                 Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
@@ -388,6 +433,9 @@ impl<'a> Decider<'a> {
         match encoded {
             Ok(encoding) => {
                 listener.begins("solve");
+                if let Some(record) = self.effort.record() {
+                    record.state(problem, &encoding);
+                }
                 self.ask(problem, &encoding)?;
                 self.decision.statistics.followed = self.config.follow.then_some(self.effort.followed);
                 self.decision.statistics.microseconds.push(("solve", listener.ends("solve")));
@@ -405,6 +453,7 @@ impl<'a> Decider<'a> {
             }
         }
         self.decision.graph = graph;
+        self.decision.record = self.kept();
         Ok(Decided::Yes(Box::new(self.decision)))
     }
 
@@ -415,6 +464,7 @@ impl<'a> Decider<'a> {
             .filter(|goal| self.config.properties.contains(&property_of(problem, &goal.kind)))
             .collect();
         self.decision.statistics.open_goals = open.len();
+        self.begin(Role::Goals);
         // A hang with every cluster running is no matter of which have started.
         let (residency, open) = open.into_iter().partition(|goal| goal.kind == GoalKind::NotResident);
         self.ask_goals(problem, encoding, open)?;
@@ -427,33 +477,6 @@ impl<'a> Decider<'a> {
             .sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
         self.ask_rest(problem, encoding)?;
         self.ask_unasked(problem, encoding)
-    }
-
-    /// Whether some execution breaks a rule of which nobody asked, and after which nothing has a meaning.
-    ///
-    /// Threads are not followed behind such a place, so what was asked is known only of executions that keep the rule.
-    fn ask_unasked(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let unasked = encoding.goals.iter().filter(|goal| is_unasked(self.config, problem, goal));
-        let any: Vec<_> = unasked.clone().map(|goal| goal.literal).collect();
-        if any.is_empty() || self.decision.limit.is_some() {
-            return Ok(());
-        }
-        let Some(assignment) = self.solve(encoding, &[any])? else { return Ok(()) };
-        let Some(found) = unasked.clone().find(|goal| assignment.is_true(goal.literal)) else {
-            let message = "the solver's assignment satisfies no goal".into();
-            return Err(CheckError::SelfCheck { pass: "solve", message });
-        };
-        let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
-        let code = match &found.kind {
-            GoalKind::Flag { flag, .. } => findings::flag(&problem.model.flags[*flag].name).kind.code,
-            GoalKind::Obligation(index) => match &problem.graph.obligations[*index].kind {
-                ObligationKind::Discipline(misuse) => misuse.code(),
-                _ => findings::bounds::OUT_OF_BOUNDS.code,
-            },
-            _ => "",
-        };
-        self.decision.unasked = Some(Unasked { finding, code });
-        Ok(())
     }
 
     /// Which of the goals some execution reaches.
@@ -491,38 +514,6 @@ impl<'a> Decider<'a> {
         Ok(())
     }
 
-    /// The litmus condition, the loop bound, and what should be possible.
-    fn ask_rest(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        if self.decision.limit.is_none()
-            && self.config.properties.contains(&Property::Condition)
-            && let Some(goal) = encoding.condition
-        {
-            if let Some(assignment) = self.solve(encoding, &[vec![goal.wanted]])? {
-                let found = self.finding(problem, encoding, &assignment, GoalKind::Condition)?;
-                self.decision.condition_witness = Some(found.witness);
-            } else {
-                self.ask_filter(problem, encoding, goal)?;
-            }
-        }
-        let is_decided =
-            self.decision.condition_witness.is_some() && self.config.properties == [Property::Condition];
-        if self.decision.limit.is_none() && !is_decided {
-            self.ask_bound(problem, encoding)?;
-        }
-        if self.decision.limit.is_none() {
-            if self.config.properties.contains(&Property::Reachable) {
-                self.ask_vacuity(problem, encoding)?;
-            } else if self.is_condition_universal(problem)
-                || claims_of_the_end(self.config, problem.graph)
-                || assumes_unasked(self.config, problem.graph)
-            {
-                let settled = Settled::new(problem, encoding, self.config.treatment);
-                self.ask_completion(problem, encoding, &settled)?;
-            }
-        }
-        Ok(())
-    }
-
     fn finding(
         &mut self,
         problem: Problem<'_>,
@@ -535,116 +526,6 @@ impl<'a> Decider<'a> {
         let witness = recheck(problem.graph, problem.cells, problem.model, execution, kind)
             .map_err(|error| CheckError::SelfCheck { pass: "recheck", message: error.to_string() })?;
         Ok(Finding { property, witness: Box::new(witness) })
-    }
-
-    /// Which loops can run past the bound.
-    fn ask_bound(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let mut found: SortedMap<Span, Because> = SortedMap::new();
-        if !self.facts.is_monotone() {
-            // An execution of more rounds may satisfy the axioms although its beginning does not.
-            let cuts = problem.graph.cuts.iter().zip(&encoding.cuts);
-            for (cut, _) in cuts.filter(|&(_, &literal)| literal != Literal::FALSE) {
-                found.entry(cut.span).or_insert_with(|| cut.because.clone());
-            }
-            self.decision.open_loops =
-                found.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
-            return Ok(());
-        }
-        let mut extra = vec![vec![encoding.cut]];
-        while let Some(assignment) = self.solve(encoding, &extra)? {
-            let execution = decode(problem, encoding, &assignment);
-            let values = crate::witness::recheck::evaluate_terms(problem.graph, &execution);
-            let before = found.len();
-            for cut in problem.graph.cuts.iter().filter(|cut| values[cut.guard] == 1) {
-                found.entry(cut.span).or_insert_with(|| cut.because.clone());
-            }
-            if found.len() == before {
-                let message = "an execution past the bound has no loop that runs on".into();
-                return Err(CheckError::SelfCheck { pass: "decode", message });
-            }
-            // Only ask about loops not yet listed.
-            let rest: Vec<_> = problem
-                .graph
-                .cuts
-                .iter()
-                .zip(&encoding.cuts)
-                .filter(|(cut, _)| !found.contains_key(&cut.span))
-                .map(|(_, &literal)| literal)
-                .collect();
-            extra = vec![rest];
-        }
-        self.decision.open_loops =
-            found.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
-        Ok(())
-    }
-
-    /// Whether a condition holds of all executions that complete, hence also where there is none.
-    fn is_condition_universal(&self, problem: Problem<'_>) -> bool {
-        let quantifier = problem.graph.condition.as_ref().map(|condition| condition.quantifier);
-        self.config.properties.contains(&Property::Condition)
-            && self.decision.condition_witness.is_none()
-            && matches!(quantifier, Some(Quantifier::Forall | Quantifier::NotExists))
-    }
-
-    /// Whether the filter of a litmus condition that no execution decides lets any execution count.
-    fn ask_filter(
-        &mut self,
-        problem: Problem<'_>,
-        encoding: &Encoding,
-        goal: ConditionGoal,
-    ) -> Result<(), CheckError> {
-        let Some(condition) = &problem.graph.condition else { return Ok(()) };
-        let is_filtered = condition.filter != TermPool::TRUE;
-        // What has no execution at all is told by `ask_completion`.
-        if !self.is_condition_universal(problem) || !is_filtered || self.decision.limit.is_some() {
-            return Ok(());
-        }
-        let counts = self.solve(encoding, &[vec![goal.counts]])?.is_some();
-        if !counts && self.decision.limit.is_none() {
-            self.decision.vacuity.push(Vacuity::FilteredOut(condition.span));
-        }
-        Ok(())
-    }
-
-    /// Whether some execution runs every thread to its end.
-    fn ask_completion(
-        &mut self,
-        problem: Problem<'_>,
-        encoding: &Encoding,
-        settled: &Settled,
-    ) -> Result<(), CheckError> {
-        if settled.completes(encoding) == Some(true) {
-            return Ok(());
-        }
-        match self.solve(encoding, &[vec![encoding.complete]])? {
-            Some(assignment) => {
-                self.finding(problem, encoding, &assignment, GoalKind::Completion)?;
-            }
-            None if self.decision.limit.is_none() => {
-                self.decision.vacuity.push(Vacuity::NothingCompletes);
-                if assumes_unasked(self.config, problem.graph) {
-                    let exists = self.solve(encoding, &[])?.is_some();
-                    self.decision.excludes_all = !exists && self.decision.limit.is_none();
-                }
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    fn ask_vacuity(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
-        let settled = Settled::new(problem, encoding, self.config.treatment);
-        self.ask_completion(problem, encoding, &settled)?;
-        for goal in &encoding.reachable {
-            if settled.reaches(problem.graph, goal) == Some(true) {
-                continue;
-            }
-            let reached = self.solve(encoding, &[vec![goal.literal]])?.is_some();
-            if !reached && self.decision.limit.is_none() {
-                self.decision.vacuity.push(Vacuity::Unreachable(goal.span));
-            }
-        }
-        Ok(())
     }
 
     /// An assignment of the formula and the extra clauses, if there is one; records a stop.

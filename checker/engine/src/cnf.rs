@@ -125,6 +125,13 @@ impl Formula {
             gates: FxHashMap::default(),
         }
     }
+    /// The clauses alone: nothing can be built on it.
+    #[must_use]
+    pub fn without_gates(&self) -> Self {
+        let Self { n_variables, literals, ends, comments, .. } = self;
+        let (literals, ends, comments) = (literals.clone(), ends.clone(), comments.clone());
+        Self { n_variables: *n_variables, literals, ends, comments, gates: FxHashMap::default() }
+    }
     /// A fresh variable.
     pub fn fresh(&mut self) -> Literal {
         let variable = Variable(self.n_variables);
@@ -155,6 +162,13 @@ impl Formula {
         }
         work::count(Work::Literal, literals.len());
         self.literals.extend(literals.iter().filter(|&&literal| literal != Literal::FALSE));
+        self.ends.push(
+            u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
+        );
+    }
+    /// The same, constants and all.
+    pub(crate) fn clause_as_it_is(&mut self, literals: &[Literal]) {
+        self.literals.extend_from_slice(literals);
         self.ends.push(
             u32::try_from(self.literals.len()).expect("the size limit keeps formulas below 2^32 literals"),
         );

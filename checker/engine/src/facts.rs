@@ -20,6 +20,7 @@ use fencepost_dsl::sorted::SortedSet;
 use needs::Need;
 
 /// A conclusion that has needs.
+#[derive(Debug)]
 pub struct Deduction {
     /// As in `--without NAME`, if it has a switch.
     pub name: &'static str,

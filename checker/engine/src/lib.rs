@@ -36,13 +36,17 @@ pub mod bits;
 
 pub mod relation;
 
-mod cnf;
+pub mod cnf;
 
 pub mod encode;
 
 pub mod facts;
 
 mod slice;
+
+pub mod evidence;
+
+pub mod outside;
 
 mod solve;
 

@@ -94,9 +94,22 @@ impl Model {
         !self.name.ends_with(".cat")
     }
 
+    /// The files that it was read from, by the names by which they were asked for; the first is the model's own.
+    pub fn texts(&self) -> Vec<(&str, &str)> {
+        let own = self.path();
+        let mut all: Vec<(&str, &str)> =
+            self.texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        all.sort_by_key(|(name, _)| (*name != own, *name));
+        all
+    }
+
+    fn path(&self) -> String {
+        if self.name.ends_with(".cat") { self.name.clone() } else { format!("{}.cat", self.name) }
+    }
+
     /// The model with this variant and no other.
     pub fn with(&self, variant: &Variant) -> Option<MemoryModel> {
-        let path = if self.name.ends_with(".cat") { self.name.clone() } else { format!("{}.cat", self.name) };
+        let path = self.path();
         let mut read = |wanted: &str| self.texts.get(wanted).cloned().ok_or_else(|| unknown(wanted));
         cat::load(&mut SourceMap::default(), &path, &mut read, std::slice::from_ref(&variant.name)).ok()
     }

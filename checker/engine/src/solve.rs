@@ -10,10 +10,13 @@ mod follow;
 pub use follow::Unfollowed;
 
 use crate::cnf::{Formula, Literal, Variable};
+use crate::evidence::{Answered, Record, Series};
+use crate::outside::{self, Outside, Said};
 use crate::work::{self, Allowance, Work};
 use follow::Derivation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the solver said. Not a verdict.
 #[derive(Clone, Debug)]
@@ -40,11 +43,15 @@ impl Assignment {
     }
 }
 
-/// Counts over the calls of a run, and whether its answers are followed.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+/// Counts over the calls of a run, whether its answers are followed, and what is kept of them.
+#[derive(Clone, Default, Debug)]
 pub struct Effort {
     /// Whether *unsatisfiable* is only said where its derivation has been followed ([`follow`]).
     follow: bool,
+    /// What is kept, if anything is; then answers are followed, too.
+    record: Option<Box<Record>>,
+    /// Who is asked in place of the solver that comes along.
+    outside: Option<Arc<dyn Outside>>,
     /// Calls.
     pub calls: u64,
     /// Clauses added to proofs: those learnt, and given ones that were simplified.
@@ -58,8 +65,40 @@ impl Effort {
     pub fn following(follow: bool) -> Self {
         Self { follow, ..Self::default() }
     }
+    /// The same with a record of all that is asked.
+    pub fn recording(record: bool, follow: bool) -> Self {
+        let kept = record.then(Box::default);
+        Self { record: kept, ..Self::following(follow || record) }
+    }
+    /// The same, with somebody else asked.
+    pub fn asking(self, outside: Option<Arc<dyn Outside>>) -> Self {
+        Self { outside, ..self }
+    }
+    fn following_of<'f>(
+        &self,
+        formula: &'f Formula,
+        extra: &[Vec<Literal>],
+        allowance: &Allowance,
+    ) -> Option<Rc<RefCell<Following<'f>>>> {
+        let following = self.follow.then(|| Following::new(formula, extra, allowance.clone()))?;
+        if self.record.is_some() {
+            following.borrow_mut().derivation.keep();
+        }
+        Some(following)
+    }
+    /// What is kept, if anything is.
+    pub fn record(&mut self) -> Option<&mut Record> {
+        self.record.as_deref_mut()
+    }
+    /// Hands over what was kept.
+    pub fn take_record(&mut self) -> Option<Record> {
+        self.record.take().map(|record| *record)
+    }
     /// Adds that of another part of the run.
     pub fn add(&mut self, other: Self) {
+        if let (Some(own), Some(other)) = (&mut self.record, other.record) {
+            own.add(*other);
+        }
         self.calls += other.calls;
         self.learnt += other.learnt;
         self.followed += other.followed;
@@ -76,7 +115,47 @@ pub fn solve(
     allowance: &Allowance,
     effort: &mut Effort,
 ) -> Result<Answer, Unfollowed> {
-    let following = effort.follow.then(|| Following::new(formula, extra, allowance.clone()));
+    if let Some(outside) = effort.outside.clone() {
+        effort.calls += 1;
+        work::count(Work::Loaded, formula.n_literals());
+        let said = outside.solve(&outside::dimacs(formula, extra)).map_err(Unfollowed::Outside)?;
+        return Ok(match said {
+            Said::Satisfiable(literals) => {
+                let values = outside::values(formula, extra, &literals).map_err(Unfollowed::Outside)?;
+                Answer::Satisfiable(Assignment { values })
+            }
+            Said::Unsatisfiable => Answer::Unsatisfiable,
+        });
+    }
+    let following = effort.following_of(formula, extra, allowance);
+    let answer = answer(formula, extra, allowance, effort, following.clone())?;
+    if let Some(record) = effort.record() {
+        let (any, known) =
+            extra.split_last().map_or((None, extra), |(any, known)| (Some(any.clone()), known));
+        let known = known.iter().flatten().map(|&literal| !literal).collect();
+        record.ask(known, any, None, answered(&answer, following.as_deref()));
+    }
+    Ok(answer)
+}
+
+/// What is kept of an answer.
+fn answered(answer: &Answer, following: Option<&RefCell<Following<'_>>>) -> Answered {
+    match (answer, following) {
+        (Answer::Unsatisfiable, Some(following)) => {
+            Answered::Refuted(following.borrow_mut().derivation.take_steps())
+        }
+        (Answer::Satisfiable(_), _) => Answered::Found,
+        (Answer::Unsatisfiable | Answer::Stopped, _) => Answered::Stopped,
+    }
+}
+
+fn answer(
+    formula: &Formula,
+    extra: &[Vec<Literal>],
+    allowance: &Allowance,
+    effort: &mut Effort,
+    following: Option<Rc<RefCell<Following<'_>>>>,
+) -> Result<Answer, Unfollowed> {
     if let Some(clause) = extra.iter().find(|clause| clause.iter().all(|&literal| literal == Literal::FALSE))
     {
         if let Some(following) = &following {
@@ -188,18 +267,30 @@ pub struct Questions<'a> {
     allowance: Rc<RefCell<Allowance>>,
     conflicts: Rc<Cell<u64>>,
     following: Option<Rc<RefCell<Following<'a>>>>,
+    /// If they are kept, which series of questions that build on each other they are; and what was known before.
+    series: Option<usize>,
+    known: Vec<Literal>,
+    among: Vec<Literal>,
 }
 
 impl<'a> Questions<'a> {
-    /// Loads a formula, and some clauses more.
-    pub fn new(formula: &'a Formula, extra: &[Vec<Literal>], allowance: &Allowance, effort: &Effort) -> Self {
+    /// Loads a formula, and says of some literals that they are false, and that one of some others is true: those of which the
+    /// questions are, so that each question says so, too.
+    pub fn new(
+        formula: &'a Formula,
+        (known, among): (&[Literal], &[Literal]),
+        allowance: &Allowance,
+        effort: &mut Effort,
+    ) -> Self {
+        let extra: Vec<Vec<Literal>> =
+            known.iter().map(|&literal| vec![!literal]).chain([among.to_vec()]).collect();
         work::count(Work::Loaded, formula.n_literals());
         let mut solver = varisat::Solver::new();
-        let following = effort.follow.then(|| Following::new(formula, extra, allowance.clone()));
+        let following = effort.following_of(formula, &extra, allowance);
         if let Some(following) = &following {
             solver.listen(Listener { following: Rc::clone(following) });
         }
-        load(&mut solver, formula, extra);
+        load(&mut solver, formula, &extra);
         let allowance = Rc::new(RefCell::new(allowance.clone()));
         let conflicts = Rc::new(Cell::new(0));
         let (until, met) = (Rc::clone(&allowance), Rc::clone(&conflicts));
@@ -211,7 +302,9 @@ impl<'a> Questions<'a> {
             until.borrow().used_up().is_some()
         });
         let n_variables = formula.n_variables();
-        Self { solver, n_variables, n_used: n_variables, allowance, conflicts, following }
+        let series = effort.record().map(Record::new_series);
+        let (known, among, n_used) = (known.to_vec(), among.to_vec(), n_variables);
+        Self { solver, n_variables, n_used, allowance, conflicts, following, series, known, among }
     }
 
     /// An assignment in which one of some literals is true; if there is none, they are false from then on.
@@ -244,17 +337,23 @@ impl<'a> Questions<'a> {
         self.solver.assume(&[of_solver(&asked)]);
         let answer = self.solver.solve();
         effort.learnt += self.conflicts.get();
-        match answer {
-            Ok(true) => Ok(Answer::Satisfiable(assignment(&self.solver, self.n_variables))),
+        let answer = match answer {
+            Ok(true) => Answer::Satisfiable(assignment(&self.solver, self.n_variables)),
             Ok(false) => {
                 let answer = conclude(self.following.as_deref(), &[asked], &mut effort.followed)?;
                 if matches!(answer, Answer::Unsatisfiable) {
                     any.iter().for_each(|&literal| self.give(vec![!literal]));
                 }
-                Ok(answer)
+                answer
             }
-            Err(varisat::solver::SolverError::Interrupted) => Ok(Answer::Stopped),
+            Err(varisat::solver::SolverError::Interrupted) => Answer::Stopped,
+        };
+        if let (Some(record), Some(series)) = (effort.record(), self.series) {
+            let answered = answered(&answer, self.following.as_deref());
+            let series = Series { number: series, variable: asked, among: self.among.clone() };
+            record.ask(self.known.clone(), Some(any.to_vec()), Some(series), answered);
         }
+        Ok(answer)
     }
 
     fn give(&mut self, clause: Vec<Literal>) {
@@ -344,7 +443,6 @@ impl varisat::solver::Listener for Listener<'_> {
 mod tests {
     use super::*;
     use crate::listener::tests::Impatient;
-    use std::sync::Arc;
 
     /// `n + 1` pigeons in `n` holes.
     fn pigeons(n: usize) -> Formula {
@@ -391,7 +489,7 @@ mod tests {
         open.clause(&[!y, z]);
         open.clause(&[!x, !z]);
         let (mut effort, unlimited) = (Effort::default(), Allowance::unlimited());
-        let mut questions = Questions::new(&open, &[], &unlimited, &effort);
+        let mut questions = Questions::new(&open, (&[], &[x, y]), &unlimited, &mut effort);
         let mut ask =
             |any: &[Literal]| questions.ask(any, &unlimited, &mut effort).expect("the solver works");
         assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
@@ -401,13 +499,13 @@ mod tests {
         }
         assert!(matches!(ask(&[x]), Answer::Unsatisfiable));
         assert_eq!(effort.calls, 3);
-        let mut none = Questions::new(&formula, &[vec![a, b]], &unlimited, &effort);
+        let mut none = Questions::new(&formula, (&[], &[a, b, c]), &unlimited, &mut effort);
         let answer = none.ask(&[c], &unlimited, &mut effort).expect("the solver works");
         assert!(matches!(answer, Answer::Unsatisfiable));
         let short = Allowance::of_steps(100);
         let pigeons = pigeons(9);
-        let mut hard = Questions::new(&pigeons, &[], &short, &effort);
         let all: Vec<Literal> = (1..10).map(|variable| Literal::positive(Variable(variable))).collect();
+        let mut hard = Questions::new(&pigeons, (&[], &all), &short, &mut effort);
         assert!(matches!(hard.ask(&all, &short, &mut effort), Ok(Answer::Stopped)));
     }
 
@@ -417,7 +515,7 @@ mod tests {
             let mut effort = Effort::default();
             let allowance = Allowance::of_steps(steps);
             let answer = solve(&pigeons(8), &[], &allowance, &mut effort).expect("the solver works");
-            (matches!(answer, Answer::Stopped), allowance.used(), effort)
+            (matches!(answer, Answer::Stopped), allowance.used(), (effort.calls, effort.learnt))
         };
         let (stopped, used, effort) = until(100_000);
         // What is overdrawn is what one conflict takes, and the same each time.
@@ -567,7 +665,7 @@ mod tests {
                 formula.clause(if signs.len() == 1 { &literals[..4] } else { &signs });
             }
             let mut plain = Effort::default();
-            let before = effort;
+            let before = effort.clone();
             let answer = solve(&formula, &[], &unlimited, &mut plain).expect("nothing is followed");
             let followed = solve(&formula, &[], &unlimited, &mut effort).expect("it can be followed");
             // The search is the same.
@@ -575,7 +673,7 @@ mod tests {
             assert_eq!(matches!(answer, Answer::Unsatisfiable), matches!(followed, Answer::Unsatisfiable));
             assert_eq!(effort.followed - before.followed, u64::from(matches!(answer, Answer::Unsatisfiable)));
             n_refuted[usize::from(matches!(answer, Answer::Unsatisfiable))] += 1;
-            let mut questions = Questions::new(&formula, &[], &unlimited, &effort);
+            let mut questions = Questions::new(&formula, (&[], &literals), &unlimited, &mut effort);
             for chunk in literals.chunks(3).take(8) {
                 let before = effort.followed;
                 let answer = questions.ask(chunk, &unlimited, &mut effort).expect("it can be followed");
@@ -653,17 +751,17 @@ mod tests {
             let allowance = Allowance::of_steps(steps);
             let mut effort = Effort::following(true);
             let answer = solve(&formula, &[], &allowance, &mut effort).expect("it can be followed");
-            (matches!(answer, Answer::Stopped), allowance.used(), effort)
+            (matches!(answer, Answer::Stopped), allowance.used(), (effort.followed, effort.learnt))
         };
         let mut plain = Effort::default();
         let search = Allowance::unlimited();
         assert!(matches!(solve(&formula, &[], &search, &mut plain), Ok(Answer::Unsatisfiable)));
         let searched = search.used();
         let (stopped, all, effort) = until(u64::MAX);
-        assert!(!stopped && all > searched + 100 && effort.learnt == plain.learnt, "{all} {searched}");
+        assert!(!stopped && all > searched + 100 && effort.1 == plain.learnt, "{all} {searched}");
         // The search ends as ever, and following it does not.
         let (stopped, used, effort) = until(searched + 50);
-        assert!(stopped && used < all && effort.followed == 0, "{used} {all}");
+        assert!(stopped && used < all && effort.0 == 0, "{used} {all}");
         assert_eq!((stopped, used, effort), until(searched + 50));
     }
 }

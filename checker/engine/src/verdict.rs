@@ -2,6 +2,7 @@
 
 use crate::encode::goal::GoalKind;
 use crate::event::{Because, EventGraph, EventKind, ObligationKind};
+use crate::evidence::Evidence;
 use crate::facts::Off;
 use crate::findings::{FindingKind, remark};
 use crate::witness::Witness;
@@ -222,6 +223,8 @@ pub struct Outcome {
     pub split: Option<Split>,
     /// Sizes and times.
     pub statistics: Statistics,
+    /// What it rests on, if that was to be kept: of the launch, or of each value that was checked alone.
+    pub evidence: Vec<Evidence>,
 }
 
 /// What was found out value by value.

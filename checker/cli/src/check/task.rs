@@ -3,6 +3,7 @@
 use super::super::arguments::CheckOptions;
 use super::super::interrupt::{self, LOOK, Patience};
 use super::super::load;
+use super::super::outside::Solver;
 use super::super::progress::Progress;
 use super::super::watch::Watch;
 use fencepost::check::{CheckError, Config, properties_of, stopped};
@@ -10,6 +11,7 @@ use fencepost::encode::Treatment;
 use fencepost::examine::{Checked, Examination};
 use fencepost::explain::repair::Texts;
 use fencepost::models::Model;
+use fencepost::outside::Outside;
 use fencepost::parallel::{STACK_BYTES, panic_message};
 use fencepost::verdict::Limit;
 use fencepost_dsl::Diagnostic;
@@ -96,7 +98,7 @@ impl Task<'_> {
     }
 
     /// How it is checked. Its timeout begins now.
-    fn config(&self, timeout: Option<Duration>, what: &str) -> Config {
+    pub fn config(&self, timeout: Option<Duration>, what: &str) -> Config {
         let options = self.options;
         let shown = self.progress.map(|progress| progress.begin(self.title() + what, self.budget()));
         Config {
@@ -104,6 +106,11 @@ impl Task<'_> {
             is_asked_by_name: !options.property.is_empty(),
             treatment: options.without.iter().copied().fold(Treatment::DEFAULT, Treatment::and),
             follow: options.self_check,
+            record: options.certificate.is_some(),
+            outside: options.solver_command.as_deref().map(|command| {
+                let solver: Arc<dyn Outside> = Arc::new(Solver::new(command, options.solver_seconds));
+                solver
+            }),
             listener: Arc::new(Watch::new(timeout).shown(shown)),
             ..load::config(&options.program, options.unroll_max)
         }

@@ -2,6 +2,8 @@
 
 use crate::encode::Treatment;
 use crate::listener::{Halt, Listener, Silent};
+use crate::outside::Outside;
+use crate::solve::Effort;
 use crate::verdict::{Limit, Property};
 use crate::work::{Allowance, UsedUp};
 use fencepost_dsl::kernel::program::Kernel;
@@ -30,6 +32,10 @@ pub struct Config {
     /// Whether each *unsatisfiable* of the solver is followed to a contradiction (see `solve`). One that cannot be
     /// is a bug of ours, and there is no verdict; if the budget ends on the way there is none either.
     pub follow: bool,
+    /// Whether all that a verdict rests on is kept (see [`crate::evidence`]); then answers are followed, too.
+    pub record: bool,
+    /// Another solver, which is asked in place of the one that comes along. Its steps are not counted.
+    pub outside: Option<Arc<dyn Outside>>,
 }
 
 impl Config {
@@ -45,6 +51,8 @@ impl Config {
             listener: Arc::new(Silent),
             budget: u64::MAX,
             follow: false,
+            record: false,
+            outside: None,
         }
     }
 
@@ -61,6 +69,11 @@ impl Config {
     /// What a check that starts now may do.
     pub fn allowance(&self) -> Allowance {
         Allowance::new(self.budget, Arc::clone(&self.listener))
+    }
+
+    /// Counts from 0, of answers that are followed or kept as is wanted.
+    pub(super) fn effort(&self) -> Effort {
+        Effort::recording(self.record, self.follow).asking(self.outside.clone())
     }
 
     /// The limit that an allowance has come to.

@@ -2,6 +2,7 @@
 
 use super::{Config, assumes_unasked, claims_of_the_end};
 use crate::event::EventGraph;
+use crate::evidence::{Evidence, Record};
 use crate::findings;
 use crate::verdict::{
     ConditionResult, Finding, Limit, OpenLoop, Outcome, Property, Statistics, Unasked, Vacuity, Verdict,
@@ -29,6 +30,8 @@ pub(super) struct Decision {
     /// The execution that the litmus condition asks for.
     pub(super) condition_witness: Option<Box<Witness>>,
     pub(super) statistics: Statistics,
+    /// What it rests on, if that was kept.
+    pub(super) record: Option<Record>,
 }
 
 impl Decision {
@@ -46,6 +49,7 @@ impl Decision {
             unasked: None,
             condition_witness: None,
             statistics,
+            record: None,
         }
     }
 
@@ -162,6 +166,10 @@ impl Decision {
             properties.extend(unstated.iter().map(|&property| (property, Verdict::Inconclusive)));
             properties.sort_unstable();
         }
+        let evidence = self.record.take().map(|mut record| {
+            record.forget_unanswered();
+            Evidence { values: Vec::new(), graph: self.graph.clone(), record, unroll }
+        });
         Outcome {
             launch: launch.clone(),
             // Where nothing is decided, nothing is proved.
@@ -182,6 +190,7 @@ impl Decision {
             assumptions: Vec::new(),
             split: None,
             statistics: self.statistics,
+            evidence: evidence.into_iter().collect(),
         }
     }
 }

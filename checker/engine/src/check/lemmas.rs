@@ -15,6 +15,7 @@ use super::{CheckError, Decider, not_followed};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem};
+use crate::evidence::Role;
 use crate::solve::{Assignment, Questions};
 
 /// Most questions that assertions are asked in; with more assertions, several are asked about together.
@@ -43,8 +44,8 @@ impl Decider<'_> {
             return Ok(answer);
         }
         let half = self.allowance.part(self.allowance.left() / 2);
-        let known = self.with_lemmas(any.clone());
-        let mut questions = Questions::new(&encoding.formula, &known, &half, &self.effort);
+        self.begin(Role::Lemma);
+        let mut questions = Questions::new(&encoding.formula, (&self.refuted, &any), &half, &mut self.effort);
         for some in assertions.chunks(assertions.len().div_ceil(QUESTIONS_MAX)) {
             let part = half.part(self.allowance.left() / LEMMA_SHARE);
             let fact = Never { of: Of::Series(&mut questions), any: some };
@@ -55,6 +56,7 @@ impl Decider<'_> {
                 Certainty::Open => break,
             }
         }
+        self.begin(Role::Goals);
         any.retain(|literal| !self.refuted.contains(literal));
         if any.is_empty() {
             return Ok(None);

@@ -5,7 +5,7 @@ use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind, is_asked};
 use crate::encode::{EncodeError, Problem, encode};
 use crate::event::cell::{Cells, add_initial_writes};
-use crate::event::{EventGraph, ObligationKind};
+use crate::event::{Event, EventGraph, ObligationKind, Role, TermPool};
 use crate::facts::{Deduction, KNOWN_VALUES, PRUNE_SPINS, RESETS, SYMMETRY};
 use crate::relation::base::Basis;
 use crate::relation::{RelationTable, bound, symmetry};
@@ -121,9 +121,10 @@ pub(super) fn prepare(
     let Ok(table) = bound(basis, model, roots, treatment.tighten, &classes, &stop) else {
         return (graph, Err(config.used_up(allowance).into()));
     };
-    let effort = Effort::following(config.follow);
+    let effort = config.effort();
     let mut known = Known { graph, cells, table, model, config, allowance, effort, roots };
     for step in STEPS.iter().filter(|step| step.row.is_on(treatment)) {
+        let before = (known.graph.constraints.len(), n_left_out(&known));
         let learnt = (step.run)(&mut known).and_then(|learnt| match learnt {
             Learnt::Nothing => Ok(()),
             Learnt::Graph => {
@@ -134,8 +135,25 @@ pub(super) fn prepare(
         if let Err(why) = learnt {
             return (known.graph, Err(why));
         }
+        let (n_constraints, n_out) =
+            (known.graph.constraints.len() - before.0, n_left_out(&known) - before.1);
+        if let Some(record) = known.effort.record() {
+            match step.row.name {
+                name if name == PRUNE_SPINS.name => record.note(step.row, n_out, "events that were left out"),
+                _ => record.note(step.row, n_constraints, "constraints on what reads return"),
+            }
+        }
+    }
+    if let Some(record) = known.effort.record() {
+        record.note_prepared(&known.table);
     }
     (known.graph, Ok((known.cells, known.table, known.effort)))
+}
+
+/// Events of tries that are in no execution, if somebody wants to know.
+fn n_left_out(known: &Known<'_>) -> usize {
+    let is_out = |event: &&Event| matches!(event.role, Role::Spin(_)) && event.guard == TermPool::FALSE;
+    if known.config.record { known.graph.events.iter().filter(is_out).count() } else { 0 }
 }
 
 /// What `fencepost emit` shows of the passes after unrolling.

@@ -11,7 +11,7 @@
 //! Cannot: carry over executions in which the change makes other accesses happen.
 
 use super::Config;
-use super::unrolled::unrolled;
+use super::unrolled::{Unrolled, unrolled};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::{Cells, add_initial_writes};
@@ -58,7 +58,7 @@ impl<'a> Changed<'a> {
     ) -> Option<Self> {
         let mut facts = Facts::of(model, launch, config.treatment);
         let allowance = config.allowance();
-        let (mut graph, _) =
+        let Unrolled { mut graph, .. } =
             unrolled((program, kernel, launch), model, config, config.unroll, &allowance, &mut facts).ok()?;
         let cells = add_initial_writes(&mut graph).ok()?;
         Some(Self { graph, cells, model })

@@ -5,6 +5,7 @@ use super::prepare::{Known, Learnt, Unprepared};
 use crate::cnf::{Direction, Literal};
 use crate::encode::{Encoding, Problem, encode};
 use crate::event::EventId;
+use crate::evidence::Role;
 use crate::relation::counting::resets::{Rounds, Step};
 use crate::solve::Unfollowed;
 use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, MemoryModel, RelationKind, TermKind};
@@ -68,6 +69,10 @@ fn is_certain(known: &mut Known<'_>, step: &mut Step<'_>) -> Result<bool, Unfoll
             let asked = step.asked(&problem.table.basis);
             let without: Vec<Literal> =
                 asked.iter().map(|&update| without_reset(problem, &mut encoding, step, update)).collect();
+            if let Some(record) = effort.record() {
+                record.begin(Role::Round);
+                record.state(problem, &encoding);
+            }
             let fact = Never { of: Of::Formula(&encoding.formula), any: &without };
             match certain(fact, &part, effort)? {
                 Certainty::Certain => return Ok(true),

@@ -7,9 +7,9 @@ use crate::cnf::Literal;
 use crate::encode::goal::{GoalKind, ReachableGoal};
 use crate::encode::{Encoding, Problem, Treatment};
 use crate::event::{EventGraph, TermRef};
-use crate::witness::Witness;
 use crate::witness::interleaving::interleave;
 use crate::witness::recheck::recheck;
+use crate::witness::{Execution, Witness};
 use fencepost_dsl::kernel::program::FinalKind;
 
 /// What bounds say of "some execution makes this literal true": nothing, unless it is constant.
@@ -42,6 +42,11 @@ impl Settled {
             recheck(problem.graph, problem.cells, problem.model, execution, GoalKind::Completion).ok()
         };
         Self { witness: interleave(problem.graph, problem.cells).and_then(accepted) }
+    }
+
+    /// The execution that was made, if one was.
+    pub(super) fn execution(&self) -> Option<&Execution> {
+        self.witness.as_ref().map(|witness| &witness.execution)
     }
 
     /// Whether some execution completes; `None` if the solver has to say.

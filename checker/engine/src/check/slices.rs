@@ -11,6 +11,7 @@ use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId};
+use crate::evidence::{Record, Role, Shown};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
@@ -42,6 +43,8 @@ pub(super) struct Found {
     pub(super) more_findings: bool,
     /// What may be spent on whatever else goes wrong.
     pub(super) rest: Rest,
+    /// What was kept, if anything was to be.
+    pub(super) record: Option<Record>,
 }
 
 /// What may be spent once something was found.
@@ -53,8 +56,8 @@ pub(super) struct Rest {
 
 impl Found {
     pub(super) fn into_decision(self, statistics: Statistics) -> Decision {
-        let Self { graph, findings, more_findings, .. } = self;
-        Decision { findings, more_findings, ..Decision::new(graph, statistics) }
+        let Self { graph, findings, more_findings, record, .. } = self;
+        Decision { findings, more_findings, record, ..Decision::new(graph, statistics) }
     }
 }
 
@@ -132,7 +135,7 @@ pub(super) fn look_at(
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
         refuted: FxHashSet::default(),
         statistics: Statistics::default(),
-        effort: Effort::following(config.follow),
+        effort: config.effort(),
         whole: None,
     };
     let never_hangs = run.never_hangs(&plan)?;
@@ -146,11 +149,19 @@ pub(super) fn look_at(
         || assumes_unasked(config, graph);
     let is_decided =
         is_decided && run.whole().is_some_and(|whole| !is_asked || treatment.interleave && whole.completes());
-    let Run { statistics, effort, whole, rest, .. } = run;
+    let Run { statistics, mut effort, whole, rest, .. } = run;
+    let record = effort.take_record();
     let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
     let followed = config.follow.then_some(effort.followed);
     let Some(whole) = whole else { return Ok(Sliced::Open(None)) };
-    let found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
+    let record = record.map(|record| (record, whole.completing().cloned()));
+    let mut found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
+    found.record = record.map(|(mut record, execution)| {
+        record.note_graph(&found.graph);
+        record.note(&facts::SLICES, record.slices.len(), "slices");
+        record.shown.extend(execution.map(|execution| (Shown::Claim(GoalKind::Completion), execution)));
+        record
+    });
     let events = found.graph.events.len();
     Ok(if is_decided {
         let statistics = Statistics { conflicts, solver_calls, followed, events, ..statistics };
@@ -316,7 +327,7 @@ impl<'a> Run<'a> {
         let graph = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &self.allowance);
-        let (cells, table, effort) = match prepared {
+        let (cells, table, mut effort) = match prepared {
             Ok(prepared) => prepared,
             Err(Unprepared::Unfollowed(unfollowed)) => return Err(not_followed(unfollowed)),
             Err(Unprepared::Limit(_)) => return Ok(false),
@@ -325,12 +336,18 @@ impl<'a> Run<'a> {
         if self.leaves_out_writes && needs::raced_word(&graph, self.model, &table).is_some() {
             return Ok(false);
         }
-        self.effort.add(effort);
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         let clauses_max = self.config.limits.clauses_max;
-        let Ok(encoding) = encode(problem, self.config.treatment, clauses_max, &stop) else {
-            return Ok(false);
-        };
+        let encoded = encode(problem, self.config.treatment, clauses_max, &stop);
+        if let Some(record) = effort.record() {
+            if let Ok(encoding) = &encoded {
+                record.state(problem, encoding);
+            }
+            record.begin(Role::Slice);
+            record.is_of_slice(piece, &graph);
+        }
+        self.effort.add(effort);
+        let Ok(encoding) = encoded else { return Ok(false) };
         let asked = encoding.goals.iter().filter(|goal| self.asks(piece, problem, goal));
         let asked = asked.filter(|goal| goal.literal != Literal::FALSE);
         let asked = asked.map(|goal| (goal, question(piece, &goal.kind)));

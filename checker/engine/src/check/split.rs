@@ -11,6 +11,7 @@
 //! Needs: nothing. Values that were not decided are joined as such.
 
 use super::Config;
+use crate::evidence::Evidence;
 use crate::unroll::{n_threads, registers_of};
 use crate::verdict::{Limit, Outcome, Property, Split, Vacuity, Verdict};
 use fencepost_dsl::kernel::program::{
@@ -165,6 +166,12 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
     ignored_proxies.dedup();
     let unroll = outcomes.iter().map(|one| one.unroll).max().unwrap_or(config.unroll);
     let raise_limit = outcomes.iter().find_map(|one| one.raise_limit.clone());
+    let mut evidence: Vec<Evidence> = Vec::new();
+    for (place, outcome) in outcomes.iter_mut().enumerate() {
+        let values = value(place);
+        let of_value = std::mem::take(&mut outcome.evidence).into_iter();
+        evidence.extend(of_value.map(|kept| Evidence { values: values.clone(), ..kept }));
+    }
     let one = outcomes.remove(shown);
     let others = outcomes.into_iter().map(|other| other.graph).collect();
     let split = Split { n_values, shown: value(shown), elsewhere, others };
@@ -180,6 +187,7 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
         ignored_proxies,
         statistics,
         split: Some(split),
+        evidence,
         ..one
     }
 }

@@ -22,8 +22,16 @@ pub(super) enum Ungraphed {
 /// What is unrolled.
 pub(super) type Of<'a> = (&'a Program, &'a Kernel, &'a Launch);
 
-/// Unrolls a launch up to a loop bound, again where something that the graph rests on is seen not to hold; and how many
-/// microseconds it took, if somebody measures.
+/// A graph, and how it came about.
+pub(super) struct Unrolled {
+    pub(super) graph: EventGraph,
+    /// How long it took, if somebody measures.
+    pub(super) microseconds: u64,
+    /// Accesses for which others stand.
+    pub(super) n_merged: usize,
+}
+
+/// Unrolls a launch up to a loop bound, again where something that the graph rests on is seen not to hold.
 pub(super) fn unrolled(
     (program, kernel, launch): Of<'_>,
     model: &MemoryModel,
@@ -31,8 +39,8 @@ pub(super) fn unrolled(
     bound: u32,
     allowance: &Allowance,
     facts: &mut Facts,
-) -> Result<(EventGraph, u64), Ungraphed> {
-    let mut taken_us = 0;
+) -> Result<Unrolled, Ungraphed> {
+    let mut microseconds = 0;
     loop {
         // What is off since something that it needs was seen not to hold; then it is unrolled again.
         let config = &facts.allowed(config);
@@ -58,13 +66,16 @@ pub(super) fn unrolled(
             }
             unroll(program, kernel, launch, &UnrollOptions { starts: true, ..options.clone() })
         });
-        taken_us += config.listener.ends("unroll");
+        microseconds += config.listener.ends("unroll");
         let graph = unrolled.map_err(Ungraphed::Unroll)?;
         if let Some(diagnostic) = unknown_to_model(&graph, model) {
             return Err(Ungraphed::Unknown(Box::new(diagnostic)));
         }
         if !facts.look_at(&graph, model, config) {
-            return Ok((cells::merged(graph, model, config, facts), taken_us));
+            let n_unmerged = graph.events.len();
+            let graph = cells::merged(graph, model, config, facts);
+            let n_merged = n_unmerged - graph.events.len();
+            return Ok(Unrolled { graph, microseconds, n_merged });
         }
     }
 }

@@ -77,7 +77,8 @@ pub fn add_initial_writes(graph: &mut EventGraph) -> Result<Cells, TooManyCells>
     Ok(Cells { grain_bytes, initial })
 }
 
-fn grains(graph: &EventGraph) -> IndexVec<LocationId, u32> {
+/// Bytes per cell, by location: the smallest size used there.
+pub fn grains(graph: &EventGraph) -> IndexVec<LocationId, u32> {
     let mut grains: IndexVec<LocationId, u32> = IndexVec::repeat(16, graph.locations.len());
     for access in graph.events.iter().filter_map(|event| event.kind.access()) {
         grains[access.location] = grains[access.location].min(access.width_bytes);

@@ -17,6 +17,8 @@ pub struct Piece {
     /// The thread that it is about, and those that have to do with everybody.
     pub asked: SortedSet<AgentId>,
     pub centre: AgentId,
+    /// The threads whose slices would be the same but for names.
+    pub alike: Vec<AgentId>,
     pub about: About,
     /// Whose ends count for what is asked of the end.
     pub ending: SortedSet<AgentId>,
@@ -69,6 +71,7 @@ impl Piece {
             kept,
             asked,
             centre,
+            alike: Vec::new(),
             about: About::Threads,
             ending: SortedSet::new(),
             ends: SortedSet::new(),

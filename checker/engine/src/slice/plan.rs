@@ -19,6 +19,7 @@ use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use std::slice::from_ref;
 
 /// Threads of a CTA, or of a warp, that speak for it, at most; of more one of each kind does.
@@ -321,8 +322,8 @@ impl<'a> Plan<'a> {
             self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)).collect();
         let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
             vec![FxHashSet::default(); self.claims.candidates.len()];
-        let mut seen: FxHashSet<String> = FxHashSet::default();
-        seen.extend(known.map(|piece| piece.key(self.graph)));
+        let mut seen: FxHashMap<String, Option<usize>> = FxHashMap::default();
+        seen.extend(known.map(|piece| (piece.key(self.graph), None)));
         let mut pieces = self.of_finals()?;
         for centre in centres {
             let piece = self.around(centre)?;
@@ -342,8 +343,16 @@ impl<'a> Plan<'a> {
             if key.len() > KEY_MAX {
                 return None;
             }
-            if seen.insert(key) {
-                pieces.push(piece);
+            match seen.entry(key) {
+                Entry::Vacant(new) => {
+                    new.insert(Some(pieces.len()));
+                    pieces.push(piece);
+                }
+                Entry::Occupied(known) => {
+                    if let Some(alike) = *known.get() {
+                        pieces[alike].alike.push(centre);
+                    }
+                }
             }
         }
         let is_whole = self.shared.iter().zip(&asked).all(|(pairs, asked)| pairs.len() == asked.len());

@@ -14,6 +14,8 @@
 //! solver. Names are no part of the argument: they only say where to look, and what is found there is checked.
 
 use crate::cnf::Literal;
+use crate::evidence::{Reason, Step};
+use crate::outside::Fault;
 use crate::work::{self, Allowance, Work};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -41,6 +43,9 @@ pub enum Unfollowed {
         /// How many there are.
         of: usize,
     },
+    /// Somebody else was asked, and has no answer that counts.
+    #[error("{0}")]
+    Outside(Fault),
 }
 
 /// So many reasons are kept at a time (8 bytes each); past that all that was derived is followed, needed or not.
@@ -95,6 +100,20 @@ pub(super) struct Derivation {
     is_true: Vec<bool>,
     trail: Vec<Literal>,
     n_needed: usize,
+    /// What was followed, for whoever wants to follow it again.
+    kept: Option<Kept>,
+}
+
+/// The steps that were followed, and what they cite.
+#[derive(Default)]
+struct Kept {
+    steps: Vec<Step>,
+    /// What the step that is being followed cites.
+    reasons: Vec<Reason>,
+    /// By its number here, the place of a given clause among all that were given.
+    places: FxHashMap<usize, usize>,
+    /// By literal, the place of the given clause that says it alone.
+    units: FxHashMap<Literal, usize>,
 }
 
 /// What a clause says once some literals are known.
@@ -123,7 +142,20 @@ impl Derivation {
             is_true: Vec::new(),
             trail: Vec::new(),
             n_needed: 0,
+            kept: None,
         }
+    }
+
+    /// From now on, steps that are followed are kept.
+    pub(super) fn keep(&mut self) {
+        self.kept = Some(Kept::default());
+    }
+
+    /// The steps that were followed since they were last taken, each behind what it cites.
+    pub(super) fn take_steps(&mut self) -> Vec<Step> {
+        let mut steps = self.kept.as_mut().map(|kept| std::mem::take(&mut kept.steps)).unwrap_or_default();
+        steps.sort_unstable_by_key(|step| step.number);
+        steps
     }
 
     /// Notes a clause that the solver has derived.
@@ -241,11 +273,17 @@ impl Derivation {
             if let [unit] = sorted[..] {
                 self.make_room(unit);
                 self.units[unit.code()] = GIVEN;
+                if let Some(kept) = &mut self.kept {
+                    kept.units.entry(unit).or_insert(n_looked_at - 1);
+                }
             }
             let name = (self.name_of)(&sorted);
             if wanted.contains(&name) {
                 self.of_given.insert(name);
                 let clause = self.push(sorted.iter().copied(), State::Given);
+                if let Some(kept) = &mut self.kept {
+                    kept.places.insert(clause, n_looked_at - 1);
+                }
                 self.name(clause);
             }
         }
@@ -283,7 +321,9 @@ impl Derivation {
             for literal in self.trail.drain(..) {
                 self.is_true[literal.code()] = false;
             }
-            if !follows {
+            if follows {
+                self.keep_step(clause);
+            } else {
                 let derived = self.clauses[..clause].iter().filter(|clause| clause.state != State::Given);
                 return Err(Unfollowed::Step { step: derived.count() + 1, of: self.n_derived });
             }
@@ -293,8 +333,19 @@ impl Derivation {
         Ok(true)
     }
 
+    /// Notes a clause that was followed, with what it cites.
+    fn keep_step(&mut self, clause: usize) {
+        let literals = self.literals_of(clause);
+        let Some(kept) = &mut self.kept else { return };
+        let reasons = std::mem::take(&mut kept.reasons);
+        kept.steps.push(Step { number: clause, clause: self.literals[literals].to_vec(), reasons });
+    }
+
     /// Whether a clause follows from its reasons; if so, those that were used are needed.
     fn follows(&mut self, clause: usize) -> bool {
+        if let Some(kept) = &mut self.kept {
+            kept.reasons.clear();
+        }
         for at in self.literals_of(clause) {
             let literal = self.literals[at];
             if self.is_known(literal, clause) {
@@ -368,12 +419,27 @@ impl Derivation {
             let literal = self.literals[at];
             if Some(literal) != left && !self.is_true[(!literal).code()] {
                 self.need_unit(!literal);
+                // It is cited once; that it is true is known anyway.
+                self.set(!literal);
             }
+        }
+        let is_given = self.clauses[reason].state == State::Given;
+        if let Some(kept) = &mut self.kept {
+            kept.reasons.push(match kept.places.get(&reason) {
+                Some(&place) if is_given => Reason::Given(place),
+                _ => Reason::Derived(reason),
+            });
         }
     }
 
     fn need_unit(&mut self, literal: Literal) {
         let unit = self.units[literal.code()];
+        if let Some(kept) = &mut self.kept {
+            kept.reasons.push(match kept.units.get(&literal) {
+                Some(&place) if unit == GIVEN => Reason::Given(place),
+                _ => Reason::Derived(unit as usize),
+            });
+        }
         if unit != GIVEN {
             self.need(unit as usize);
         }

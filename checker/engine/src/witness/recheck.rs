@@ -139,6 +139,11 @@ impl Allowed {
         found
     }
 
+    /// The execution.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
     /// The value of a term in it.
     pub fn value(&self, term: TermRef) -> u128 {
         self.values[term]

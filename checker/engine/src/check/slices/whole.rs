@@ -68,7 +68,7 @@ impl<'a> Whole<'a> {
     pub(super) fn into_found(self, rest: Rest) -> Found {
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, finding)| finding).collect();
         findings.sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
-        Found { graph: self.graph, findings, more_findings: self.has_more, rest }
+        Found { graph: self.graph, findings, more_findings: self.has_more, rest, record: None }
     }
 
     /// Whether there is nothing to be asked any more: a reader knows it already, or an execution that is known shows it.
@@ -220,16 +220,22 @@ impl<'a> Whole<'a> {
     /// Whether some execution runs every thread to its end, and reaches what should be reachable.
     pub(super) fn completes(&mut self) -> bool {
         self.run();
+        self.completing().is_some()
+    }
+
+    /// The execution among those that are known that does so.
+    pub(super) fn completing(&self) -> Option<&Execution> {
         let Self { graph, model, runs, .. } = self;
         let of_the_end = || graph.finals.iter().filter(|own| own.kind == FinalKind::Reachable);
         let asks = graph.reachables.iter().map(|own| own.span);
         let is_reached = |run: &Allowed, span| {
             graph.reachables.iter().any(|own| own.span == span && run.value(own.condition) == 1)
         };
-        runs.iter().any(|run| {
+        let completes = |run: &&Allowed| {
             run.claims(graph, model, &GoalKind::Completion).is_ok()
                 && asks.clone().all(|span| is_reached(run, span))
                 && of_the_end().all(|own| run.value(own.condition) == 1)
-        })
+        };
+        runs.iter().find(completes).map(Allowed::execution)
     }
 }

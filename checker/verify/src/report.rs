@@ -1,0 +1,300 @@
+//! What is said of a certificate that was checked: what is proved, by what, and what is taken on trust.
+
+use crate::Refused;
+use crate::claims::{Claims, Counts, Covered};
+use crate::graph::Reading;
+use crate::part::{Deduction, Part};
+use crate::thorough::Looked;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What is taken on trust, and why it has to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trusted {
+    /// Its name.
+    pub name: String,
+    /// What is trusted.
+    pub what: String,
+    /// What it rests on, as the checker has evaluated it.
+    pub needs: Vec<String>,
+}
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    file: String,
+    kernel: String,
+    launch: String,
+    model: String,
+    verdict: String,
+    properties: Vec<(String, String)>,
+    unroll: usize,
+    is_complete: bool,
+    n_parts: usize,
+    n_events: usize,
+    n_queries: usize,
+    n_refuted: usize,
+    n_clauses: usize,
+    n_steps: usize,
+    covered: Covered,
+    trusted: Vec<Trusted>,
+    hash: String,
+    looked: Vec<Looked>,
+}
+
+/// What nothing rests on once all executions were looked at.
+const SETTLED: [&str; 5] = ["formula", "bounds", "symmetry", "counting", "resets"];
+
+/// What each deduction concludes.
+fn concluded(name: &str) -> &'static str {
+    match name {
+        "waits" => "one try that failed stands for all tries of a wait, so waits need no bound",
+        "waits-that-write" => "the same of waits whose tries write back what they have read",
+        "prune-spins" => "tries that can be no end of a flagged pair are left out",
+        "hangs-in-loops" => "a thread that stays in a loop for ever is found by one round on final memory",
+        "loop-bounds" => "a loop that cannot run past the bound needs no larger one",
+        "known-values" => "what a read can return follows from what can be written",
+        "slices" => {
+            "what goes wrong in the launch goes wrong in a slice of it, and slices that are alike are one"
+        }
+        "alike-cells" => "of memory cells that the same accesses touch one is looked at",
+        "counting" => "words that only additions write show how many came before",
+        "resets" => "rounds of words that are set back come in their order",
+        "symmetry" => "of executions in which threads that are alike change places one is looked at",
+        "ordered-mbarriers" => "phases of mbarriers follow from what comes before what",
+        _ => "a deduction that this version has no name for",
+    }
+}
+
+fn of_deduction(deduction: &Deduction) -> Trusted {
+    let Deduction { name, needs, count, what } = deduction;
+    Trusted {
+        name: name.clone(),
+        what: format!("{} ({count} {what})", concluded(name)),
+        needs: needs.clone(),
+    }
+}
+
+impl Report {
+    pub(crate) fn new(
+        root: &Reading<'_>,
+        claims: &Claims,
+        parts: &[Part],
+        covered: Covered,
+        is_known: bool,
+    ) -> Result<Self, Refused> {
+        let text = |name: &str| -> Result<String, Refused> { Ok(root.get(name)?.text()?.to_owned()) };
+        let launch = text("launch")?;
+        let trusted = |name: &str, what: String| Trusted { name: name.to_owned(), what, needs: Vec::new() };
+        let mut all = vec![
+            trusted(
+                "graph",
+                "the event graph is what the kernel does: threads, branches, barriers, base relations"
+                    .to_owned(),
+            ),
+            trusted(
+                "formula",
+                "each formula states the graph and the model, and no clause too many".to_owned(),
+            ),
+        ];
+        let n_bounds = covered.pairs.by_trusted_bounds + covered.others.by_trusted_bounds;
+        if n_bounds > 0 {
+            let what = format!("bounds of the engine exclude {n_bounds} goals that those here leave open");
+            all.push(trusted("bounds", what));
+        }
+        if covered.n_unseen > 0 {
+            let what = format!(
+                "{} executions of a launch in slices, which are too large to be evaluated here",
+                covered.n_unseen
+            );
+            all.push(trusted("witnesses", what));
+        }
+        if parts.len() > 1 {
+            let what = format!("{} values of the parameters are all that there are", parts.len());
+            all.push(trusted("split", what));
+        }
+        if !is_known {
+            all.push(trusted(
+                "launch",
+                format!("launch `{launch}` was named on the command line and is not in the text"),
+            ));
+        }
+        for deduction in parts.iter().flat_map(|part| &part.deductions) {
+            let own = of_deduction(deduction);
+            if !all.contains(&own) {
+                all.push(own);
+            }
+        }
+        let queries = || parts.iter().flat_map(|part| &part.queries);
+        Ok(Self {
+            file: text("file")?,
+            kernel: text("kernel")?,
+            launch,
+            model: root.get("model")?.get("name")?.text()?.to_owned(),
+            verdict: claims.verdict.clone(),
+            properties: claims.properties.clone(),
+            unroll: root.get("bounds")?.get("unroll")?.number()?,
+            is_complete: claims.is_complete,
+            n_parts: parts.len(),
+            n_events: parts.iter().map(|part| part.graph.events.len()).sum(),
+            n_queries: queries().count(),
+            n_refuted: queries().filter(|query| query.proof.is_some()).count(),
+            n_clauses: parts
+                .iter()
+                .flat_map(|part| &part.stated)
+                .map(|stated| stated.formula.clauses.len())
+                .sum(),
+            n_steps: queries().map(|query| query.n_steps).sum(),
+            covered,
+            trusted: all,
+            hash: String::new(),
+            looked: Vec::new(),
+        })
+    }
+
+    pub(crate) fn with_hash(self, hash: String) -> Self {
+        Self { hash, ..self }
+    }
+
+    /// Adds what a closer look has found. Where it has seen all executions nothing rests on formulas any more.
+    pub(crate) fn with_looked(self, looked: Vec<Looked>) -> Self {
+        let is_all = !looked.is_empty() && looked.iter().all(|own| own.given_up.is_none());
+        let names: &[&str] = if is_all { &SETTLED } else { &[] };
+        Self { looked, ..self.without_trust_in(names) }
+    }
+
+    /// What a closer look came to, part by part.
+    pub fn looked(&self) -> &[Looked] {
+        &self.looked
+    }
+
+    /// The verdict that was confirmed.
+    pub fn verdict(&self) -> &str {
+        &self.verdict
+    }
+
+    /// How many steps of proofs were followed.
+    pub fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    /// Pairs of flags, and other goals.
+    pub fn counts(&self) -> (Counts, Counts) {
+        (self.covered.pairs, self.covered.others)
+    }
+
+    /// What is taken on trust.
+    pub fn trusted(&self) -> &[Trusted] {
+        &self.trusted
+    }
+
+    fn without_trust_in(mut self, names: &[&str]) -> Self {
+        self.trusted.retain(|own| !names.contains(&own.name.as_str()));
+        self
+    }
+
+    /// For people.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let mut line = |args: std::fmt::Arguments<'_>| _ = writeln!(text, "{args}");
+        let bound = if self.is_complete { String::new() } else { format!(", loops up to {}", self.unroll) };
+        line(format_args!(
+            "{} ({}) of {}: {} confirmed{bound}",
+            self.kernel, self.launch, self.file, self.verdict
+        ));
+        line(format_args!("  certificate  {}", self.hash));
+        line(format_args!("  model        {}", self.model));
+        for (property, verdict) in &self.properties {
+            line(format_args!("  {property:<12} {verdict}"));
+        }
+        line(format_args!("by"));
+        line(format_args!(
+            "  {} proofs of {} questions, {} steps on {} clauses, each followed",
+            self.n_refuted, self.n_queries, self.n_steps, self.n_clauses
+        ));
+        let counted = |counts: Counts, what: &str| {
+            format!(
+                "  {} {what}: {} refuted by proofs, {} excluded by plain bounds, {} by bounds of the engine",
+                counts.all, counts.by_proof, counts.by_own_bounds, counts.by_trusted_bounds
+            )
+        };
+        line(format_args!("{}", counted(self.covered.pairs, "pairs of events and flags")));
+        line(format_args!("{}", counted(self.covered.others, "other goals")));
+        if let Some((all, own)) = self.covered.threads {
+            line(format_args!("  {all} threads in slices, {own} of them looked at"));
+        }
+        let n_seen = self.covered.n_shown;
+        line(format_args!("  {n_seen} things shown by executions that were evaluated on the model's text"));
+        for looked in &self.looked {
+            line(format_args!("  a closer look: {}", looked.to_text()));
+        }
+        line(format_args!("taken on trust"));
+        for trusted in &self.trusted {
+            let needs = match &trusted.needs[..] {
+                [] => String::new(),
+                needs => format!("; needs {}", needs.join(", ")),
+            };
+            line(format_args!("  {}: {}{needs}", trusted.name, trusted.what));
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let counts = |counts: Counts| {
+            json!({
+                "all": counts.all, "by_proof": counts.by_proof, "by_own_bounds": counts.by_own_bounds,
+                "by_trusted_bounds": counts.by_trusted_bounds,
+            })
+        };
+        json!({
+            "schema": "fencepost-verify/1",
+            "certificate": self.hash,
+            "file": self.file,
+            "kernel": self.kernel,
+            "launch": self.launch,
+            "model": self.model,
+            "verdict": self.verdict,
+            "properties": self.properties.iter().map(|(property, verdict)| {
+                json!({ "property": property, "verdict": verdict })
+            }).collect::<Vec<_>>(),
+            "bounds": { "unroll": self.unroll, "complete": self.is_complete },
+            "parts": self.n_parts,
+            "events": self.n_events,
+            "queries": self.n_queries,
+            "refuted": self.n_refuted,
+            "clauses": self.n_clauses,
+            "steps": self.n_steps,
+            "pairs": counts(self.covered.pairs),
+            "goals": counts(self.covered.others),
+            "threads": self.covered.threads.map(|(all, own)| json!({ "all": all, "looked_at": own })),
+            "thorough": self.looked.iter().map(|own| {
+                json!({
+                    "allowed": own.n_allowed, "forbidden": own.n_forbidden, "given_up": own.given_up,
+                    "accepted_by_formula": own.accepted.as_ref().ok(), "not_asked": own.accepted.as_ref().err(),
+                })
+            }).collect::<Vec<_>>(),
+            "trusted": self.trusted.iter().map(|own| {
+                json!({ "name": own.name, "what": own.what, "needs": own.needs })
+            }).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What is said of one that is refused.
+pub fn refused(name: &str, refused: &Refused) -> String {
+    let help = match refused.code.split("::").next().unwrap_or_default() {
+        "certificate" | "witness" | "proof" | "formula" | "query" => {
+            "it proves nothing; make it again with `fencepost check --certificate`"
+        }
+        "coverage" | "claim" => "it claims more than it has: whoever made it has to say why",
+        _ => "it proves nothing of this kernel",
+    };
+    format!("error: {name} is refused: {}\n  {}\n  {help}\n", refused.code, refused.why)
+}
+
+/// The same for programs.
+pub fn refused_json(name: &str, refused: &Refused) -> Value {
+    json!({ "schema": "fencepost-verify/1", "certificate": name, "refused": refused.code, "why": refused.why })
+}
