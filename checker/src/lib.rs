@@ -63,6 +63,8 @@ pub mod codes;
 
 pub mod mend;
 
+pub mod compare;
+
 pub mod report;
 
 pub mod rules;

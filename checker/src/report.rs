@@ -4,6 +4,7 @@
 
 mod advice;
 mod calls;
+pub mod compare;
 pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;

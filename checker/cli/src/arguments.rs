@@ -102,6 +102,8 @@ pub enum Command {
     Fix(MendOptions),
     /// Say of each fence, barrier, wait, sem and scope whether it is needed.
     Relax(MendOptions),
+    /// Say in what two kernels synchronize differently, such as PTX and a skeleton.
+    Compare(CompareOptions),
     /// Say what a finding or an error means.
     Explain(ExplainOptions),
     /// Put kernel files into the canonical layout.
@@ -279,6 +281,54 @@ pub enum MendFormat {
     /// For people, with a unified diff.
     Pretty,
     /// One JSON object per file.
+    Json,
+}
+
+/// `fencepost compare`.
+#[derive(Args, Clone, Debug)]
+pub struct CompareOptions {
+    /// A `.fence` or `.litmus` file, or a PTX module, whose launch and memory are guessed as by `new --from`.
+    pub left: PathBuf,
+    /// The other.
+    pub right: PathBuf,
+    /// The kernel of the first file, if it has several.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The kernel of the second file, if it has several.
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+    /// The launch, in place of the first that is declared; by name, or as `ctas=4,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+    /// The launch of the second file, if that is another.
+    #[arg(long, value_name = "NAME")]
+    pub against_launch: Option<String>,
+    /// Set a constant or a parameter, of whichever file has it.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub define: Vec<(String, u64)>,
+    /// Rounds of loops whose number depends on data.
+    #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: u32,
+    /// Most events of a launch.
+    #[arg(long, value_name = "N", default_value_t = COMPARED_EVENTS_MAX)]
+    pub max_events: usize,
+    /// Work, in millions of steps, the same on every machine; 100 are about a second.
+    #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: u64,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = CompareFormat::Pretty)]
+    pub format: CompareFormat,
+}
+
+/// Nothing is solved here, so more than for a check.
+const COMPARED_EVENTS_MAX: usize = 1_000_000;
+
+/// Form of the report of `compare`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CompareFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object.
     Json,
 }
 
