@@ -65,6 +65,8 @@ pub mod mend;
 
 pub mod compare;
 
+pub mod stress;
+
 pub mod report;
 
 pub mod rules;

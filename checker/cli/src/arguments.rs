@@ -382,6 +382,9 @@ pub struct EmitOptions {
     /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
+    /// Of `ptx` and `cuda`: the kernel, if the file has several.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
     /// Of `cnf`, with a last clause that asks for an execution in which something goes wrong: a launch that is proved has none,
     /// so a SAT solver says *unsatisfiable*.
     #[arg(long)]
@@ -403,6 +406,10 @@ pub enum Artefact {
     Bounds,
     /// The formula of each kernel and launch, in DIMACS.
     Cnf,
+    /// A kernel as a PTX module, for its first launch or that of `--launch`.
+    Ptx,
+    /// A program that runs the kernel many times at once on a GPU and counts what comes out, beside what a check has found.
+    Cuda,
 }
 
 fn template() -> PossibleValuesParser {

@@ -167,8 +167,8 @@ struct Known<'a, 'g> {
     /// Write parts of atomics.
     second: SortedSet<EventId>,
     threads_of_cta: u128,
-    /// The lanes that a warp has.
-    lanes: u128,
+    /// The lanes of each warp that do anything: others exit at once, or are not there.
+    lanes: FxHashMap<u32, u128>,
     conditions: Conditions,
 }
 
@@ -192,11 +192,15 @@ impl<'a, 'g> Known<'a, 'g> {
             signalled: FxHashMap::default(),
             second: graph.rmw.iter().map(|&(_, write)| write).collect(),
             threads_of_cta: u128::from(side.launch.warps) * 32,
-            lanes: (1 << side.launch.lanes.min(32)) - 1,
+            lanes: FxHashMap::default(),
             conditions: Conditions::new(graph),
         };
         for event in graph.events.iter() {
             let (Some(agent), Some(site)) = (event.agent, event.site) else { continue };
+            if !graph.hierarchy.is_operation(agent) {
+                let lane = graph.hierarchy.threads[agent].lane;
+                *this.lanes.entry(graph.hierarchy.warp_of(agent)).or_default() |= 1 << lane;
+            }
             let is_signal =
                 matches!(&event.kind, EventKind::Mbarrier(of) if of.role == MbarrierRole::Complete);
             if is_signal && let Some(operation) = graph.hierarchy.operation(agent) {
@@ -291,7 +295,10 @@ impl<'a, 'g> Known<'a, 'g> {
             }
             (InstructionKind::WarpSync { mask }, _) => {
                 if let Some(mask) = operation::constant(mask) {
-                    let rest = self.lanes & !mask;
+                    let agent = self.graph.events[id].agent;
+                    let warp = agent.map(|agent| self.graph.hierarchy.warp_of(agent));
+                    let lanes = warp.and_then(|warp| self.lanes.get(&warp)).copied().unwrap_or_default();
+                    let rest = lanes & !mask;
                     let lanes = if rest == 0 { "all lanes".to_owned() } else { format!("{mask:#x}") };
                     set(Aspect::Mask, Value::Word(lanes));
                 }

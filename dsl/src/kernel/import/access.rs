@@ -308,6 +308,7 @@ fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
     let mut number = 0;
     let of_memory = |number: usize| match words {
         ["mbarrier", ..] | ["cp", "async", "mbarrier", ..] => mbarrier(space(0)),
+        ["clusterlaunchcontrol", ..] if number == 1 => mbarrier(space(0)),
         // The mbarrier of a copy is in the shared memory that is written.
         ["cp", ..] if number == 2 => mbarrier(space(0)),
         ["st" | "red", "async", ..] if number == 1 => mbarrier(FlatSpace::Cluster),
