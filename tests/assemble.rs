@@ -257,6 +257,30 @@ kernel message(N in 1..=2) {
 }
 ";
 
+/// A GPU is not at hand, but its module can be read: one instance with the memory that the program gives it.
+#[test]
+fn the_module_of_a_stress_test_does_what_the_kernel_does() {
+    for (text, is_proved) in
+        [(MESSAGE.to_owned(), false), (MESSAGE.replace("st.relaxed.gpu", "st.release.gpu"), true)]
+    {
+        let file = File::read("message.fence", &[("message.fence", &text)]);
+        let file = file.unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let made = file.assembled(Purpose::Stress).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let n_values = 2 * made.observed.values.len();
+        let whole = format!(
+            "global data[64]: u32 = 0;\nglobal flag[64]: u32 = 0;\nglobal failed: u32 = 0;\nglobal values[{n_values}]: u64 = 0;\n\
+             import \"k.ptx\" entry message as message {{\n    launch {{ ctas: 2, block: 1 }}\n    param 0 = &data;\n    \
+             param 1 = &flag;\n    param 2 = &failed;\n    param 3 = &values;\n    param 4 = 7;\n    param 5 = 1023;\n    \
+             param 6 in 1..=2;\n    final {{ assert [failed] == 0 && [values[0]] == 0 && [values[{}]] <= 2; }}\n}}\n",
+            n_values / 2
+        );
+        let found = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
+        let expected = if is_proved { Verdict::Proved } else { Verdict::Violated };
+        assert_eq!(found.0, expected, "{found:?}\n{}\n{whole}", made.text);
+        assert_eq!(found.1.contains("assert::final-violated"), !is_proved, "{found:?}");
+    }
+}
+
 #[test]
 fn the_program_for_a_gpu_is_the_same_text_each_time() {
     let text = stress("message.fence", MESSAGE);

@@ -168,7 +168,7 @@ const CHAPTERS: &[(&str, &[(&str, &str)])] = &[
             ("prefetchu", "prefetchu.L1 [%rd1]"),
             ("applypriority", "applypriority.global.L2::evict_normal [%rd2], 128"),
             ("discard", "discard.global.L2 [%rd2], 128"),
-            ("createpolicy", "createpolicy.fractional.L2::evict_last.b64 %rd3, 0f3F800000"),
+            ("createpolicy", "createpolicy.fractional.L2::evict_last.b64 %rd3, 1.0"),
             ("isspacep", "isspacep.global %p1, %rd1"),
             ("cvta", "cvta.to.global.u64 %rd3, %rd1"),
             ("cvt", "cvt.u64.u32 %rd3, %r1"),

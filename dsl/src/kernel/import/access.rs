@@ -172,7 +172,11 @@ impl Lower<'_, '_> {
         let opcode =
             ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
         let has_result = self.body.has_result(&opcode)?;
-        let ty = type_of(words);
+        // The number of a policy is a fraction, whatever the policy is.
+        let ty = match words[0] {
+            "createpolicy" => Type { kind: 'f', width: 32 },
+            _ => type_of(words),
+        };
         self.body.given.operands.clear();
         let mut operands = instruction.operands.as_slice();
         let mut destinations: Vec<&Operand> = Vec::new();
