@@ -500,3 +500,22 @@ fn lanes_that_store_the_same_and_loads_that_nobody_reads() {
     // Bounds are asked all the same.
     assert_eq!(verdict("ld.global.u32 %r3, [%rd1+64];"), Some(Verdict::Violated));
 }
+
+/// A failed assertion ends the grid: what waits for the thread that failed hangs no more than the rest of it.
+#[test]
+fn a_guarded_trap_is_an_assertion_and_no_hang() {
+    let module = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 flag)\n{\n\
+                  .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<3>;\n\
+                  ld.param.u64 %rd1, [flag]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %ctaid.x;\n\
+                  setp.ne.u32 %p1, %r1, 0; @%p1 bra $wait;\n\
+                  ld.relaxed.gpu.global.u32 %r2, [%rd2+4]; setp.eq.u32 %p2, %r2, 0; @%p2 trap;\n\
+                  mov.u32 %r3, 1; st.relaxed.gpu.global.u32 [%rd2], %r3; bra $end;\n\
+                  $wait: ld.relaxed.gpu.global.u32 %r4, [%rd2]; setp.eq.u32 %p3, %r4, 0; @%p3 bra $wait;\n\
+                  $end: ret;\n}\n";
+    let harness = "global flag[2]: u32 = 0;\nimport \"k.ptx\" entry k as k {\n launch { ctas: 2, block: 1, cooperative: true }\n \
+                   param 0 = &flag;\n final { assert [flag[1]] == 0; }\n}\n";
+    let report = check(Source::text("k.fence", harness).with("k.ptx", module), &Options::default());
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    let codes: Vec<&str> = report.findings().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["assert::violated"]);
+}

@@ -299,6 +299,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::tensormap", "tensor maps are not checked by this version"),
     ("unsupported::launch-registers", "`setmaxnreg` in a launch that does not say `registers`"),
     ("unsupported::setmaxnreg-turn", "how often `setmaxnreg` was executed before depends on values read"),
+    ("unsupported::emit", "what `emit ptx` cannot write as PTX"),
     ("unsupported::barrier-operand", "a barrier operand that is only known at run time"),
     ("unsupported::barrier-participants", "who takes part in a barrier cannot be decided"),
     (

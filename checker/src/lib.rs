@@ -65,6 +65,10 @@ pub mod codes;
 
 pub mod mend;
 
+pub mod compare;
+
+pub mod stress;
+
 pub mod report;
 
 pub mod rules;

@@ -5,6 +5,7 @@
 mod advice;
 mod calls;
 pub mod certificate;
+pub mod compare;
 pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;

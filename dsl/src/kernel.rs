@@ -7,6 +7,7 @@
 //! Instructions are rows of `isa`: `opcode` takes the spelling apart, the row says which words there are, and its
 //! functions check what goes together and take the operands. Nothing here reads files; the caller hands in a reader.
 
+mod assemble;
 pub mod ast;
 pub mod dump;
 mod foreign;
@@ -28,5 +29,6 @@ lalrpop_util::lalrpop_mod!(
     "/kernel/grammar.rs"
 );
 
+pub use assemble::{ALIGNMENT, Assembled, Observed, Purpose, assemble};
 pub use load::{LIBRARY_ROOT, LoadOptions, load};
 pub use parse::parse;

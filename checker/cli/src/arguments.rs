@@ -107,6 +107,8 @@ pub enum Command {
     Fix(MendOptions),
     /// Say of each fence, barrier, wait, sem and scope whether it is needed.
     Relax(MendOptions),
+    /// Say in what two kernels synchronize differently, such as PTX and a skeleton.
+    Compare(CompareOptions),
     /// Say what a finding or an error means.
     Explain(ExplainOptions),
     /// Put kernel files into the canonical layout.
@@ -328,6 +330,54 @@ pub enum MendFormat {
     Json,
 }
 
+/// `fencepost compare`.
+#[derive(Args, Clone, Debug)]
+pub struct CompareOptions {
+    /// A `.fence` or `.litmus` file, or a PTX module, whose launch and memory are guessed as by `new --from`.
+    pub left: PathBuf,
+    /// The other.
+    pub right: PathBuf,
+    /// The kernel of the first file, if it has several.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The kernel of the second file, if it has several.
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+    /// The launch, in place of the first that is declared; by name, or as `ctas=4,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+    /// The launch of the second file, if that is another.
+    #[arg(long, value_name = "NAME")]
+    pub against_launch: Option<String>,
+    /// Set a constant or a parameter, of whichever file has it.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub define: Vec<(String, u64)>,
+    /// Rounds of loops whose number depends on data.
+    #[arg(long, value_name = "N", default_value_t = UNROLL, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: u32,
+    /// Most events of a launch.
+    #[arg(long, value_name = "N", default_value_t = COMPARED_EVENTS_MAX)]
+    pub max_events: usize,
+    /// Work, in millions of steps, the same on every machine; 100 are about a second.
+    #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: u64,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = CompareFormat::Pretty)]
+    pub format: CompareFormat,
+}
+
+/// Nothing is solved here, so more than for a check.
+const COMPARED_EVENTS_MAX: usize = 1_000_000;
+
+/// Form of the report of `compare`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CompareFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object.
+    Json,
+}
+
 /// Form of the report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -427,6 +477,9 @@ pub struct EmitOptions {
     /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
+    /// Of `ptx` and `cuda`: the kernel, if the file has several.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
     /// Of `cnf`, with a last clause that asks for an execution in which something goes wrong: a launch that is proved has none,
     /// so a SAT solver says *unsatisfiable*.
     #[arg(long)]
@@ -474,6 +527,10 @@ pub enum Artefact {
     Bounds,
     /// The formula of each kernel and launch, in DIMACS.
     Cnf,
+    /// A kernel as a PTX module, for its first launch or that of `--launch`.
+    Ptx,
+    /// A program that runs the kernel many times at once on a GPU and counts what comes out, beside what a check has found.
+    Cuda,
 }
 
 fn template() -> PossibleValuesParser {

@@ -1,5 +1,7 @@
 //! `fencepost emit`: what the passes make of a file, in stable text.
 
+mod module;
+
 use super::arguments::{Artefact, EmitOptions};
 use super::output::Output;
 use super::{Status, fmt, load};
@@ -15,6 +17,7 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump as dump_program;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{Diagnostic, SourceMap, cat};
+use module::NoModule;
 
 /// Prints the artefact.
 pub fn run(options: &EmitOptions, output: &mut Output) -> Status {
@@ -53,6 +56,23 @@ fn emit(options: &EmitOptions, style: Style) -> Result<String, (Status, String)>
         Artefact::Program => load::program(&mut sources, &file, &options.program)
             .map(|program| dump_program(&program))
             .map_err(|errors| draw(&sources, &errors)),
+        Artefact::Ptx | Artefact::Cuda => {
+            let program = load::program(&mut sources, &file, &options.program)
+                .map_err(|errors| draw(&sources, &errors))?;
+            let name = options.program.model.as_deref().unwrap_or(models::usual(&program));
+            let model = load::model(&mut sources, name, &options.program.variant)
+                .map_err(|errors| draw(&sources, &errors))?;
+            let made = if options.artefact == Artefact::Ptx {
+                module::ptx(options, &file.name, &program, &sources)
+            } else {
+                module::cuda(options, &file.name, (&program, &model.resolved), &sources)
+            };
+            made.map_err(|failure| match failure {
+                NoModule::Asked(reason) => (Status::Rejected, format!("error: {reason}")),
+                NoModule::Unsupported(errors) => draw(&sources, &errors),
+                NoModule::Internal(message) => (Status::Internal, format!("internal error: {message}")),
+            })
+        }
         Artefact::Events | Artefact::Bounds | Artefact::Cnf => {
             let program = load::program(&mut sources, &file, &options.program)
                 .map_err(|errors| draw(&sources, &errors))?;
@@ -123,7 +143,7 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
                 Artefact::Bounds => format!("{title}\n{}", passes(graph)?.bounds),
                 Artefact::Cnf if options.goal => format!("c {title}\n{}", passes(graph)?.cnf_with_goal),
                 Artefact::Cnf => format!("c {title}\n{}", passes(graph)?.cnf),
-                Artefact::Ast | Artefact::Program | Artefact::Events | Artefact::Model => {
+                _ => {
                     format!("{title}\n{}", dump(&graph))
                 }
             };

@@ -4,6 +4,7 @@ mod arguments;
 mod cache;
 mod certificate;
 mod check;
+mod compare;
 mod emit;
 mod explain;
 mod fmt;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options, &mut output),
         Command::Fix(options) => mend::run(mend::Task::Fix, &options, &mut output),
         Command::Relax(options) => mend::run(mend::Task::Relax, &options, &mut output),
+        Command::Compare(options) => compare::run(&options, &mut output),
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),
         Command::Emit(options) => emit::run(&options, &mut output),

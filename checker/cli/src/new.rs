@@ -1,6 +1,6 @@
 //! `fencepost new`: a kernel file to begin with.
 
-mod harness;
+pub mod harness;
 
 use super::Status;
 use super::arguments::NewOptions;

@@ -1,6 +1,6 @@
 //! The book is true: every kernel in it has the verdict it says, and every console block prints what it shows.
 //!
-//! Fenced blocks are of six kinds; any other kind is an error, so that nothing is shown unchecked.
+//! Fenced blocks are of eight kinds; any other kind is an error, so that nothing is shown unchecked.
 //!
 //! * `fence,expect=proved`, `fence,expect=violated:CODE`, `fence,expect=rejected:CODE`, …: a whole file and its verdict.
 //!   `file=NAME.fence` writes it where later console blocks of the page run. `example=PATH` says that it is the kernel of
@@ -10,6 +10,9 @@
 //! * `cat,file=NAME.cat`, `cat,fragment`, `cat,excerpt`: a memory model; statements on top of `ptx.cat`; statements of it.
 //! * `console`: lines `$ fencepost …`, each with its output (standard output, then standard error), run in a folder of
 //!   the page's own; `$ echo $?` shows the exit code. Times and steps in JSON are shown as 0.
+//! * `source,of=PATH`: lines of a file of `examples`, in their order, ` …` for others between them; the file, and those that it
+//!   imports, are where later console blocks of the page run.
+//! * `diff,of=FILE,file=NEW`: changes of a file that a block before has put there, which make another.
 //! * `rust,from=PATH`: lines of a file of this repository that other tests run, one after the other.
 //! * `text`: pictures and grammar, not checked.
 //!
@@ -17,6 +20,8 @@
 //!
 //! `BLESS=1 cargo test -p fencepost-cli --test book` writes real output into the console blocks; not in CI.
 
+#[path = "book/source.rs"]
+mod source;
 #[path = "book/terminal.rs"]
 mod terminal;
 
@@ -370,6 +375,8 @@ fn every_block_says_what_is_true() {
             let result = match block.language.as_str() {
                 "fence" => check_fence_block(page, block, &folder, index),
                 "cat" => check_cat_block(page, block, &folder, index),
+                "source" => source::check(body, block, &folder),
+                "diff" if block.value("of").is_some() => source::change(body, block, &folder),
                 "diff" => check_diff_block(body, block),
                 "rust" => check_rust_block(body, block),
                 "text" => Ok(()),
@@ -385,7 +392,7 @@ fn every_block_says_what_is_true() {
                     Err(reason) => Err(reason),
                 },
                 other => Err(format!(
-                    "blocks are `fence`, `cat`, `console`, `diff`, `rust` or `text`, not `{other}`"
+                    "blocks are `fence`, `cat`, `console`, `diff`, `source`, `rust` or `text`, not `{other}`"
                 )),
             };
             if let Err(reason) = result {

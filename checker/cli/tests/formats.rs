@@ -99,6 +99,31 @@ const STORIES: &[&str] = &[
     "tests/litmus/atomics",
 ];
 
+/// Of compiled code, the line that the compiler has made it of is beside that of the PTX.
+#[test]
+fn places_in_compiled_code_have_the_line_of_the_source() {
+    let folder = Folder::new("compiled-json");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
+    let read = |name: &str| std::fs::read_to_string(examples.join(name)).expect("it is there");
+    folder.write("spin_lock.ptx", read("spin_lock.ptx").replace("st.release.gpu", "st.relaxed.gpu"));
+    folder.write("spin_lock.fence", read("spin_lock.fence"));
+    let output = fencepost(&folder.0, &["check", "--format", "json", "spin_lock.fence"], "");
+    let lines = lines(&output);
+    let schema = Schema::new(OWN, true);
+    for line in &lines {
+        assert_eq!(schema.errors(line), Vec::<String>::new(), "{line}");
+    }
+    let race = &lines[0]["findings"][0];
+    assert_eq!(race["code"], "race::uniform", "{race}");
+    for place in [&race["primary"], &race["secondary"][0]] {
+        assert_eq!(
+            (&place["file"], &place["source"]["file"]),
+            (&"spin_lock.ptx".into(), &"spin_lock.cu".into())
+        );
+        assert_eq!(place["source"]["line"], 8, "{place}");
+    }
+}
+
 #[test]
 fn json_of_examples_is_described_by_the_schema() {
     let mut n = 0;

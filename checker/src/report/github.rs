@@ -81,6 +81,7 @@ mod tests {
             column: 3,
             end_line: 3,
             end_column: 9,
+            source: None,
             bytes: 12..18,
         };
         assert_eq!(command("error", Some(&at), "t", "m"), "::error file=stdin,line=2,endLine=3,title=t::m\n");
@@ -89,7 +90,8 @@ mod tests {
     #[test]
     fn what_means_something_to_the_runner_is_escaped() {
         let file = "a,b:c.fence".to_owned();
-        let at = Position { file, line: 2, column: 3, end_line: 2, end_column: 9, bytes: 12..18 };
+        let at =
+            Position { file, line: 2, column: 3, end_line: 2, end_column: 9, source: None, bytes: 12..18 };
         assert_eq!(
             command("error", Some(&at), "race::uniform", "100%\nsure: yes"),
             "::error file=a%2Cb%3Ac.fence,line=2,endLine=2,col=3,endColumn=9,title=race%3A%3Auniform::100%25%0Asure: yes\n"

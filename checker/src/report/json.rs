@@ -223,9 +223,19 @@ pub(crate) struct Position {
     pub(crate) column: usize,
     pub(crate) end_line: usize,
     pub(crate) end_column: usize,
+    /// The line of a source that a compiler has made it of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<LineReport>,
     /// The same in bytes of the text, for programs that have it as one.
     #[serde(skip)]
     pub(crate) bytes: Range<usize>,
+}
+
+/// A line of a file that need not be at hand.
+#[derive(Serialize)]
+pub(crate) struct LineReport {
+    file: String,
+    line: u32,
 }
 
 #[derive(Serialize)]
@@ -475,6 +485,9 @@ pub(crate) fn position(sources: &SourceMap, span: Span) -> Position {
         column: start.column,
         end_line: end.line,
         end_column: end.column,
+        source: sources
+            .origin(span)
+            .map(|origin| LineReport { file: origin.name.clone(), line: origin.line }),
         bytes: span.start as usize..span.end.max(span.start) as usize,
     }
 }

@@ -86,6 +86,33 @@ impl Program {
         };
         bodies.into_iter().any(|body| any_statement(body, &mut is_it))
     }
+
+    /// The instructions of the kernel, and of all functions, each with the place of its statement.
+    pub fn instructions<'a>(&'a self, kernel: &'a Kernel) -> Vec<(Span, &'a Instruction)> {
+        let mut found = Vec::new();
+        let bodies = self.functions.iter().map(|function| &function.body).chain([&kernel.body]);
+        bodies.for_each(|body| collect_instructions(body, &mut found));
+        found
+    }
+}
+
+fn collect_instructions<'a>(statements: &'a [Statement], found: &mut Vec<(Span, &'a Instruction)>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Instruction(instruction) => found.push((statement.span, instruction)),
+            StatementKind::If { then, otherwise, .. } => {
+                collect_instructions(then, found);
+                collect_instructions(otherwise, found);
+            }
+            StatementKind::While { prelude, body, .. } => {
+                collect_instructions(prelude, found);
+                collect_instructions(body, found);
+            }
+            StatementKind::For { body, .. } => collect_instructions(body, found),
+            StatementKind::Await { prelude, .. } => collect_instructions(prelude, found),
+            _ => {}
+        }
+    }
 }
 
 /// Whether the predicate holds for one of the statements, or for one inside; those in functions that they call are not

@@ -172,7 +172,11 @@ impl Lower<'_, '_> {
         let opcode =
             ast::Name { text: instruction.opcode.text.clone(), place: Place(instruction.opcode.span) };
         let has_result = self.body.has_result(&opcode)?;
-        let ty = type_of(words);
+        // The number of a policy is a fraction, whatever the policy is.
+        let ty = match words[0] {
+            "createpolicy" => Type { kind: 'f', width: 32 },
+            _ => type_of(words),
+        };
         self.body.given.operands.clear();
         let mut operands = instruction.operands.as_slice();
         let mut destinations: Vec<&Operand> = Vec::new();
@@ -308,6 +312,7 @@ fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
     let mut number = 0;
     let of_memory = |number: usize| match words {
         ["mbarrier", ..] | ["cp", "async", "mbarrier", ..] => mbarrier(space(0)),
+        ["clusterlaunchcontrol", ..] if number == 1 => mbarrier(space(0)),
         // The mbarrier of a copy is in the shared memory that is written.
         ["cp", ..] if number == 2 => mbarrier(space(0)),
         ["st" | "red", "async", ..] if number == 1 => mbarrier(FlatSpace::Cluster),

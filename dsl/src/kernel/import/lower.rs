@@ -165,6 +165,13 @@ impl<'l, 'c> Lower<'l, 'c> {
         };
         let words: Vec<&str> = instruction.opcode.text.split('.').collect();
         let span = instruction.span;
+        // The grid ends in an error, so what its threads would do then is nothing that is asked; they go on, as behind an
+        // `assert`, and a loop does not look as if it could be left here.
+        if let ("trap", Some(condition)) = (words[0], &guard) {
+            let kind = StatementKind::Assert(At(span).not(condition.clone()));
+            items.push(flow::Item::Plain(Box::new(Statement { span, kind })));
+            return;
+        }
         match words[0] {
             "bra" => match instruction.operands.as_slice() {
                 [Operand { kind: OperandKind::Name(text), span }] => {
@@ -183,7 +190,7 @@ impl<'l, 'c> Lower<'l, 'c> {
             },
             "ret" | "exit" if guard.is_none() => items.push(flow::Item::End(span)),
             _ => {
-                let is_trap = words[0] == "trap" && guard.is_none();
+                let is_trap = words[0] == "trap";
                 let body = self.body.collect(|_| ()).0;
                 debug_assert!(body.is_empty(), "nothing is left over");
                 let (statements, result) = self.collect(|this| this.plain(instruction, &words));
