@@ -3,7 +3,10 @@
 //! Sound: a clause follows if, with all its literals false, unit propagation over clauses that hold comes to a contradiction.
 //! Where a derivation cites clauses, only these are looked at, in their order; where it cites none, all are. A clause that does
 //! not follow so may still be added if it is redundant on its first literal (RAT): whatever satisfied the clauses before can be
-//! changed to satisfy it, too. So if the clauses at the start had a solution, those at the end would; and the empty clause has none.
+//! changed to satisfy it, too. So if the clauses at the start had a solution, those at the end would; and the empty clause has
+//! none.
+//!
+//! Needs: nothing. It is about formulas.
 
 use crate::Refused;
 use std::collections::HashMap;
