@@ -16,7 +16,7 @@ pub fn run(options: &VerifyOptions, output: &mut Output) -> Status {
     let mut status = Status::Fine;
     let folders: Vec<PathBuf> = options.folders.iter().flat_map(|path| certificates(path)).collect();
     for folder in &folders {
-        let name =
+        let name: String =
             folder.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         status = status.max(one(options, folder, &name, output));
         output.flush();
@@ -44,7 +44,7 @@ fn certificates(path: &Path) -> Vec<PathBuf> {
     if found.is_empty() { vec![path.to_owned()] } else { found }
 }
 
-fn one(options: &VerifyOptions, path: &Path, name: &String, output: &mut Output) -> Status {
+fn one(options: &VerifyOptions, path: &Path, name: &str, output: &mut Output) -> Status {
     let done = on_large_stack(|| checked(path, options))
         .unwrap_or_else(|panic| Err(Refused::new("internal", panic)));
     match done {

@@ -5,18 +5,19 @@
 //! answers are to be followed ([`Effort::following`]) what keeps the derivation. A fresh solver serves each call, so that an
 //! answer depends on its formula alone; only [`Questions`] that build on each other share one.
 
+mod effort;
 mod follow;
 
+pub use effort::Effort;
 pub use follow::Unfollowed;
 
 use crate::cnf::{Formula, Literal, Variable};
 use crate::evidence::{Answered, Record, Series};
-use crate::outside::{self, Outside, Said};
+use crate::outside::{self, Said};
 use crate::work::{self, Allowance, Work};
 use follow::Derivation;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// What the solver said. Not a verdict.
 #[derive(Clone, Debug)]
@@ -40,68 +41,6 @@ impl Assignment {
     pub fn is_true(&self, literal: Literal) -> bool {
         let value = self.values.get(literal.variable().0 as usize).copied().unwrap_or(false);
         value != literal.is_negative()
-    }
-}
-
-/// Counts over the calls of a run, whether its answers are followed, and what is kept of them.
-#[derive(Clone, Default, Debug)]
-pub struct Effort {
-    /// Whether *unsatisfiable* is only said where its derivation has been followed ([`follow`]).
-    follow: bool,
-    /// What is kept, if anything is; then answers are followed, too.
-    record: Option<Box<Record>>,
-    /// Who is asked in place of the solver that comes along.
-    outside: Option<Arc<dyn Outside>>,
-    /// Calls.
-    pub calls: u64,
-    /// Clauses added to proofs: those learnt, and given ones that were simplified.
-    pub learnt: u64,
-    /// Derivations that were followed.
-    pub followed: u64,
-}
-
-impl Effort {
-    /// None so far; if told so, of answers that are followed.
-    pub fn following(follow: bool) -> Self {
-        Self { follow, ..Self::default() }
-    }
-    /// The same with a record of all that is asked.
-    pub fn recording(record: bool, follow: bool) -> Self {
-        let kept = record.then(Box::default);
-        Self { record: kept, ..Self::following(follow || record) }
-    }
-    /// The same, with somebody else asked.
-    pub fn asking(self, outside: Option<Arc<dyn Outside>>) -> Self {
-        Self { outside, ..self }
-    }
-    fn following_of<'f>(
-        &self,
-        formula: &'f Formula,
-        extra: &[Vec<Literal>],
-        allowance: &Allowance,
-    ) -> Option<Rc<RefCell<Following<'f>>>> {
-        let following = self.follow.then(|| Following::new(formula, extra, allowance.clone()))?;
-        if self.record.is_some() {
-            following.borrow_mut().derivation.keep();
-        }
-        Some(following)
-    }
-    /// What is kept, if anything is.
-    pub fn record(&mut self) -> Option<&mut Record> {
-        self.record.as_deref_mut()
-    }
-    /// Hands over what was kept.
-    pub fn take_record(&mut self) -> Option<Record> {
-        self.record.take().map(|record| *record)
-    }
-    /// Adds that of another part of the run.
-    pub fn add(&mut self, other: Self) {
-        if let (Some(own), Some(other)) = (&mut self.record, other.record) {
-            own.add(*other);
-        }
-        self.calls += other.calls;
-        self.learnt += other.learnt;
-        self.followed += other.followed;
     }
 }
 
@@ -443,6 +382,7 @@ impl varisat::solver::Listener for Listener<'_> {
 mod tests {
     use super::*;
     use crate::listener::tests::Impatient;
+    use std::sync::Arc;
 
     /// `n + 1` pigeons in `n` holes.
     fn pigeons(n: usize) -> Formula {

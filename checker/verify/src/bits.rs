@@ -22,13 +22,24 @@ impl Set {
     pub fn insert(&mut self, event: usize) {
         self.words[event / 64] |= 1 << (event % 64);
     }
+    /// Puts all of another one in.
+    pub fn add(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, &b)| *a |= b);
+    }
     /// Whether it is in.
     pub fn has(&self, event: usize) -> bool {
         self.words[event / 64] >> (event % 64) & 1 == 1
     }
     /// Those that are in.
     pub fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.n).filter(|&event| self.has(event))
+        self.words.iter().enumerate().flat_map(|(at, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(at * 64 + bit)
+            })
+        })
     }
     /// Whether none is in.
     pub fn is_empty(&self) -> bool {
@@ -66,6 +77,10 @@ impl Relation {
     /// Puts a pair in.
     pub fn insert(&mut self, a: usize, b: usize) {
         self.rows[a].insert(b);
+    }
+    /// Relates an event to all of a set.
+    pub fn add_row(&mut self, a: usize, row: &Set) {
+        self.rows[a].add(row);
     }
     /// Whether a pair is in.
     pub fn has(&self, a: usize, b: usize) -> bool {
@@ -105,10 +120,11 @@ impl Relation {
     /// First this one, then another.
     #[must_use]
     pub fn then(&self, other: &Self) -> Self {
-        let rows = self.rows.iter().map(|row| {
-            row.members().fold(Set::empty(row.n), |joined, via| joined.with(&other.rows[via], |a, b| a | b))
-        });
-        Self { rows: rows.collect() }
+        let mut rows = vec![Set::empty(self.n()); self.n()];
+        for (row, joined) in self.rows.iter().zip(&mut rows) {
+            row.members().for_each(|via| joined.add(&other.rows[via]));
+        }
+        Self { rows }
     }
     /// One step or more.
     #[must_use]
@@ -116,10 +132,8 @@ impl Relation {
         let mut closed = self.clone();
         for via in 0..self.n() {
             let through = closed.rows[via].clone();
-            for row in &mut closed.rows {
-                if row.has(via) {
-                    *row = row.with(&through, |a, b| a | b);
-                }
+            for row in closed.rows.iter_mut().filter(|row| row.has(via)) {
+                row.add(&through);
             }
         }
         closed

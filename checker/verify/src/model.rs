@@ -308,6 +308,11 @@ impl Bounds {
     fn surely(&self, a: &Relation, b: &Relation) -> Relation {
         let mut sure = Relation::empty(self.n);
         for (from, via) in a.pairs() {
+            // What happens whenever the first of three does is between it and any third.
+            if self.guards[via].iter().all(|term| self.guards[from].contains(term)) {
+                sure.add_row(from, b.row(via));
+                continue;
+            }
             for to in b.row(via).members() {
                 if !sure.has(from, to) && self.is_between(via, from, to) {
                     sure.insert(from, to);

@@ -342,6 +342,8 @@ pub(crate) fn given(stated: &Stated, known: &[i32]) -> Checker {
 
 /// Sound: the variable of a question occurs nowhere else, so that with it false the clause says nothing; that it cannot be true
 /// is that none of what is asked can be. What all questions are among is true in any assignment in which one of them is.
+///
+/// Needs: nothing. It is about formulas.
 fn follow_in_series(
     folder: &Folder,
     query: &Query,

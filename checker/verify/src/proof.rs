@@ -3,7 +3,10 @@
 //! Sound: a clause follows if, with all its literals false, unit propagation over clauses that hold comes to a contradiction.
 //! Where a derivation cites clauses, only these are looked at, in their order; where it cites none, all are. A clause that does
 //! not follow so may still be added if it is redundant on its first literal (RAT): whatever satisfied the clauses before can be
-//! changed to satisfy it, too. So if the clauses at the start had a solution, those at the end would; and the empty clause has none.
+//! changed to satisfy it, too. So if the clauses at the start had a solution, those at the end would; and the empty clause has
+//! none.
+//!
+//! Needs: nothing. It is about formulas.
 
 use crate::Refused;
 use std::collections::HashMap;
@@ -536,8 +539,13 @@ mod tests {
         given().follow_text("c hello\n4 -2 0 1 3 0\n4 d 3 0\n5 0 2 4 0\n").expect("text LRAT");
         given().follow_binary_drat(&[b'a', 5, 0, b'a', 0]).expect("binary DRAT");
         given().follow_lrat(&[b'a', 8, 5, 0, 2, 6, 0, b'a', 10, 0, 4, 8, 0]).expect("binary LRAT");
-        let refused = |text: &str| given().follow_text(text).expect_err("it is refused").code;
-        assert_eq!(refused("3 0\n-3 0\n"), "proof::step");
+        let refused = |text: &str| {
+            let mut open = Checker::new();
+            open.give_all([&[1, 2][..], &[-1, 2]].into_iter());
+            open.follow_text(text).expect_err("it is refused").code
+        };
+        assert_eq!(refused("-2 0\n"), "proof::step");
+        assert_eq!(refused("3 -2 0 1 2 0\n"), "proof::step");
         assert_eq!(refused("x 0\n"), "proof::form");
         assert_eq!(given().follow_lrat(&[b'a', 8, 5]).expect_err("it ends").code, "proof::truncated");
     }

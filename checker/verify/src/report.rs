@@ -139,11 +139,7 @@ impl Report {
             n_events: parts.iter().map(|part| part.graph.events.len()).sum(),
             n_queries: queries().count(),
             n_refuted: queries().filter(|query| query.proof.is_some()).count(),
-            n_clauses: parts
-                .iter()
-                .flat_map(|part| &part.stated)
-                .map(|stated| stated.formula.clauses.len())
-                .sum(),
+            n_clauses: parts.iter().flat_map(|part| &part.stated).map(|stated| stated.n_clauses).sum(),
             n_steps: queries().map(|query| query.n_steps).sum(),
             covered,
             trusted: all,

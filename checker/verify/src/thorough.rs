@@ -1,8 +1,8 @@
 //! A closer look at what is small: all executions of a graph are made one after the other, without bounds, symmetry or counting,
 //! and each is evaluated on the model's text.
 //!
-//! Which executions there are is stated plainly ([`state`]) and searched for ([`sat`]); one that the model forbids is explained
-//! ([`explain`]), and with it all that have the same choices; one that it allows must do nothing that is claimed to be done by
+//! Which executions there are is stated plainly (`state`) and searched for (`sat`); one that the model forbids is explained
+//! (`explain`), and with it all that have the same choices; one that it allows must do nothing that is claimed to be done by
 //! none. So what is confirmed here rests on no formula of the engine. Besides, the formula must have each of these executions
 //! among its assignments: one that has not is too strong, whatever was proved of it.
 

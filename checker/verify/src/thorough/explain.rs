@@ -3,6 +3,8 @@
 //! Sound: what is explained is a pair or the lack of one, by choices from which it follows whatever else is chosen: a pair of a
 //! union by that of one side, of a sequence by those of two steps, and so on. The lack of a pair is explained by all choices
 //! that its term can depend on, unless the graph says that there is none.
+//!
+//! Needs: nothing. Any axiom is explained so.
 
 use super::state::State;
 use crate::bits::Relation;
