@@ -7,6 +7,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+// What is written can be checked, as far as its size goes.
+const _: () = assert!(fencepost::report::certificate::EVENTS_MAX == fencepost_verify::part::EVENTS_MAX);
+
 /// The folder of a launch: letters, digits and a few signs of its file, kernel and launch.
 pub fn folder(file: &str, kernel: &str, launch: &str) -> String {
     let plain = |text: &str| -> String {

@@ -57,7 +57,13 @@ pub enum Missing {
     /// Nothing was kept.
     #[error("nothing was kept of what the verdict rests on")]
     NotKept,
+    /// Nobody could check it.
+    #[error("the launch has {0} events, and `fencepost verify` evaluates relations of up to {EVENTS_MAX}")]
+    TooLarge(usize),
 }
+
+/// Events of the largest graph of which all relations are evaluated by who checks a certificate.
+pub const EVENTS_MAX: usize = 3_000;
 
 /// The files, the seal last.
 ///
@@ -75,6 +81,10 @@ pub fn certificate(
     }
     if outcome.evidence.is_empty() {
         return Err(Missing::NotKept);
+    }
+    let sizes = outcome.evidence.iter().map(|part| part.graph.events.len());
+    if let Some(largest) = sizes.max().filter(|&size| size > EVENTS_MAX) {
+        return Err(Missing::TooLarge(largest));
     }
     let flags = model.resolved.flags.iter().map(|flag| flag.name.clone()).collect();
     let mut folder = Folder { files: Vec::new(), flags };

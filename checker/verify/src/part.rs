@@ -90,6 +90,9 @@ pub struct Deduction {
     pub what: String,
 }
 
+/// Events of the largest graph that is looked at: each relation of the model is evaluated for all of its pairs.
+pub const EVENTS_MAX: usize = 3_000;
+
 /// A launch, or one value of its parameters.
 #[derive(Debug)]
 pub struct Part {
@@ -121,6 +124,13 @@ impl Part {
     pub(crate) fn read(folder: &Folder, model: &MemoryModel, part: &Reading<'_>) -> Result<Self, Refused> {
         let graph_of = |name: &str| Graph::parse(name, &folder.json(name)?);
         let graph = graph_of(part.get("graph")?.text()?)?;
+        if graph.events.len() > EVENTS_MAX {
+            let why = format!(
+                "its graph has {} events, and relations of up to {EVENTS_MAX} are evaluated here; nothing is said of it",
+                graph.events.len()
+            );
+            return Err(Refused::new("certificate::too-large", why));
+        }
         let mut slices = Vec::new();
         for one in part.get("slices")?.list()? {
             let mut stands_for = one.get("alike")?.numbers()?;

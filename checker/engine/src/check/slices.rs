@@ -176,7 +176,12 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
     let mut whole = Whole::new(graph, model, config)?;
     whole.does_all_in_turns();
     let rest = Rest { allowance: Allowance::of_steps(0), steps: 0 };
-    let found = whole.into_found(rest);
+    let mut found = whole.into_found(rest);
+    if config.record {
+        let mut record = Record::default();
+        record.note_graph(&found.graph);
+        found.record = Some(record);
+    }
     (!found.findings.is_empty()).then_some(found)
 }
 
