@@ -417,6 +417,7 @@ const FILES: &[&str] = &[
     "use lib/lock;",
     "use \"lock.fence\"",
     "use lock.fence;",
+    "import \"lib.fence\";",
     "kernel k { launch { threads: 64 } }",
     "kernel k { launch { blocks: 2 } }",
     "kernel k { launch { ctas = 2 } }",

@@ -81,7 +81,8 @@ fn is_advised(sources: &SourceMap, diagnostic: &mut Diagnostic) -> bool {
         return false;
     }
     let (line, at) = line_of(sources, span);
-    if line.trim_start().starts_with("import") && diagnostic.message.starts_with("expected a path") {
+    let is_of_ptx = || !diagnostic.message.starts_with("expected a path") && line.contains(" entry ");
+    if is_syntax && line.trim_start().starts_with("import") && !is_of_ptx() {
         diagnostic.help = Some(IMPORT.to_owned());
         return true;
     }
