@@ -10,6 +10,7 @@ use lsp_server::{Message, Notification, Request};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -48,6 +49,8 @@ struct Job {
     version: i64,
     text: String,
     number: u64,
+    /// Set once nobody asks for it any more.
+    is_over: Arc<AtomicBool>,
 }
 
 /// What the threads have in common.
@@ -60,7 +63,7 @@ pub struct State {
     /// What waits, the oldest first; of one file the newest only.
     jobs: Vec<Job>,
     /// The newest check of each file, until it is done or nobody asks for it any more.
-    wanted: BTreeMap<String, u64>,
+    wanted: BTreeMap<String, (u64, Arc<AtomicBool>)>,
     n_jobs: u64,
     has_progress: bool,
 }
@@ -102,8 +105,9 @@ impl Shared {
         self.forget(&mut state, uri);
         state.n_jobs += 1;
         let number = state.n_jobs;
-        state.wanted.insert(uri.to_owned(), number);
-        state.jobs.push(Job { uri: uri.to_owned(), version, text, number });
+        let is_over = Arc::new(AtomicBool::new(false));
+        state.wanted.insert(uri.to_owned(), (number, Arc::clone(&is_over)));
+        state.jobs.push(Job { uri: uri.to_owned(), version, text, number, is_over });
         self.state.1.notify_one();
     }
 
@@ -115,8 +119,11 @@ impl Shared {
     /// The same, by the number of its progress.
     pub fn cancel_progress(&self, token: &str) {
         let mut state = self.state();
-        let uri =
-            state.wanted.iter().find(|(_, number)| progress(**number) == token).map(|(uri, _)| uri.clone());
+        let uri = state
+            .wanted
+            .iter()
+            .find(|(_, (number, _))| progress(*number) == token)
+            .map(|(uri, _)| uri.clone());
         if let Some(uri) = uri {
             self.forget(&mut state, &uri);
         }
@@ -124,7 +131,8 @@ impl Shared {
 
     fn forget(&self, state: &mut State, uri: &str) {
         state.jobs.retain(|job| job.uri != uri);
-        if let Some(number) = state.wanted.remove(uri) {
+        if let Some((number, is_over)) = state.wanted.remove(uri) {
+            is_over.store(true, Ordering::Relaxed);
             self.tell_progress(state, number, &json!({ "kind": "end", "message": "cancelled" }));
         }
     }
@@ -176,10 +184,12 @@ impl Shared {
                 self.tell_progress(&state, job.number, &begin);
                 (job, state.documents.clone())
             };
-            let found =
-                on_large_stack(|| examine(&documents, &job)).unwrap_or_else(|message| broken(&job, &message));
+            let is_over = Arc::clone(&job.is_over);
+            let options = Options::default().while_wanted(move || !is_over.load(Ordering::Relaxed));
+            let found = on_large_stack(|| examine(&documents, &job, &options))
+                .unwrap_or_else(|message| broken(&job, &message));
             let mut state = self.state();
-            if state.wanted.get(&job.uri) != Some(&job.number) {
+            if state.wanted.get(&job.uri).map(|(number, _)| *number) != Some(job.number) {
                 continue;
             }
             state.wanted.remove(&job.uri);
@@ -202,7 +212,7 @@ fn broken(job: &Job, message: &str) -> Found {
     Found { version: job.version, diagnostics: vec![told], fixes: Vec::new() }
 }
 
-fn examine(documents: &Documents, job: &Job) -> Found {
+fn examine(documents: &Documents, job: &Job, options: &Options) -> Found {
     let name = name_of(&job.uri);
     let overlay = documents.clone();
     let own = (name.clone(), job.text.clone());
@@ -214,7 +224,7 @@ fn examine(documents: &Documents, job: &Job) -> Found {
             },
         );
     let mut found = Found { version: job.version, ..Found::default() };
-    let report = match fencepost::check(source, &Options::default()) {
+    let report = match fencepost::check(source, options) {
         Ok(report) => report,
         Err(error) => {
             found.diagnostics =

@@ -3,8 +3,11 @@
 use crate::check::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of};
 use crate::encode::Treatment;
 use crate::findings::Property;
+use crate::listener::{Halt, Listener};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Kernel;
+use std::fmt;
+use std::sync::Arc;
 
 /// How a file is to be checked. Setters have the names of the command line's options, and what is not set is as there.
 ///
@@ -31,6 +34,35 @@ pub struct Options {
     pub(super) repairs: bool,
     pub(super) allow_bounded: bool,
     pub(super) jobs: usize,
+    wanted: Wanted,
+}
+
+/// Who says whether a check is still wanted.
+#[derive(Clone, Default)]
+struct Wanted(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl PartialEq for Wanted {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Eq for Wanted {}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "while wanted" } else { "always" })
+    }
+}
+
+impl Listener for Wanted {
+    fn gives_up(&self) -> Option<Halt> {
+        let is_wanted = self.0.as_ref().is_none_or(|is_wanted| is_wanted());
+        (!is_wanted).then_some(Halt::Interrupt)
+    }
 }
 
 impl Default for Options {
@@ -50,6 +82,7 @@ impl Default for Options {
             repairs: true,
             allow_bounded: false,
             jobs: 1,
+            wanted: Wanted::default(),
         }
     }
 }
@@ -141,6 +174,13 @@ impl Options {
         self
     }
 
+    /// Asks, often and from the threads of the check, whether somebody still wants it. Once nobody does, what is decided is
+    /// told, and everything else is *inconclusive* for the limit `interrupt`. Until then nothing depends on it.
+    pub fn while_wanted(mut self, is_wanted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.wanted = Wanted(Some(Arc::new(is_wanted)));
+        self
+    }
+
     /// Launches checked at a time; 1 by default. The report is the same.
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs.max(1);
@@ -167,6 +207,7 @@ impl Options {
             limits: self.limits,
             budget: self.budget.saturating_mul(1_000_000),
             follow: self.follow,
+            listener: Arc::new(self.wanted.clone()),
             ..Config::without_deadline(Treatment::DEFAULT)
         }
     }
