@@ -5,7 +5,7 @@
 
 use fencepost::check::{CheckError, Config, check};
 use fencepost::encode::Treatment;
-use fencepost::verdict::{Outcome, Property, Verdict};
+use fencepost::verdict::{Limit, Outcome, Property, Verdict};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{SourceMap, kernel};
@@ -337,6 +337,25 @@ fn what_slices_find_is_found_in_launches_that_are_too_large() {
         let program = parsed(&edited, &[("LANES", 8)]).expect("it is a kernel");
         let whole = check(&program, &program.kernels[0], &program.kernels[0].launches[0], &model, &whole);
         assert!(whole.expect("checked").properties.iter().any(is_violated), "{edited}");
+    }
+}
+
+/// Where the work for slices was too much, that is what is said, and not that the whole is too large for anything.
+#[test]
+fn slices_that_are_not_done_name_the_budget() {
+    let model = model(&[]);
+    let limit = |budget: u64| {
+        let mut large = Config { budget, ..config(Treatment::SLICED) };
+        large.limits.events_max = 300;
+        let program = parsed(LOCK, &[("LANES", 32)]).expect("it is a kernel");
+        let outcome = check(&program, &program.kernels[0], &program.kernels[0].launches[0], &model, &large);
+        let outcome = outcome.expect("checked");
+        (outcome.limit, outcome.statistics.steps)
+    };
+    let (none, steps) = limit(4_000_000_000);
+    assert_eq!(none, None);
+    for budget in [steps * 9 / 10, steps * 3 / 4] {
+        assert_eq!(limit(budget).0, Some(Limit::Budget { limit: budget }));
     }
 }
 

@@ -254,6 +254,8 @@ struct Decider<'a> {
     refuted: Vec<Literal>,
     /// Accesses for which others stand.
     n_merged: usize,
+    /// Whether slices have used up what they were given.
+    is_spent_on_slices: bool,
 }
 
 /// What makes two violations the same finding for a reader.
@@ -285,6 +287,7 @@ impl<'a> Decider<'a> {
             effort: config.effort(),
             refuted: Vec::new(),
             n_merged: 0,
+            is_spent_on_slices: false,
         }
     }
 
@@ -321,7 +324,10 @@ impl<'a> Decider<'a> {
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
+        let before = self.allowance.left();
         let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
+        // Slices get half of what there is, or all of it: with more, they may have decided.
+        self.is_spent_on_slices = self.allowance.left() <= before / 2;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
@@ -391,7 +397,11 @@ impl<'a> Decider<'a> {
         let allowance = self.allowance.clone();
         let stop = || allowance.used_up().is_some();
         if graph.events.len() > self.config.limits.events_max {
-            self.decision.limit = Some(slices::too_many_events(self.config));
+            self.decision.limit = Some(if self.is_spent_on_slices {
+                Limit::Budget { limit: self.config.budget }
+            } else {
+                slices::too_many_events(self.config)
+            });
             return Ok(Decided::Yes(Box::new(self.decision)));
         }
         listener.begins("bound");
