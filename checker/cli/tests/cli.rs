@@ -178,13 +178,24 @@ fn bad_input_gets_a_named_error_and_never_a_panic() {
 #[test]
 fn a_limit_is_named_with_its_knob() {
     let folder = Folder::new("limits");
-    let path = folder.write("k.fence", RACY);
+    let path = folder.write("k.fence", PROVED);
     for (arguments, knob) in
         [(["--max-events", "1"], "--max-events"), (["--max-clauses", "1"], "--max-clauses")]
     {
         let output = check(&path, &arguments);
         assert_eq!(code(&output), 3, "{arguments:?}: {}", all_text(&output));
         assert!(all_text(&output).contains(knob), "{arguments:?}: {}", all_text(&output));
+    }
+}
+
+#[test]
+fn what_happens_in_turns_is_found_beyond_every_limit() {
+    let folder = Folder::new("turns");
+    let path = folder.write("k.fence", RACY);
+    for arguments in [["--max-events", "1"], ["--max-clauses", "1"]] {
+        let output = check(&path, &arguments);
+        assert_eq!(code(&output), 1, "{arguments:?}: {}", all_text(&output));
+        assert!(all_text(&output).contains(arguments[0]), "{arguments:?}: {}", all_text(&output));
     }
 }
 
