@@ -25,6 +25,9 @@ use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
 use whole::Whole;
 
+/// Events of the largest launch that is run in turns when nothing else is left: its relations are evaluated for all pairs.
+const TURNS_EVENTS_MAX: usize = 5_000;
+
 /// What slices say of a launch.
 pub(super) enum Sliced {
     /// It has none.
@@ -173,6 +176,9 @@ pub(super) fn look_at(
 
 /// What goes wrong where all threads just run in turns, if something does: for launches that are too large for all else.
 pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config) -> Option<Found> {
+    if graph.events.len() > TURNS_EVENTS_MAX {
+        return None;
+    }
     let mut whole = Whole::new(graph, model, config)?;
     whole.does_all_in_turns();
     let rest = Rest { allowance: Allowance::of_steps(0), steps: 0 };
