@@ -160,7 +160,7 @@ fn warnings_are_told_as_by_the_command() {
 
 #[test]
 fn options_mean_what_they_mean_on_the_command_line() {
-    let file = "examples/message-passing/relaxed.fence";
+    let file = "examples/message-passing/release-acquire.fence";
     let options = Options::default().model("ptx-6.0").launch("ctas=2").property(Property::Race).max_events(3);
     let words = ["--model", "ptx-6.0", "--launch", "ctas=2", "--property", "race", "--max-events", "3"];
     let report = called(file, &options);
