@@ -67,6 +67,19 @@ fn each_weaker_instruction_is_found() {
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),
             "barrier::lane-not-in-mask",
         ),
+        ("wgmma_gemm", (400, "wgmma.wait_group.sync.aligned 0;", ""), "async::registers-in-flight"),
+        ("wgmma_gemm", (330, "wgmma.fence.sync.aligned;", ""), "async::no-matrix-fence"),
+        (
+            "wgmma_gemm",
+            (320, "mbarrier.try_wait.parity.shared::cta.b64 p, [%r34], %r35;", "setp.eq.b32 p, 0, 0;"),
+            "race::async-destination",
+        ),
+        // The second tile into the slot of the first.
+        (
+            "wgmma_gemm",
+            (258, "and.b32  \t%r218, %r217, 8192;", "and.b32  \t%r218, %r217, 0;"),
+            "race::async-writes",
+        ),
         ("row_sum", (126, "bar.sync \t0;", ""), "race::uniform"),
         // With a distance too few, the lanes of a warp do not have the same.
         (

@@ -74,6 +74,8 @@ pub struct UnrollOptions {
     pub max_steps: u64,
     /// How much work may be done.
     pub allowance: Allowance,
+    /// Whether `elect.sync` elects the first lane of its mask (variant `elects-first`, A-57).
+    pub elects_first: bool,
     /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
     pub failed_cas_writes: bool,
     /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
@@ -101,6 +103,7 @@ impl Default for UnrollOptions {
             max_events: 20_000,
             max_steps: 2_000_000,
             allowance: Allowance::unlimited(),
+            elects_first: false,
             failed_cas_writes: false,
             hangs: false,
             starts: false,
@@ -292,6 +295,8 @@ struct Unroller<'a> {
     applications: same_store::Applications,
     /// Set while a spin loop's try is run on final memory: it leaves no event.
     last_try: Option<LastTry>,
+    /// What holds of a path because it is past a wait, or since it has kept a rule: nothing that lanes part ways by.
+    past_waits: Vec<TermRef>,
     /// What the address of the instruction being run is the address of, where that was chosen.
     target: Option<flat::Target>,
     /// Path conditions of `exit`.
@@ -354,6 +359,7 @@ impl<'a> Unroller<'a> {
             is_pure_wait: false,
             applications: same_store::Applications::default(),
             last_try: None,
+            past_waits: Vec::new(),
             target: None,
             exits: Vec::new(),
             breaks: Vec::new(),

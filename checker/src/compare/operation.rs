@@ -368,9 +368,10 @@ impl Aspects {
             AsyncOp::Tensor(_)
             | AsyncOp::TryCancel { .. }
             | AsyncOp::Matrix(_)
+            | AsyncOp::Product(_)
             | AsyncOp::MatrixFence
             | AsyncOp::TensormapReplace { .. } => own(),
-            AsyncOp::Prefetch { .. } | AsyncOp::QueryCancel { .. } => return None,
+            AsyncOp::Prefetch { .. } | AsyncOp::QueryCancel { .. } | AsyncOp::Touch(_) => return None,
         })
     }
 }

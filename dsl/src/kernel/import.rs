@@ -6,7 +6,8 @@
 //!               ├─ compute   what integers make of integers, as expressions
 //!               ├─ value     operands and special registers
 //!               ├─ access    whatever acts on memory or threads, by the rows of `isa`
-//!               └─ matrix    matrices in the registers of a warp
+//!               ├─ matrix    matrices in the registers of a warp
+//!               └─ product   matrix operations of a warpgroup, whose matrices are numbers
 //! ```
 //! Integers are computed, so an address is a number, and what it is the address of is found when the kernel is run
 //! ([`FlatMemory`](super::program::FlatMemory)). What is not computed, such as floating-point numbers, is unknown. An
@@ -19,6 +20,7 @@ mod harness;
 mod lower;
 mod matrix;
 mod memory;
+mod product;
 mod value;
 
 use super::ast::{Name, Operand};

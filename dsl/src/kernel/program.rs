@@ -14,8 +14,8 @@ use crate::span::Span;
 use crate::vocabulary::{Proxy, Replication, Space};
 
 pub use asynchronous::{
-    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, MatrixOp,
-    Tensor, TensorBox, TensorOp, TensorProduct,
+    AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Factor,
+    MatrixOp, Product, Tensor, TensorBox, TensorOp, TensorProduct, TupleId,
 };
 pub use flat::{FlatMemory, FlatObject, FlatSpace, Private, View};
 pub use host::{HostCall, Task, UnrecordedWait};

@@ -1,6 +1,7 @@
 //! `fencepost new --from k.ptx`: a kernel file that imports the kernels of a PTX module, with all that can be inferred of how
 //! they are launched and what they are given, and a comment at what cannot.
 
+use super::tensors::{self, MAP_BYTES, has, instructions};
 use fencepost::event::EventKind;
 use fencepost::library;
 use fencepost::parallel::on_large_stack;
@@ -18,6 +19,13 @@ use std::fmt::Write;
 const BYTES: u64 = 16_384;
 /// Bytes that are tried, to see how much is touched.
 const BYTES_MAX: u64 = 1 << 20;
+/// Events of the run that tells it.
+const EVENTS_MAX: usize = 320_000;
+/// What stands for dynamic shared memory among the names of objects.
+const DYNAMIC: &str = "shared dynamic";
+/// Bytes of dynamic shared memory at first, and those beyond what copies touch, for mbarriers and the like.
+const DYNAMIC_BYTES: u64 = 196_608;
+const DYNAMIC_REST: u64 = 1024;
 /// What a parameter that is a number is at first.
 const NUMBER: u64 = 2;
 
@@ -56,6 +64,11 @@ pub fn of_module(module: &Source<'_>, entry: Option<&str>) -> Result<String, Str
     // Once with large objects, to see how much of each is touched.
     let large = harness.text(&chosen);
     harness.sizes = touched(&large, module);
+    let dynamic = read.variables.iter().find(|variable| variable.is_extern && variable.space == "shared");
+    if let Some(bytes) = dynamic.and_then(|variable| harness.sizes.get(&variable.name.text)).copied() {
+        let bytes = (bytes + DYNAMIC_REST).next_multiple_of(DYNAMIC_REST).min(DYNAMIC_BYTES);
+        harness.sizes.insert(DYNAMIC.to_owned(), bytes);
+    }
     Ok(harness.text(&chosen))
 }
 
@@ -101,16 +114,30 @@ impl Harness<'_> {
     /// Objects, and the `import` itself.
     fn import(&self, entry: &Function) -> (String, String) {
         let name = name_of(entry);
-        let uses = uses(entry);
+        let (uses, made_of) = uses(entry);
+        let maps = tensors::maps(entry, &made_of);
         let mut objects = String::new();
         let mut settings = String::new();
         for (number, parameter) in entry.parameters.iter().enumerate() {
             let of = uses.get(number).cloned().unwrap_or_default();
             // A pointer has 64 bits; what is narrower is an index, though addresses are made of it.
-            if parameter.bytes > 8 {
+            if let Some(map) = maps.get(&number).filter(|_| matches!(parameter.bytes, 8 | MAP_BYTES)) {
+                let object = self.object_name(name, number);
+                let note = if map.is_told {
+                    "a guess from the bytes expected: boxes as the host encodes them, elements of any type of this size"
+                } else {
+                    "a guess: boxes as the host encodes them, elements of any type of this size"
+                };
+                let _ =
+                    writeln!(objects, "global {object}_tensor{}: u16 = 0;    // {note}", map.tensor_sizes());
+                let _ =
+                    writeln!(objects, "param {object}: tensormap of {object}_tensor[{}];", map.box_sizes());
+                let _ = writeln!(settings, "    param {number} = &{object};");
+            } else if parameter.bytes > 8 {
                 let _ = writeln!(
                     settings,
-                    "    // parameter {number} has {} bytes: a structure or a tensor map, which is not checked yet",
+                    "    // parameter {number} has {} bytes: a structure, or a tensor map that is not used, of which nothing is \
+                     said",
                     parameter.bytes
                 );
             } else if of.is_address && parameter.bytes == 8 {
@@ -142,7 +169,8 @@ impl Harness<'_> {
             }
         }
         if self.module.variables.iter().any(|variable| variable.is_extern && variable.space == "shared") {
-            settings += "    shared dynamic 16384;    // bytes, as the launch has them\n";
+            let bytes = self.sizes.get(DYNAMIC).map_or(DYNAMIC_BYTES, |&bytes| bytes);
+            let _ = writeln!(settings, "    shared dynamic {bytes};    // bytes, as the launch has them");
         }
         let launch = launch(entry);
         let import = format!(
@@ -167,19 +195,22 @@ fn launch(entry: &Function) -> String {
         if numbers.len() == 1 { numbers[0].clone() } else { format!("[{}]", numbers.join(", ")) }
     };
     let cluster = directive("reqnctapercluster").and_then(|n| n.first()).copied().filter(|&n| n > 1);
+    let by_groups = has(entry, "wgmma.") || has(entry, "setmaxnreg.");
     let (block, note) = match (directive("reqntid"), directive("maxntid")) {
         (Some(n), _) => (sizes(n), String::new()),
         (None, Some(n)) => {
             let most: u64 = n.iter().product();
             let note = format!("    // at most {most} threads per block: as many as you launch");
-            (most.min(64).to_string(), note)
+            (if by_groups { most } else { most.min(64) }.to_string(), note)
         }
         (None, None) => ("64".to_owned(), "    // threads per block: as many as you launch".to_owned()),
     };
-    let ctas = cluster.unwrap_or(2);
+    // One of those that have work for thousands of threads shows what there is to see.
+    let ctas = cluster.unwrap_or(if by_groups { 1 } else { 2 });
+    let registers = if has(entry, "setmaxnreg.") { ", registers: 168" } else { "" };
     let of_cluster = cluster.map_or_else(String::new, |n| format!(", cluster: {n}"));
     let waits = if spins(entry) { ", cooperative: true" } else { "" };
-    format!("    launch {{ ctas: {ctas}{of_cluster}, block: {block}{waits} }}{note}\n")
+    format!("    launch {{ ctas: {ctas}{of_cluster}, block: {block}{registers}{waits} }}{note}\n")
 }
 
 /// Whether a kernel has a loop and reads words that other blocks may write: then all blocks have to be there.
@@ -215,27 +246,17 @@ fn environment(entry: &Function) -> Option<u32> {
             _ => None,
         }
     }
-    let instructions = entry.body.iter().filter_map(|item| match item {
-        Item::Instruction(instruction) => Some(instruction),
-        _ => None,
-    });
-    instructions.flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
+    instructions(entry).flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
 }
 
 /// What each parameter is for: what is computed from it flows through registers to the addresses of accesses.
-fn uses(entry: &Function) -> Vec<Use> {
+fn uses(entry: &Function) -> (Vec<Use>, SortedMap<String, SortedSet<usize>>) {
     let number = |name: &str| entry.parameters.iter().position(|parameter| parameter.name.text == name);
     let mut made_of: SortedMap<String, SortedSet<usize>> = SortedMap::new();
     let mut uses = vec![Use::default(); entry.parameters.len()];
-    let instructions = || {
-        entry.body.iter().filter_map(|item| match item {
-            Item::Instruction(instruction) => Some(instruction),
-            _ => None,
-        })
-    };
     // Twice, since what a loop computes comes round.
     for _ in 0..2 {
-        for instruction in instructions() {
+        for instruction in instructions(entry) {
             let words: Vec<&str> = instruction.opcode.text.split('.').collect();
             let is_parameter = words.iter().any(|word| word.split(':').next() == Some("param"));
             let mut names = Vec::new();
@@ -246,10 +267,12 @@ fn uses(entry: &Function) -> Vec<Use> {
                 words[0],
                 "add" | "sub" | "mad" | "mov" | "cvta" | "selp" | "cvt" | "shl" | "mul"
             ) {
-                names
+                // The address of a parameter is its name.
+                let own = names.iter().filter_map(|name| number(name));
+                let of = names
                     .iter()
-                    .flat_map(|name| made_of.get(*name).into_iter().flat_map(SortedSet::iter).copied())
-                    .collect()
+                    .flat_map(|name| made_of.get(*name).into_iter().flat_map(SortedSet::iter).copied());
+                own.chain(of).collect()
             } else {
                 SortedSet::new()
             };
@@ -258,10 +281,10 @@ fn uses(entry: &Function) -> Vec<Use> {
             }
         }
     }
-    for instruction in instructions() {
+    for instruction in instructions(entry) {
         note_access(instruction, &made_of, &mut uses);
     }
-    uses
+    (uses, made_of)
 }
 
 fn note_access(instruction: &Instruction, made_of: &SortedMap<String, SortedSet<usize>>, uses: &mut [Use]) {
@@ -311,8 +334,9 @@ fn touched(text: &str, module: &Source<'_>) -> SortedMap<String, u64> {
         let program =
             load(&mut SourceMap::default(), "new.fence", &mut read, &LoadOptions::default()).ok()?;
         let mut touched: SortedMap<String, u64> = SortedMap::new();
+        let options = UnrollOptions { max_events: EVENTS_MAX, ..UnrollOptions::default() };
         for kernel in &program.kernels {
-            let graph = unroll(&program, kernel, kernel.launches.first()?, &UnrollOptions::default()).ok()?;
+            let graph = unroll(&program, kernel, kernel.launches.first()?, &options).ok()?;
             for event in graph.events.iter() {
                 let (EventKind::Read(access) | EventKind::Write(access)) = &event.kind else { continue };
                 let location = &graph.locations[access.location];

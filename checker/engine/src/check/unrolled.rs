@@ -44,6 +44,7 @@ pub(super) fn unrolled(
     loop {
         // What is off since something that it needs was seen not to hold; then it is unrolled again.
         let config = &facts.allowed(config);
+        let has = |name: &str| model.variants.iter().any(|variant| variant == name);
         // After unrolling: no loops, no control flow, only guards.
         let options = UnrollOptions {
             bound,
@@ -56,7 +57,8 @@ pub(super) fn unrolled(
             hangs_in_loops: facts.is_monotone(),
             unpromised: facts.unpromised().clone(),
             paths: config.treatment.paths,
-            failed_cas_writes: model.variants.iter().any(|variant| variant == "failed-cas-writes"),
+            elects_first: has("elects-first"),
+            failed_cas_writes: has("failed-cas-writes"),
             ..UnrollOptions::default()
         };
         config.listener.begins("unroll");

@@ -59,6 +59,13 @@ kinds! {
         property: Some(Property::Barrier),
         rules: [],
     }
+    REGISTERS_IN_USE {
+        code: "async::registers-in-flight",
+        page: "async-registers-in-flight",
+        summary: "registers of a matrix operation are accessed before the thread has waited for it",
+        property: Some(Property::Barrier),
+        rules: ["UB-A6", "AS-26"],
+    }
     CANCEL_FAILED {
         code: "async::cancel-failed",
         page: "async-cancel-failed",
@@ -158,6 +165,12 @@ misuses! {
         why: MatrixFence,
         help: "execute `wgmma.fence.sync.aligned` between the two; only operations of one shape are in order on their \
                accumulator without it",
+    }
+    REGISTERS_IN_FLIGHT: REGISTERS_IN_USE, "UB-A6" {
+        what: "accesses registers that a matrix operation may still read or write",
+        why: Values("the thread has started a matrix operation on these registers and not waited until it is done"),
+        help: "execute `wgmma.commit_group.sync.aligned` behind the operation, and before this access \
+               `wgmma.wait_group.sync.aligned` with as few groups pending as that its group is done",
     }
     TENSOR_MEMORY_LEFT: TENSOR_MEMORY_KEPT, "UB-A8" {
         what: "allocates tensor memory, and its CTA ends with other columns allocated than deallocated",

@@ -30,9 +30,10 @@ use exact::{forget_counting, is_countable};
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, IndexVec};
+use history::Meetings;
 use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
-use phase::{Expected, Interval, Object, PHASES_MAX, SeenBy, narrow};
+use phase::{Expected, Interval, Object, PHASES_MAX, narrow};
 use std::sync::Arc;
 
 /// Most pairs of operations of one object.
@@ -72,10 +73,29 @@ pub fn finish(
         object.operations.push((operation.clone(), interval));
         object.seen.push(seen);
     }
+    let countable = countable(&graph.terms, &objects, passed);
     for id in objects.ids() {
-        finish_object(graph, &mut objects[id], &log.final_phases, encoding)?;
+        finish_object(graph, &mut objects[id], &log.final_phases, (encoding, countable[id]))?;
     }
     Ok(())
+}
+
+/// Of which objects counting decides the phases; what barriers say is looked at where nothing else does.
+fn countable(
+    terms: &TermPool,
+    objects: &IndexVec<MbarrierId, Object>,
+    passed: &[PassedBarrier],
+) -> IndexVec<MbarrierId, bool> {
+    let mut meetings = None;
+    let mut countable = IndexVec::new();
+    for Object { operations, seen, .. } in objects.iter() {
+        let is_so = is_countable(terms, operations, seen, &|_, _| false) || {
+            let meetings = meetings.get_or_insert_with(|| Meetings::new(terms, passed));
+            is_countable(terms, operations, seen, &|earlier, later| meetings.have_met(earlier, later))
+        };
+        countable.push(is_so);
+    }
+    countable
 }
 
 fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<MbarrierId, Expected> {
@@ -181,7 +201,7 @@ fn finish_object(
     graph: &mut GraphBuilder,
     object: &mut Object,
     final_phases: &[FinalPhase],
-    encoding: MbarrierEncoding,
+    (encoding, is_countable): (MbarrierEncoding, bool),
 ) -> Result<(), GraphError> {
     let (id, expected) = (object.id, object.expected);
     let Object { operations, seen, .. } = object;
@@ -190,7 +210,8 @@ fn finish_object(
     rules::limit_raises(operations, expected)?;
     rules::limit_age(graph, id, operations);
     rules::limit_overtaking(graph, id, operations);
-    let is_ordered = expected.is_initialised && needs_order(&graph.terms, encoding, operations, seen)?;
+    let is_ordered =
+        expected.is_initialised && needs_order(&graph.terms, (encoding, is_countable), operations)?;
     if is_ordered && encoding == MbarrierEncoding::Order {
         forget_counting(operations, seen, expected);
     }
@@ -232,14 +253,13 @@ fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Ph
 /// Whether the operations of an object have to be ordered.
 fn needs_order(
     terms: &TermPool,
-    encoding: MbarrierEncoding,
+    (encoding, is_countable): (MbarrierEncoding, bool),
     operations: &[(Operation, Interval)],
-    seen: &[SeenBy],
 ) -> Result<bool, GraphError> {
     match encoding {
         MbarrierEncoding::Order => Ok(true),
         MbarrierEncoding::Count => check_countable(terms, operations).map(|()| false),
-        MbarrierEncoding::Auto => Ok(!is_countable(terms, operations, seen)),
+        MbarrierEncoding::Auto => Ok(!is_countable),
     }
 }
 

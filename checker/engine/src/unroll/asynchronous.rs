@@ -16,6 +16,7 @@
 mod bulk;
 mod cancel;
 mod matrix;
+mod product;
 mod store;
 mod tensor_memory;
 mod transfer;
@@ -56,6 +57,8 @@ pub struct AsyncLog {
     fences: Vec<(EventId, TermRef)>,
     /// Matrix operations of the thread, by accumulator.
     matrices: Vec<matrix::Started>,
+    /// Matrix operations of compiled code.
+    products: product::ProductLog,
     tensor: tensor_memory::TensorLog,
     /// Responses of `try_cancel` in the whole launch.
     responses: Vec<cancel::Response>,
@@ -68,6 +71,8 @@ struct Started {
     n_commits: usize,
     /// What it does; whether each is a read.
     events: Vec<(EventId, bool)>,
+    /// Where a wait of the thread has certainly seen it done: what a later wait knows it knows from that one.
+    seen: TermRef,
 }
 
 struct Commit {
@@ -82,6 +87,7 @@ impl AsyncLog {
         self.commits.clear();
         self.fences.clear();
         self.matrices.clear();
+        self.products.start_thread();
         self.tensor.start_thread();
     }
 
@@ -131,6 +137,8 @@ impl Unroller<'_> {
                 self.query_cancel(step, *destination, *query, response)
             }
             AsyncOp::Matrix(matrix) => self.matrix(step, matrix),
+            AsyncOp::Product(product) => self.described_product(step, product),
+            AsyncOp::Touch(tuples) => self.touch(step, tuples),
             AsyncOp::MatrixFence => self.matrix_fence(step),
             AsyncOp::Tensor(operation) => self.tensor_memory(step, operation),
             AsyncOp::TensormapReplace { map } => self.replace_tensormap(step, map),
@@ -196,7 +204,7 @@ impl Unroller<'_> {
 
     fn note_started(&mut self, group: AsyncGroup, events: Vec<(EventId, bool)>) {
         let n_commits = self.asynchronous.commits.len();
-        self.asynchronous.started.push(Started { group, n_commits, events });
+        self.asynchronous.started.push(Started { group, n_commits, events, seen: TermPool::FALSE });
     }
 
     /// A new agent, and the event by which its thread starts it without releasing anything.
@@ -232,7 +240,8 @@ impl Unroller<'_> {
         self.graph.edges.add(BaseRelation::Issue, edge(operation.issue));
         if operation.starts_at_fence {
             // all that comes before a `wgmma.fence` of the thread, and no more.
-            let fences: Vec<Edge> = self.asynchronous.fences.iter().map(|&(fence, _)| edge(fence)).collect();
+            let fences = self.asynchronous.last_fences(&self.graph.terms, operation.guard);
+            let fences: Vec<Edge> = fences.into_iter().map(edge).collect();
             self.graph.edges.add_all(BaseRelation::Start, fences);
         } else {
             self.graph.edges.add(BaseRelation::Start, edge(operation.issue));
@@ -284,13 +293,20 @@ impl Unroller<'_> {
         let wait = self.emit_next(step.state.live, EventKind::AsyncWait, step.site)?;
         if group == AsyncGroup::Matrix {
             self.log_aligned(step.state.live, wait);
+            self.note_done(step.state.live, pending);
         }
         let mut edges = Vec::new();
-        let started = std::mem::take(&mut self.asynchronous.started);
-        for operation in started.iter().filter(|operation| operation.group == group) {
+        let mut started = std::mem::take(&mut self.asynchronous.started);
+        for operation in started.iter_mut().filter(|operation| operation.group == group) {
+            if self.graph.terms.implies_syntactically(step.state.live, operation.seen) {
+                continue;
+            }
             let condition = self.is_out_of_pending(step.state.live, group, operation.n_commits, pending);
             if condition == TermPool::FALSE {
                 continue;
+            }
+            if condition == TermPool::TRUE && !reads_only {
+                operation.seen = self.graph.terms.or(operation.seen, step.state.live);
             }
             let events = operation.events.iter().filter(|(_, is_read)| *is_read || !reads_only);
             edges.extend(events.map(|&(from, _)| Edge { from, to: wait, condition }));

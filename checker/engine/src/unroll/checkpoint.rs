@@ -19,6 +19,7 @@ pub struct Checkpoint {
     mbarriers: MbarrierMark,
     pub(super) n_exits: usize,
     n_decisions: usize,
+    n_past_waits: usize,
     position: u32,
     missing_register: Option<RegisterId>,
 }
@@ -38,6 +39,7 @@ impl Unroller<'_> {
             mbarriers: self.mbarriers.mark(),
             n_exits: self.exits.len(),
             n_decisions: self.decisions.len(),
+            n_past_waits: self.past_waits.len(),
             position: self.position,
             missing_register: self.missing_register,
         }
@@ -57,6 +59,7 @@ impl Unroller<'_> {
         self.forget_final_values();
         self.exits.truncate(checkpoint.n_exits);
         self.decisions.truncate(checkpoint.n_decisions);
+        self.past_waits.truncate(checkpoint.n_past_waits);
         self.position = checkpoint.position;
         self.missing_register = checkpoint.missing_register;
     }

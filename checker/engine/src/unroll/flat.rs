@@ -163,7 +163,16 @@ impl<'a> Unroller<'a> {
         let Some(number) = self.number((step.state, step.frame), address, n_elements)? else {
             return Ok(None);
         };
-        let (index, rank) = match self.find_target(step, number, address.span)? {
+        self.place_of(step, number, address.span)
+    }
+
+    fn place_of(
+        &mut self,
+        step: &mut Step<'_>,
+        number: Number,
+        span: Span,
+    ) -> Result<Option<Place>, UnrollError> {
+        let (index, rank) = match self.find_target(step, number, span)? {
             Some(Target::Object(index, rank)) => (index, rank),
             // Loads and stores have looked at these before.
             Some(Target::Private(_)) => {
@@ -171,7 +180,7 @@ impl<'a> Unroller<'a> {
                 return Err(UnrollError::unsupported(
                     "unsupported::flat-address",
                     message,
-                    address.span,
+                    span,
                     "in local memory",
                 ));
             }
@@ -187,6 +196,17 @@ impl<'a> Unroller<'a> {
         let size = terms.constant(u128::from(number.width / 8), 32);
         let index = terms.binary(BinaryOp::Divide, offset, size);
         Ok(Some(Place { object: view, index, offset: Some(offset), rank, device: None }))
+    }
+
+    /// The word of shared memory that a number is the address of.
+    pub(super) fn word_at(
+        &mut self,
+        step: &mut Step<'_>,
+        value: TermRef,
+        span: Span,
+    ) -> Result<Option<Place>, UnrollError> {
+        let (element, space) = (ElementKind::Data, FlatSpace::Shared);
+        self.place_of(step, Number { value, width: 64, element, space, bytes: 8 }, span)
     }
 
     /// What a number is the address of, if that is one thing: nothing it can be the address of, or of several none is chosen
@@ -453,8 +473,9 @@ fn start_of(object: &FlatObject, rank: Option<u32>) -> u64 {
 /// What is at an address.
 fn target_at(flat: &FlatMemory, value: u64, n_ctas: u32) -> Option<Target> {
     let holds = |start: u64, bytes: u32| (start..start + u64::from(bytes)).contains(&value);
-    if (LOCAL_WINDOW..GLOBAL_WINDOW).contains(&value) {
-        let index = flat.private.iter().position(|private| holds(private.start, private.bytes))?;
+    if (LOCAL_WINDOW..GLOBAL_WINDOW).contains(&value)
+        && let Some(index) = flat.private.iter().position(|private| holds(private.start, private.bytes))
+    {
         return Some(Target::Private(index));
     }
     let (value, rank) = match value {

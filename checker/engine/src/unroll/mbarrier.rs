@@ -309,6 +309,7 @@ impl Unroller<'_> {
         let fine = self.graph.terms.not(excess);
         let misuse = Misuse::new(&findings::mbarrier::ARRIVAL_IN_FULL_PHASE).with("object", object);
         self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
+        self.past_waits.push(fine);
         Some(excess)
     }
 

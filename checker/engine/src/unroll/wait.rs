@@ -94,7 +94,10 @@ impl Unroller<'_> {
                 self.iterations.pop();
             }
             match waited {
-                Waited::Yes(after) => return Ok(Waited::Yes(after)),
+                Waited::Yes(after) => {
+                    self.note_past_wait(state.live, after.live);
+                    return Ok(Waited::Yes(after));
+                }
                 Waited::No(because) => {
                     self.take_back(&checkpoint);
                     why = because;
@@ -109,6 +112,15 @@ impl Unroller<'_> {
             Some(span) if !matches!(why, Because::Writes(_) | Because::WritesBack(_)) => Because::Meets(span),
             _ => why,
         }))
+    }
+
+    /// Notes what the guard of a path has more behind a wait than before.
+    fn note_past_wait(&mut self, before: TermRef, after: TermRef) {
+        let terms = &self.graph.terms;
+        let before = terms.conjuncts(before);
+        let new =
+            terms.conjuncts(after).iter().copied().filter(|conjunct| before.binary_search(conjunct).is_err());
+        self.past_waits.extend(new);
     }
 
     fn wait_in(

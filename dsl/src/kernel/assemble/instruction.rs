@@ -254,6 +254,8 @@ impl Emit<'_> {
                 if has_number { vec![pending.to_string()] } else { Vec::new() }
             }
             AsyncOp::Matrix(_)
+            | AsyncOp::Product(_)
+            | AsyncOp::Touch(_)
             | AsyncOp::TensormapReplace { .. }
             | AsyncOp::Tensor(
                 TensorOp::Multiply(_)

@@ -26,9 +26,7 @@ impl Lower<'_, '_> {
         match words[0] {
             "ld" if is_param => self.load_parameter(instruction, words),
             "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
-            "wgmma" | "tcgen05"
-                if !matches!(words.get(1), Some(&("fence" | "commit_group" | "wait_group"))) =>
-            {
+            "tcgen05" if !matches!(words.get(1), Some(&("fence" | "commit_group" | "wait_group"))) => {
                 let message = format!(
                     "`{}` of a compiled kernel is not checked by this version",
                     instruction.opcode.text
@@ -251,8 +249,21 @@ impl Lower<'_, '_> {
                     device: None,
                 })
             }
+            // A box of a tensor.
+            OperandKind::Memory(parts) if is_box(parts) => {
+                let map = Operand { span: operand.span, kind: OperandKind::Memory(vec![parts[0].clone()]) };
+                let ast::Operand::Memory(map) = self.row_operand(&map, role, ty)? else {
+                    return Err(unsupported("unsupported::ptx-operand", NO_SHAPE.to_owned(), operand.span));
+                };
+                let mut coordinates = Vec::new();
+                for coordinate in Self::elements(&parts[1]) {
+                    let value = self.value(coordinate, 32)?;
+                    coordinates.push(self.give((value, None), coordinate.span));
+                }
+                ast::Operand::Tensor(ast::TensorOperand { place, map, coordinates })
+            }
             OperandKind::Memory(_) | OperandKind::Group(_) | OperandKind::Pair(..) => {
-                let message = "an operand of this shape is not checked by this version";
+                let message = NO_SHAPE;
                 return Err(unsupported("unsupported::ptx-operand", message.to_owned(), operand.span));
             }
             OperandKind::Vector(elements) if elements.len() == 1 => {
@@ -281,6 +292,14 @@ impl Lower<'_, '_> {
     }
 }
 
+/// Said of operands that no row takes.
+const NO_SHAPE: &str = "an operand of this shape is not checked by this version";
+
+/// `[map, {x, y}]`
+fn is_box(parts: &[Operand]) -> bool {
+    matches!(parts, [_, Operand { kind: OperandKind::Vector(_), .. }])
+}
+
 fn unsupported(code: &'static str, message: String, span: Span) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(code, message, span, "here"))
 }
@@ -306,8 +325,14 @@ fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
     let space = |number: usize| spaces.get(number).copied().unwrap_or(FlatSpace::Generic);
     let is_copy = matches!(words, ["cp", "async" | "reduce", ..]);
     let mbarrier = |space: FlatSpace| Role { width: 64, element: ElementKind::Mbarrier, space };
-    // Bytes that are copied are looked at by words, which all sizes of copies are multiples of.
-    let width = if is_copy { 32 } else { ty.width };
+    // Bytes that are copied are looked at by words, which all sizes of copies are multiples of; boxes are multiples of 16.
+    let is_tensor = is_copy && words.contains(&"tensor");
+    let width = match (is_copy, is_tensor) {
+        (_, true) => 64,
+        (true, _) => 32,
+        _ => ty.width,
+    };
+    let map = Role { width: 64, element: ElementKind::Tensormap, space: FlatSpace::Generic };
     let data = |space: FlatSpace| Role { width, element: ElementKind::Data, space };
     let mut number = 0;
     let of_memory = |number: usize| match words {
@@ -320,10 +345,10 @@ fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
         ["cp", ..] => data(space(number)),
         _ => data(space(0)),
     };
-    let mut of_operand = |operand: &Operand| match operand.kind {
-        OperandKind::Memory(_) => {
+    let mut of_operand = |operand: &Operand| match &operand.kind {
+        OperandKind::Memory(parts) => {
             number += 1;
-            Some(of_memory(number - 1))
+            Some(if is_box(parts) { map } else { of_memory(number - 1) })
         }
         _ => None,
     };

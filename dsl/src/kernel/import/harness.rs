@@ -1,12 +1,14 @@
 //! What a kernel file says of an imported kernel: how it is launched, what it is given, where its memory is.
 
 use super::lower::Lower;
-use super::memory::Memory;
+use super::memory::{Memory, TENSORMAP_BYTES};
 use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::kernel::ast::{self, ExprKind, SettingValue, StatementKind as Ast};
-use crate::kernel::program::{Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter};
+use crate::kernel::program::{
+    ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter,
+};
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
 use crate::ptx::Module;
@@ -14,6 +16,10 @@ use crate::ptx::module::{Function, demangled};
 use crate::sorted::SortedMap;
 use crate::span::Span;
 use crate::vocabulary::Proxy;
+
+/// How a kernel is given a tensor map.
+pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `import`, one by one: `global a[64][256]: u16;` and \
+     `param map: tensormap of a[64, 64];`, and given as `param 0 = &map;`";
 
 /// What an `import` says.
 pub(super) struct Harness {
@@ -343,7 +349,8 @@ impl Body<'_> {
                     let message = format!("parameter {number} is given twice");
                     return Err(self.report(wrong(message, which.place.0, "keep one of them")));
                 }
-                if parameter.bytes > 8 {
+                let is_map = self.is_map(&setting.value);
+                if parameter.bytes > 8 && !(is_map && parameter.bytes == TENSORMAP_BYTES) {
                     let message = format!(
                         "parameter {number} has {} bytes, of which one value says nothing",
                         parameter.bytes
@@ -351,7 +358,7 @@ impl Body<'_> {
                     let error =
                         Diagnostic::new("unsupported::ptx-parameter", message, which.place.0, "a structure")
                             .with_label(parameter.name.span, "declared here");
-                    return Err(self.report(error));
+                    return Err(self.report(error.with_help(MAP_HELP)));
                 }
                 let value = self.setting_value(&setting.value, memory, Some((first, given)))?;
                 given.values.insert(number, value);
@@ -421,6 +428,15 @@ impl Body<'_> {
         }
     }
 
+    /// Whether a setting is the address of a tensor map.
+    fn is_map(&self, value: &SettingValue) -> bool {
+        let SettingValue::Address(of) = value else { return false };
+        match self.find(&of.name.text) {
+            Some((Binding::Object(id), _)) => self.objects[id].element == ElementKind::Tensormap,
+            _ => false,
+        }
+    }
+
     fn address_of(&mut self, of: &ast::Memory, memory: &Memory) -> Resolved<Expression> {
         let span = of.place.0;
         let Binding::Object(id) = self.look_up(&of.name.text, span)? else {
@@ -432,12 +448,12 @@ impl Body<'_> {
         let Some(start) = memory.start_of(object.storage).filter(|_| object.proxy == Proxy::Generic) else {
             let message =
                 format!("`{}` is no plain global memory, whose address could be given", object.name);
-            return Err(self.report(Diagnostic::new(
-                "unsupported::ptx-parameter",
-                message,
-                span,
-                "its address",
-            )));
+            let error = Diagnostic::new("unsupported::ptx-parameter", message, span, "its address");
+            return Err(self.report(if object.element == ElementKind::Tensormap {
+                error.with_help(MAP_HELP)
+            } else {
+                error
+            }));
         };
         let mut flat = 0_u64;
         for (dimension, &n) in object.dimensions.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::bits::At;
 use super::compute::computes;
 use super::harness::Harness;
+use super::product::{Tuples, is_product};
 use super::resized;
 use super::value::{Read, written};
 use crate::diagnostic::Diagnostic;
@@ -28,6 +29,8 @@ pub(super) struct Lower<'l, 'c> {
     pub(super) parameters: FxHashMap<String, usize>,
     /// Names that some instruction reads, as operand, in an address or as its guard.
     pub(super) read: FxHashSet<String>,
+    /// Registers of matrix operations.
+    pub(super) tuples: Tuples,
 }
 
 impl<'l, 'c> Lower<'l, 'c> {
@@ -49,8 +52,8 @@ impl<'l, 'c> Lower<'l, 'c> {
         let parameters =
             parameters.map(|(number, parameter)| (parameter.name.text.clone(), number)).collect();
         let registers = FxHashMap::default();
-        let read = read_names(entry);
-        Self { body, entry, harness, registers, declared, variables, parameters, read }
+        let (read, tuples) = (read_names(entry), Tuples::of_entry(entry));
+        Self { body, entry, harness, registers, declared, variables, parameters, read, tuples }
     }
 
     /// The type that a register is declared with.
@@ -137,7 +140,10 @@ impl<'l, 'c> Lower<'l, 'c> {
         let entry = self.entry;
         for item in &entry.body {
             match item {
-                Item::Label(name) => items.push(flow::Item::Label(label(name))),
+                Item::Label(name) => {
+                    self.tuples.forget();
+                    items.push(flow::Item::Label(label(name)));
+                }
                 Item::Targets { .. } => {}
                 Item::Instruction(instruction) => self.instruction(instruction, &mut items),
             }
@@ -193,7 +199,10 @@ impl<'l, 'c> Lower<'l, 'c> {
                 let is_trap = words[0] == "trap";
                 let body = self.body.collect(|_| ()).0;
                 debug_assert!(body.is_empty(), "nothing is left over");
-                let (statements, result) = self.collect(|this| this.plain(instruction, &words));
+                let (statements, result) = self.collect(|this| {
+                    this.touch(instruction);
+                    this.plain(instruction, &words)
+                });
                 let statements = match result {
                     Ok(()) => statements,
                     Err(error) if error.code.starts_with("unsupported::") => {
@@ -261,6 +270,7 @@ impl<'l, 'c> Lower<'l, 'c> {
             }
             mnemonic if computes(mnemonic) => self.compute(instruction, words),
             _ if Self::is_matrix(words) => self.matrix(instruction, words),
+            _ if is_product(&instruction.opcode.text) => self.product(instruction, words),
             _ => self.act(instruction, words),
         }
     }

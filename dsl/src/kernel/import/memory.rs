@@ -3,7 +3,7 @@
 use super::harness::Harness;
 use crate::diagnostic::Diagnostic;
 use crate::index::Id as _;
-use crate::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
+use crate::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use crate::kernel::program::{
     ElementKind, FlatObject, InitialBytes, Object, ObjectId, Private, Register, Storage, StorageId, View,
     Width,
@@ -22,6 +22,10 @@ const LOCAL_BYTES_MAX: u64 = 4096;
 const SHARED_BYTES_MAX: u64 = 227 << 10;
 /// Most bytes of a variable of global memory.
 const GLOBAL_BYTES_MAX: u64 = 1 << 20;
+/// What lies between one tensor map and the next.
+pub(super) const TENSORMAP_BYTES: u64 = 128;
+/// The bytes that stand for a tensor map.
+const TENSORMAP_WORD: u32 = 8;
 /// Where the first variable in shared memory is, so that none is at address 0.
 const SHARED_START: u64 = 1024;
 
@@ -38,13 +42,20 @@ impl Memory {
     /// Memory that the file declares.
     pub(super) fn place_common(&mut self, body: &Body<'_>) {
         for (id, storage) in body.storages.iter_enumerated() {
-            let object = body.objects.iter().find(|object| object.storage == id);
-            let Some(object) = object.filter(|_| storage.space == Space::Global && !storage.is_symmetric)
-            else {
-                continue;
-            };
-            let start = GLOBAL_WINDOW + id.index() as u64 * WINDOW_BYTES;
-            self.push(object.name.clone(), start, storage.size_bytes, id);
+            let Some(object) = body.objects.iter().find(|object| object.storage == id) else { continue };
+            match storage.space {
+                Space::Global if !storage.is_symmetric && object.element != ElementKind::Tensormap => {
+                    let start = GLOBAL_WINDOW + id.index() as u64 * WINDOW_BYTES;
+                    self.push(object.name.clone(), start, storage.size_bytes, id);
+                }
+                // A tensor map that the kernel is given: what it holds is nothing that could be read, so it has an address,
+                // and nothing else has one inside of it.
+                Space::Param if object.dimensions.is_empty() => {
+                    let start = PARAM_WINDOW + id.index() as u64 * TENSORMAP_BYTES;
+                    self.push(object.name.clone(), start, TENSORMAP_WORD, id);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -65,7 +76,13 @@ impl Memory {
         for (object, &storage) in self.objects.iter_mut().zip(&self.storages) {
             for &(width, element) in &accessed {
                 let n_elements = object.bytes / u32::from(width / 8);
-                if n_elements == 0 || (element == ElementKind::Mbarrier && !object.is_shared()) {
+                let is_map = body.storages[storage].space == Space::Param;
+                let is_seen = match element {
+                    ElementKind::Data => !is_map,
+                    ElementKind::Mbarrier => object.is_shared(),
+                    ElementKind::Tensormap => is_map,
+                };
+                if n_elements == 0 || !is_seen {
                     continue;
                 }
                 let id = view_of(body, object, storage, (width, element));

@@ -2,7 +2,9 @@
 
 use super::bits::{At, mask};
 use super::compute::computes;
+use super::harness::MAP_HELP;
 use super::lower::Lower;
+use super::memory::TENSORMAP_BYTES;
 use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::flat::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -75,15 +77,36 @@ impl Lower<'_, '_> {
         if name.starts_with('%') {
             return self.special(name, span);
         }
-        if self.parameters.contains_key(name) {
-            let message = format!("the address of the parameter `{name}` is not checked by this version");
-            return Err(Box::new(Diagnostic::new("unsupported::ptx-parameter", message, span, "taken here")));
+        if let Some(&number) = self.parameters.get(name) {
+            return self.parameter_address((name, number), span);
         }
         if name == "WARP_SZ" {
             return Ok(At(span).constant(32, width));
         }
         let message = format!("`{}` is not declared", written(name));
         Err(Box::new(Diagnostic::new("resolve::unknown-name", message, span, "unknown name")))
+    }
+
+    /// The address of a parameter, of which tensor maps alone have one: in its own state space, which `cvta.param` leaves.
+    fn parameter_address(&self, (name, number): (&str, usize), span: Span) -> Read<Expression> {
+        let parameter = &self.entry.parameters[number];
+        let is_map = parameter.bytes == TENSORMAP_BYTES;
+        match self.harness.parameters.get(&number).map(|value| &value.kind) {
+            Some(&ExpressionKind::Constant(at)) if is_map => {
+                Ok(At(span).constant(at.wrapping_sub(u128::from(PARAM_WINDOW)), 64))
+            }
+            None if is_map => {
+                let message = format!("nothing says which tensor map parameter {number} is");
+                let error =
+                    Diagnostic::new("validate::import-setting", message, span, "its address is taken")
+                        .with_label(parameter.name.span, "declared here");
+                Err(Box::new(error.with_help(MAP_HELP)))
+            }
+            _ => {
+                let message = format!("the address of the parameter `{name}` is not checked by this version");
+                Err(Box::new(Diagnostic::new("unsupported::ptx-parameter", message, span, "taken here")))
+            }
+        }
     }
 
     /// A value of which nothing is known but what it is made of.

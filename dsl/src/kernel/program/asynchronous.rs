@@ -3,11 +3,13 @@
 //! Sizes are in bytes. A copy reaches over as many elements from the first one as it has bytes; both ends hold whole
 //! elements of it.
 
+pub use product::{Factor, Product, TupleId};
 pub use tensor_memory::{TensorOp, TensorProduct};
 
 use super::{Address, AtomicOp, Expression, ObjectId, RegisterId};
 use crate::vocabulary::{Scope, Sem};
 
+mod product;
 mod tensor_memory;
 
 /// An instruction that starts an asynchronous operation, or waits for some.
@@ -62,6 +64,10 @@ pub enum AsyncOp {
     },
     /// `wgmma.mma_async`: `accumulator += a * b`, of which only what is read and written counts (AS-24).
     Matrix(MatrixOp),
+    /// The same of compiled code, whose matrices are numbers.
+    Product(Product),
+    /// An instruction of compiled code reads or writes registers of matrix operations (AS-25, AS-26).
+    Touch(Vec<TupleId>),
     /// `tcgen05`: on tensor memory (AS-29).
     Tensor(TensorOp),
     /// `wgmma.fence`: orders register accesses before and after it with matrix operations (AS-25).

@@ -5,7 +5,7 @@
 //! bytes it is so if
 //!
 //! * the tx-count is not negative once all have arrived, that is, each completion of bytes surely comes after an announcement of
-//!   its own, or in the same phase as one that an arrival makes, by the thread that started what completes, after it did:
+//!   its own (in its thread, as a wait has seen, or as barriers have it), or in the same phase as one that an arrival makes, by the thread that started what completes, after it did:
 //!   whatever comes before that arrival finds it pending, so that the phase is not over;
 //! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its
 //!   thread's arrival of the same phase, so that from the last arrival on the tx-count only falls, and is 0 for the first
@@ -21,7 +21,13 @@ use crate::event::TermPool;
 use crate::synchronization::log::{Operation, OperationKind, TX_MAX};
 
 /// Whether counting finds just the executions that there are. `seen` is in parallel with `operations`.
-pub fn is_countable(terms: &TermPool, operations: &[(Operation, Interval)], seen: &[SeenBy]) -> bool {
+/// `met` says whether one operation surely happens before another does, as barriers have it.
+pub fn is_countable(
+    terms: &TermPool,
+    operations: &[(Operation, Interval)],
+    seen: &[SeenBy],
+    met: &dyn Fn(&Operation, &Operation) -> bool,
+) -> bool {
     let is_plain = |operation: &Operation| match operation.kind {
         OperationKind::Arrive { no_complete, .. } => !no_complete,
         OperationKind::Expect { bytes } | OperationKind::Complete { bytes } => bytes > 0,
@@ -29,7 +35,7 @@ pub fn is_countable(terms: &TermPool, operations: &[(Operation, Interval)], seen
     };
     operations.iter().all(|(operation, _)| is_plain(operation))
         && announces_in_time(terms, operations)
-        && completes_what_is_announced(terms, operations, seen)
+        && completes_what_is_announced(terms, operations, seen, met)
         && stays_in_range(operations)
 }
 
@@ -51,6 +57,7 @@ fn completes_what_is_announced(
     terms: &TermPool,
     operations: &[(Operation, Interval)],
     seen: &[SeenBy],
+    met: &dyn Fn(&Operation, &Operation) -> bool,
 ) -> bool {
     let mut left: Vec<i64> = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).collect();
     operations.iter().zip(seen).all(|((operation, interval), seen)| {
@@ -68,12 +75,12 @@ fn completes_what_is_announced(
                     && interval.only().is_some()
                     && interval == of_other
             };
-            let is_announced = other.precedes(operation) || seen.has_seen(other) || is_still_to_arrive();
-            if wanted > 0
-                && left[at] > 0
-                && is_announced
-                && terms.implies_syntactically(operation.guard, other.guard)
-            {
+            let is_announced = || {
+                let is_earlier = || other.precedes(operation) || seen.has_seen(other) || is_still_to_arrive();
+                terms.implies_syntactically(operation.guard, other.guard) && is_earlier()
+                    || met(other, operation)
+            };
+            if wanted > 0 && left[at] > 0 && is_announced() {
                 let taken = wanted.min(left[at]);
                 left[at] -= taken;
                 wanted -= taken;

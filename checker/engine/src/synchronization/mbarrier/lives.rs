@@ -14,8 +14,8 @@
 
 use super::history::{History, Moment};
 use crate::event::{
-    Access, EventGraph, EventId, EventKind, GraphBuilder, GraphError, InstanceName, MbarrierId, MbarrierRole,
-    Misuse, TermPool, TermRef, Wait,
+    Access, AgentId, BaseRelation, EventGraph, EventId, EventKind, GraphBuilder, GraphError, InstanceName,
+    MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
 };
 use crate::findings;
 use crate::synchronization::barrier::PassedBarrier;
@@ -23,6 +23,7 @@ use crate::synchronization::log::{MbarrierLog, Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{Diagnostic, IndexVec, Span};
+use rustc_hash::FxHashMap;
 
 /// Bytes of an object.
 const OBJECT_BYTES: u32 = 8;
@@ -340,12 +341,14 @@ impl Lives<'_> {
         touched: &[(EventId, MbarrierId, TermRef)],
     ) -> Result<Vec<(EventId, Misuse, TermRef)>, GraphError> {
         let mut found = Vec::new();
+        let started = self.starts();
         for &(event, object, overlaps) in touched {
             let of_event = &self.graph.events[event];
             let (Some(agent), Some(site)) = (of_event.agent, of_event.site) else { continue };
             let span = self.graph.sites[site].span;
             let (position, guard) = (of_event.position, of_event.guard);
-            let access = Moment { agent, position, guard, span, issued: None };
+            let issued = started.get(&event).copied();
+            let access = Moment { agent, position, guard, span, issued };
             let births = self.births(object);
             let ends: Vec<Moment> = self
                 .of_object(object)
@@ -385,6 +388,20 @@ impl Lives<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Where in its thread what an asynchronous operation does was started: all that comes before is over by then.
+    fn starts(&self) -> FxHashMap<EventId, (AgentId, u32)> {
+        let mut started: FxHashMap<EventId, (AgentId, u32)> = FxHashMap::default();
+        for edge in self.graph.edges.of(BaseRelation::Start) {
+            let (from, to) = (&self.graph.events[edge.from], &self.graph.events[edge.to]);
+            let (Some(thread), Some(operation)) = (from.agent, to.agent) else { continue };
+            if self.graph.hierarchy.issuer(operation) == thread {
+                let at = started.entry(edge.to).or_insert((thread, from.position));
+                at.1 = at.1.min(from.position);
+            }
+        }
+        started
     }
 
     fn unordered_access(&self, object: MbarrierId, place: Span, other: Span) -> GraphError {

@@ -12,12 +12,15 @@ use crate::event::{
 use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Object, TensorBox,
+    Address, AddressBase, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Kernel,
+    Object, TensorBox,
 };
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 
 /// Bulk copies are of so many bytes and start at multiples of them (AS-12).
 const GRANULE_BYTES: u32 = 16;
+/// What is moved at once of a row of a box.
+const WORD_BYTES: u32 = 8;
 /// Most elements of a box.
 const BOX_MAX: u32 = 1 << 14;
 
@@ -33,16 +36,18 @@ enum End {
 struct Boxed {
     map: Place,
     tensor: Place,
-    /// Per element, in order: where in the tensor, and whether it is inside.
+    /// Per element, or several that follow each other, in order: where in the tensor, and whether inside.
     elements: Vec<(TermRef, TermRef)>,
+    /// The bytes of each of these.
     width_bytes: u32,
 }
 
 impl Unroller<'_> {
     pub(super) fn bulk_copy(&mut self, step: &mut Step<'_>, copy: &BulkCopy) -> Result<(), UnrollError> {
         let Some(bytes) = self.copied_bytes(step, copy)? else { return Ok(()) };
-        let Some(from) = self.bulk_end(step, &copy.source, bytes)? else { return Ok(()) };
-        let Some(to) = self.bulk_end(step, &copy.destination, bytes)? else { return Ok(()) };
+        let is_split = copy.reduction.is_some();
+        let Some(from) = self.bulk_end(step, (&copy.source, is_split), bytes)? else { return Ok(()) };
+        let Some(to) = self.bulk_end(step, (&copy.destination, is_split), bytes)? else { return Ok(()) };
         let strength = Strength::new(copy.sem, copy.scope, AtomicClass::None);
         let ends = Ends { from, to, bytes, strength };
         match &copy.completion {
@@ -166,7 +171,11 @@ impl Unroller<'_> {
         }
         for end in [&copy.destination, &copy.source] {
             if let BulkEnd::Tensor(tensor) = end {
-                let map = self.place(step.state, step.frame, &tensor.map)?;
+                let map = match tensor.map.base {
+                    AddressBase::Flat { .. } => self.resolve(step, &tensor.map, 1)?,
+                    _ => Some(self.place(step.state, step.frame, &tensor.map)?),
+                };
+                let Some(map) = map else { return Ok(None) };
                 let object = &self.kernel.objects[map.object];
                 let Some(described) = &object.tensor else { continue };
                 let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
@@ -179,7 +188,7 @@ impl Unroller<'_> {
     fn bulk_end(
         &mut self,
         step: &mut Step<'_>,
-        end: &BulkEnd,
+        (end, is_split): (&BulkEnd, bool),
         bytes: u32,
     ) -> Result<Option<End>, UnrollError> {
         match end {
@@ -188,7 +197,7 @@ impl Unroller<'_> {
                 self.require_alignment(step.state, run, GRANULE_BYTES, address.span);
                 Ok((step.state.live != TermPool::FALSE).then_some(End::Bytes { run, span: address.span }))
             }
-            BulkEnd::Tensor(tensor) => Ok(self.boxed(step, tensor)?.map(End::Tensor)),
+            BulkEnd::Tensor(tensor) => Ok(self.boxed(step, tensor, is_split)?.map(End::Tensor)),
         }
     }
 
@@ -222,12 +231,29 @@ impl Unroller<'_> {
         }
     }
 
-    /// The elements of a box: row-major, those outside the tensor marked.
-    fn boxed(&mut self, step: &mut Step<'_>, tensor: &TensorBox) -> Result<Option<Boxed>, UnrollError> {
+    /// The elements of a box: row-major, those outside the tensor marked; one by one if each is needed by itself.
+    fn boxed(
+        &mut self,
+        step: &mut Step<'_>,
+        tensor: &TensorBox,
+        is_split: bool,
+    ) -> Result<Option<Boxed>, UnrollError> {
         let Some(map) = self.resolve(step, &tensor.map, 1)? else { return Ok(None) };
         let kernel = self.kernel;
         let Some(described) = &kernel.objects[map.object].tensor else { return Ok(None) };
         let object: &Object = &kernel.objects[described.object];
+        if tensor.coordinates.len() != described.box_dimensions.len() {
+            let (n, given) = (described.box_dimensions.len(), tensor.coordinates.len());
+            return Err(UnrollError::unsupported(
+                "validate::tensor-rank",
+                format!(
+                    "`{}` describes boxes of {n} dimensions; {given} coordinates given",
+                    object_name(kernel, map)
+                ),
+                tensor.map.span,
+                "of this tensor map",
+            ));
+        }
         let mut coordinates = Vec::new();
         for coordinate in tensor.coordinates.iter().rev() {
             let coordinate = self.evaluate(step.state, step.frame, coordinate)?;
@@ -235,7 +261,9 @@ impl Unroller<'_> {
         }
         let mut elements = Vec::new();
         let n = self.box_elements(&described.box_dimensions, tensor.map.span)?;
-        for number in 0..n {
+        let at_once =
+            if is_split { 1 } else { self.elements_at_once(object, &described.box_dimensions, &coordinates) };
+        for number in (0..n).step_by(at_once as usize) {
             let mut rest = number;
             let mut position = vec![0; described.box_dimensions.len()];
             for (at, &size) in described.box_dimensions.iter().enumerate().rev() {
@@ -246,7 +274,25 @@ impl Unroller<'_> {
         }
         let zero = self.graph.terms.constant(0, 32);
         let tensor = Place { object: described.object, index: zero, offset: None, rank: None, device: None };
-        Ok(Some(Boxed { map, tensor, elements, width_bytes: self.element_bytes(described.object) }))
+        let width_bytes = self.element_bytes(described.object) * at_once;
+        Ok(Some(Boxed { map, tensor, elements, width_bytes }))
+    }
+
+    /// How many elements of a row of a box are moved at once: in compiled code, where a tile has thousands of them, as many
+    /// as a word has, if all of these are inside or none.
+    fn elements_at_once(&self, object: &Object, box_dimensions: &[u32], coordinates: &[TermRef]) -> u32 {
+        let element = u32::from(object.width / 8);
+        let is_word = |n: u32| n.wrapping_mul(element).is_multiple_of(WORD_BYTES);
+        let row = |sizes: &[u32]| sizes.last().copied().unwrap_or(1);
+        let known = |&coordinate: &TermRef| self.graph.terms.constant_value(coordinate);
+        let first = coordinates.last().and_then(known).and_then(|first| u32::try_from(first).ok());
+        let fits = self.kernel.flat.is_some()
+            && element < WORD_BYTES
+            && first.is_some_and(is_word)
+            && is_word(row(box_dimensions))
+            && is_word(row(&object.dimensions))
+            && object.offset_bytes.is_multiple_of(WORD_BYTES);
+        if fits { WORD_BYTES / element } else { 1 }
     }
 
     /// The flat index of an element of a box, and whether it is inside the tensor.
@@ -462,6 +508,10 @@ impl Unroller<'_> {
         self.emit_next(step.state.live, EventKind::RestrictedFence(fence), step.site)?;
         Ok(())
     }
+}
+
+fn object_name(kernel: &Kernel, map: Place) -> &str {
+    &kernel.objects[map.object].name
 }
 
 fn unknown_map(span: Span) -> UnrollError {

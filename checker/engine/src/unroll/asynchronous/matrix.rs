@@ -114,7 +114,7 @@ impl Unroller<'_> {
     }
 
     /// Demands that where `needed`, a `wgmma.fence` of the thread comes after its first `earlier` ones.
-    fn require_fence_since(
+    pub(super) fn require_fence_since(
         &mut self,
         state: &mut State,
         earlier: usize,

@@ -67,6 +67,11 @@ impl Unroller<'_> {
         }
     }
 
+    /// Where in the kernel the thread is: the same for all who are in one instance of an aligned instruction.
+    pub(in super::super) fn aligned_path(&self) -> Vec<(u32, u32)> {
+        self.aligned.path.clone()
+    }
+
     /// Notes the execution of an aligned instruction.
     pub(in super::super) fn log_aligned(&mut self, guard: TermRef, event: EventId) {
         if !self.aligned.is_needed {

@@ -6,6 +6,9 @@
 //! Which lane leads is not specified, only that it is the same for the same mask every time. So it is a choice per warp
 //! and mask: lane after lane of the mask is the leader if none before it is and its own unknown says so; the last one is
 //! if no other is. Guards of two leaders then exclude each other visibly, and one of them holds.
+//!
+//! With the variant `elects-first` it is the first lane of the mask that leads, so that what leaders do, such as
+//! copies of whole tiles, is there once instead of once for each lane. What is found then says so.
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, TermPool, TermRef, UnknownKind};
@@ -65,7 +68,10 @@ impl Unroller<'_> {
         }
         // In a litmus test each thread is a warp, and has lane 0.
         let n_lanes = self.graph.hierarchy.launch_of(self.agent).lanes;
-        let lanes: Vec<u32> = (0..n_lanes.min(u32::BITS)).filter(|lane| mask >> lane & 1 == 1).collect();
+        let mut lanes: Vec<u32> = (0..n_lanes.min(u32::BITS)).filter(|lane| mask >> lane & 1 == 1).collect();
+        if self.options.elects_first {
+            lanes.truncate(1);
+        }
         let mut none_before = TermPool::TRUE;
         let mut leaders = Vec::with_capacity(lanes.len());
         for (index, &lane) in lanes.iter().enumerate() {
