@@ -80,6 +80,7 @@ impl Kernel {
             variants: &[],
             outcome: &outcome,
             explanations: &[],
+            standing: Default::default(),
         };
         match certificate(&case, &self.model, &config, &Told::default()) {
             Ok(files) => {

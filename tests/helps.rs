@@ -192,6 +192,7 @@ fn of_file(path: &Path) -> Counts {
                 variants: &[],
                 outcome: &outcome,
                 explanations: &explanations,
+                standing: Default::default(),
             };
             let line: Value = serde_json::from_str(&json::report(&case)).expect("a line is an object");
             for (property, _) in

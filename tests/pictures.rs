@@ -104,6 +104,7 @@ fn pictures(
             variants: &[],
             outcome,
             explanations: all,
+            standing: Default::default(),
         };
         let story = Story::new(&case, &finding.witness, &explanation);
         let place = |reason: String| format!("{}: {reason}", explanation.code);

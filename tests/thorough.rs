@@ -46,6 +46,7 @@ fn made(name: &str, text: &str) -> (Files, Verdict) {
         variants: &[],
         outcome: &outcome,
         explanations: &[],
+        standing: Default::default(),
     };
     let files = certificate(&case, &model, &config, &Told::default()).expect("something is claimed");
     (files.into_iter().map(|file| (file.name, file.bytes)).collect(), outcome.verdict)

@@ -141,6 +141,22 @@
         });
     }
 
+    // Rows that begin with a long name are read one by one where the page is narrow: each cell says which column it is of.
+    function rows() {
+        document.querySelectorAll("main table").forEach(function (table) {
+            const heads = Array.from(table.querySelectorAll("thead th"), function (head) { return head.textContent.trim(); });
+            const firsts = Array.from(table.querySelectorAll("tbody td:first-child"));
+            const isLong = firsts.some(function (cell) { return cell.querySelector("code") && cell.textContent.length > 24; });
+            if (heads.length < 4 || !isLong) { return; }
+            table.classList.add("fp-rows");
+            table.querySelectorAll("tbody tr").forEach(function (row) {
+                Array.from(row.children).forEach(function (cell, index) {
+                    if (index > 0 && cell.textContent.trim() !== "") { cell.dataset.label = heads[index]; }
+                });
+            });
+        });
+    }
+
     if (typeof hljs !== "undefined") {
         hljs.registerLanguage("fence", fence);
         hljs.registerLanguage("cat", cat);
@@ -159,4 +175,5 @@
     document.querySelectorAll("pre > code.language-fence").forEach(label);
     breaks();
     rules();
+    rows();
 })();

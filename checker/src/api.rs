@@ -89,13 +89,17 @@ fn run(source: &Source, options: &Options) -> Result<Report, InputError> {
     }
     let model = load_model(source, options.model.as_deref().unwrap_or(models::usual(&program)), options)?;
     let tasks = tasks::tasks(&program, options.launch.as_deref(), &options.properties);
-    let tasks = tasks.map_err(|(code, reason)| refuse(code, reason))?;
+    let mut tasks = tasks.map_err(|(code, reason)| refuse(code, reason))?;
+    let n_declared = tasks.len();
+    if let (Some(project), None) = (&options.project, &options.launch) {
+        project.select(&program, &mut tasks);
+    }
     if let (Some(name), true) = (&options.launch, tasks.is_empty()) {
         return Err(refuse("input::launch", format!("no kernel has a launch `{}`", paths::shown(name))));
     }
     let examined = examine_all(&sources, &program, tasks, &model, options);
     let mut seen = Seen::default();
-    if !options.is_whole() {
+    if !options.is_whole() || examined.len() < n_declared {
         seen.leave_out();
     }
     for Examined { kernel, result, .. } in &examined {

@@ -68,6 +68,12 @@ pub fn similar(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Where its page is in the book, from the first page on.
+pub fn address(code: &str) -> String {
+    let family = code.split("::").next().unwrap_or(code);
+    format!("reference/codes/{family}.html#{}", code.replace("::", ""))
+}
+
 /// What `fencepost explain CODE` prints.
 pub fn page(code: Code) -> String {
     let title = format!("{}: {}\n", code.name, code.summary);
@@ -118,6 +124,8 @@ const INPUT: &[(&str, &str)] = &[
     ("input::launch", "no kernel of the file has this launch, or it cannot be made up"),
     ("input::property", "nothing in the file has this property"),
     ("input::model", "the memory model cannot be used"),
+    ("input::settings", "`fencepost.toml` has something that is no setting, or no value of it"),
+    ("input::baseline", "the file of known findings cannot be read, or is none"),
     ("resolve::unknown-name", "a name that is not declared"),
     ("resolve::unknown-entry", "the PTX module has no kernel of this name"),
     ("resolve::unknown-function", "a function that is not declared"),

@@ -79,6 +79,10 @@ pub mod instructions;
 
 pub mod paths;
 
+pub mod project;
+
+pub mod baseline;
+
 pub mod tasks;
 
 pub mod parallel;

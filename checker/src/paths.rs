@@ -6,7 +6,7 @@ use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::span::FileId;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Most bytes that are read of a file; no kind of input may be larger.
@@ -103,6 +103,34 @@ pub fn shown_path(path: &Path) -> String {
         .collect()
 }
 
+/// A path as seen from a folder, with `..` where it is above; the path itself where there is no way from the one to the other.
+pub fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let plain = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        let mut plain = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => drop(plain.pop()),
+                other => plain.push(other),
+            }
+        }
+        Some(plain)
+    };
+    let (Some(path), Some(folder)) = (plain(path), plain(folder)) else { return path.to_owned() };
+    let n_common = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    if n_common == 0 {
+        return path;
+    }
+    let up = folder.components().skip(n_common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(path.components().skip(n_common)).collect();
+    if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
+}
+
+/// A path as seen from the current folder.
+pub fn from_here(path: &Path) -> PathBuf {
+    relative(path, Path::new("."))
+}
+
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN.0
 }
@@ -197,11 +225,24 @@ fn search(folder: &Path, files: &mut Vec<Input>, bad: &mut Vec<BadPath>) {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{relative, shown};
+    use std::path::Path;
 
     #[test]
     fn what_is_shown_cannot_drive_a_terminal() {
         assert_eq!(shown("a\tb\r\nü"), "a\tb\r\nü");
         assert_eq!(shown("\u{1b}[31m\u{7f}\u{9b}\u{202e}"), "␛[31m␡\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_path_is_told_from_where_one_is() {
+        let of = |path: &str, folder: &str| {
+            relative(Path::new(path), Path::new(folder)).to_string_lossy().into_owned()
+        };
+        assert_eq!(of("/a/b/c.fence", "/a"), "b/c.fence");
+        assert_eq!(of("/a/b/c.fence", "/a/d/e"), "../../b/c.fence");
+        assert_eq!(of("/a/./b/../c", "/a"), "c");
+        assert_eq!(of("/a", "/a"), ".");
+        assert_eq!(of("x/y", "."), "x/y");
     }
 }

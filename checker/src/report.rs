@@ -19,6 +19,7 @@ mod markup;
 pub mod mend;
 mod misuse;
 mod multimem;
+pub(crate) mod names;
 mod operation;
 pub mod picture;
 mod places;
@@ -27,6 +28,7 @@ mod remark;
 mod repair;
 pub mod sarif;
 mod spa;
+pub mod standing;
 pub mod story;
 pub mod summary;
 mod table;
@@ -39,6 +41,7 @@ use crate::explain::{self, Explanation};
 use crate::verdict::Outcome;
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::program::{Kernel, Program};
+use standing::Standing;
 
 /// One kernel and launch with everything that is known about it.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +62,8 @@ pub struct Case<'a> {
     pub outcome: &'a Outcome,
     /// The facts of each finding, in the order of `outcome.findings`.
     pub explanations: &'a [Explanation],
+    /// What the project knows of it already.
+    pub standing: Standing<'a>,
 }
 
 /// How text is drawn.
@@ -91,6 +96,7 @@ pub fn text(case: &Case<'_>, with_trace: bool, style: Style) -> String {
     }
     text += &summary::summary(case, style);
     text += &diagnostic::findings(case, with_trace, style);
+    text += &standing::text(case, style);
     if !case.outcome.findings.is_empty() {
         text.push('\n');
     }

@@ -38,6 +38,7 @@ fn reports_under(text: &str, treatment: Treatment) -> Reports {
         variants: &[],
         outcome: &outcome,
         explanations: &explanations,
+        standing: Default::default(),
     };
     let mut pretty = summary::summary(&case, Style::PLAIN);
     pretty += &diagnostic::findings(&case, false, Style::PLAIN);

@@ -69,6 +69,7 @@ fn reports(text: &str) -> Reports {
                 variants,
                 outcome: &outcome,
                 explanations: &explanations,
+                standing: Default::default(),
             };
             reports.pretty += &summary::summary(&case, Style::PLAIN);
             reports.pretty += &diagnostic::findings(&case, false, Style::PLAIN);
@@ -918,6 +919,7 @@ fn a_budget_that_ends_while_an_answer_is_followed_decides_nothing() {
         variants: &[],
         outcome: &short,
         explanations: &[],
+        standing: Default::default(),
     };
     let told = summary::summary(&case, Style::PLAIN);
     let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -51,7 +51,13 @@ impl Arguments {
     }
 
     fn of(matches: ArgMatches) -> Result<Self, clap::Error> {
-        let arguments = Self::from_arg_matches(&matches)?;
+        let mut arguments = Self::from_arg_matches(&matches)?;
+        let own = matches.subcommand().map(|(_, matches)| Given::of(matches)).unwrap_or_default();
+        match &mut arguments.command {
+            Command::Check(options) => options.program.given = own,
+            Command::Fix(options) | Command::Relax(options) => options.program.given = own,
+            _ => {}
+        }
         match arguments.contradiction(matches.subcommand().map(|(_, matches)| matches)) {
             Some(why) => Err(Self::command().error(ErrorKind::ArgumentConflict, why)),
             None => Ok(arguments),
@@ -64,6 +70,12 @@ impl Arguments {
             |id: &str| given.is_some_and(|given| given.value_source(id) == Some(ValueSource::CommandLine));
         let (program, unroll_max) = match &self.command {
             Command::Check(options) if options.two_forms().is_some() => return options.two_forms(),
+            Command::Check(options) if options.watch && options.document().is_some() => {
+                let form = options.document().map_or("", Format::name);
+                return Some(format!(
+                    "`--watch` tells what changes, and `{form}` is one document of a whole run: leave one of them out"
+                ));
+            }
             Command::Check(options)
                 if options.trace && options.format.iter().any(|asked| asked.format == Format::Brief) =>
             {
@@ -102,7 +114,7 @@ pub enum Command {
     /// Write a kernel file to begin with.
     New(NewOptions),
     /// Check kernels, for all their launches.
-    Check(CheckOptions),
+    Check(Box<CheckOptions>),
     /// Find the fewest and cheapest changes after which everything is proved.
     Fix(MendOptions),
     /// Say of each fence, barrier, wait, sem and scope whether it is needed.
@@ -161,6 +173,33 @@ pub struct ManOptions {
     pub command: Option<String>,
 }
 
+/// Options that somebody has written, rather than left at what they are without.
+#[derive(Clone, Default, Debug)]
+pub struct Given(Vec<String>);
+
+impl Given {
+    fn of(matches: &ArgMatches) -> Self {
+        let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        Self(matches.ids().map(clap::Id::as_str).filter(is_given).map(str::to_owned).collect())
+    }
+
+    /// The value of an option: as it was written, else as the project has it.
+    pub fn or<T>(&self, id: &str, own: T, of_project: Option<T>) -> T {
+        of_project.filter(|_| !self.0.iter().any(|given| given == id)).unwrap_or(own)
+    }
+}
+
+/// What says where settings come from.
+#[derive(Args, Clone, Debug)]
+pub struct ConfigOptions {
+    /// Settings of the project, in place of those in the nearest `fencepost.toml` above each file.
+    #[arg(long, value_name = "FILE.toml")]
+    pub config: Option<PathBuf>,
+    /// Read no `fencepost.toml`.
+    #[arg(long, conflicts_with = "config")]
+    pub no_config: bool,
+}
+
 /// What says which program and model are meant.
 #[derive(Args, Clone, Debug)]
 pub struct ProgramOptions {
@@ -189,6 +228,9 @@ pub struct ProgramOptions {
     /// about a second.
     #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
     pub budget: u64,
+    /// Which of these somebody has written.
+    #[arg(skip)]
+    pub given: Given,
 }
 
 impl ProgramOptions {
@@ -201,9 +243,12 @@ impl ProgramOptions {
 /// `fencepost check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckOptions {
-    /// `.fence` and `.litmus` files, folders to search for them, or `-` for a kernel file on standard input.
-    #[arg(required = true, value_name = "PATH")]
+    /// `.fence` and `.litmus` files, folders to search for them, or `-` for a kernel file on standard input; without any, the
+    /// `paths` of `fencepost.toml`.
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub config: ConfigOptions,
     #[command(flatten)]
     pub program: ProgramOptions,
     /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
@@ -219,6 +264,9 @@ pub struct CheckOptions {
     /// Exit with 0 where everything is proved up to the bound.
     #[arg(long)]
     pub allow_bounded: bool,
+    /// Pass over files that have no kernel, such as those that others use.
+    #[arg(long)]
+    pub allow_no_kernel: bool,
     /// Seconds per kernel and launch; off by default, since what is decided in a time depends on the machine.
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: Option<u64>,
@@ -266,9 +314,25 @@ pub struct CheckOptions {
     /// Fencepost are the same.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["certificate", "solver_command"])]
     pub cache: Option<PathBuf>,
+    /// Findings that are known: they are listed, and do not fail the run; one that is gone is told.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found into the list of known findings: that of `--baseline`, or of `fencepost.toml`.
+    #[arg(long)]
+    pub write_baseline: bool,
+    /// Stay, and check again what changes, until Ctrl-C.
+    #[arg(long, conflicts_with_all = ["certificate", "write_baseline"])]
+    pub watch: bool,
 }
 
 impl CheckOptions {
+    /// A form that is one document of the whole run, if one was asked for.
+    fn document(&self) -> Option<Format> {
+        let of_run =
+            |asked: &&FormatTo| asked.to.is_some() || matches!(asked.format, Format::Sarif | Format::Junit);
+        self.format.iter().find(of_run).map(|asked| asked.format)
+    }
+
     /// What is wrong if two forms go to one place.
     fn two_forms(&self) -> Option<String> {
         let mut seen: Vec<&FormatTo> = Vec::new();
@@ -302,6 +366,8 @@ pub struct MendOptions {
     /// `.fence` files, folders to search for them, or `-` for standard input.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub config: ConfigOptions,
     #[command(flatten)]
     pub program: ProgramOptions,
     /// Loop bound to raise it to while some loop can run longer.

@@ -1,23 +1,29 @@
 //! `fencepost check`.
 
+mod again;
 mod ended;
+mod known;
 mod task;
 
 pub use ended::Ended;
 
-use super::arguments::{CheckOptions, Deny};
+use super::arguments::{CheckOptions, Given};
 use super::cache::{Cache, Parts};
 use super::formats::Report;
 use super::graph::{self, Picture};
-use super::output::Output;
+use super::output::{Output, Piece};
 use super::progress::Progress;
+use super::settings::{self, Broken, Found, Settings};
 use super::{Status, certificate, interrupt, load};
+use again::Said;
 use fencepost::examine::Examination;
 use fencepost::explain::repair::Texts;
 use fencepost::models::{self, Model};
 use fencepost::parallel::{self, on_large_stack, panic_message};
-use fencepost::paths::{self, Input};
+use fencepost::paths::{self, BadPath, Input};
+use fencepost::project::{self, Severity};
 use fencepost::report::certificate::{Told, certificate};
+use fencepost::report::standing::Standing;
 use fencepost::report::{Case, diagnostic, summary};
 use fencepost::tasks;
 use fencepost::verdict::{Outcome, Verdict};
@@ -26,6 +32,7 @@ use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{Diagnostic, SourceMap};
+use known::Tallies;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -37,6 +44,14 @@ struct Run<'a> {
     options: &'a CheckOptions,
     output: &'a mut Output,
     report: Report,
+    /// What applies to the file that is checked now.
+    settings: Settings,
+    /// What the run is about, where it is refused as a whole.
+    inputs: Vec<String>,
+    /// What was found, for the lists of known findings.
+    tallies: Tallies,
+    /// Whether nothing is said that was not said before.
+    is_as_before: bool,
     /// By name, as far as they were needed.
     models: SortedMap<String, Result<Loaded, Arc<Unusable>>>,
     status: Status,
@@ -69,8 +84,48 @@ struct Unusable {
 
 /// Checks everything that was asked for, and says what came of it.
 pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
-    let (files, bad) = paths::kernel_files(&options.paths);
     interrupt::listen();
+    let paths = match paths_of(options) {
+        Ok(paths) => paths,
+        Err(broken) => {
+            complain_all(&broken.sources, &broken.errors, output);
+            let text =
+                if broken.errors.is_empty() { format!("error: {}\n", broken.message) } else { String::new() };
+            output.complain(&text);
+            return Status::Rejected;
+        }
+    };
+    if options.watch {
+        return again::run(options, &paths, output);
+    }
+    let (files, bad) = paths::kernel_files(&paths);
+    once(options, &files, &bad, None, output)
+}
+
+/// What is checked: what was named, else what the project names.
+fn paths_of(options: &CheckOptions) -> Result<Vec<PathBuf>, Broken> {
+    if !options.paths.is_empty() {
+        return Ok(options.paths.clone());
+    }
+    if let Some(project) = settings::here(&options.config)? {
+        return Ok(project.paths());
+    }
+    let message = format!(
+        "no PATH is given, and there is no `{}` in this folder or above it\n  name what is to be checked, as in `fencepost check \
+         kernels`, or write such a file: `paths = [\"kernels\"]`",
+        project::FILE
+    );
+    Err(Broken { code: "input::no-kernel", message, sources: SourceMap::default(), errors: Vec::new() })
+}
+
+/// Checks these files, and says what came of it; of a file of which the same was said before, no more than that.
+fn once(
+    options: &CheckOptions,
+    files: &[Input],
+    bad: &[BadPath],
+    said: Option<&mut Said>,
+    output: &mut Output,
+) -> Status {
     let progress = Progress::of_run(files.len());
     output.with_progress(progress.clone());
     let cache = options.cache.as_deref().and_then(|folder| match Cache::at(folder) {
@@ -80,29 +135,35 @@ pub fn run(options: &CheckOptions, output: &mut Output) -> Status {
             None
         }
     });
-    let mut run = Run { cache, progress, ..Run::new(options, output) };
+    let inputs = files.iter().map(|file| &file.name).chain(bad.iter().map(|bad| &bad.path));
+    let mut run = Run { cache, progress, inputs: inputs.cloned().collect(), ..Run::new(options, output) };
     // A model that was asked for must be one, whatever the files are.
     if let Some(name) = &options.program.model
         && let Err(unusable) = run.model(name)
     {
-        let all = files.iter().map(|file| &file.name).chain(bad.iter().map(|bad| &bad.path));
-        for file in all {
-            run.without_model(file, name, &unusable);
+        for file in run.inputs.clone() {
+            run.without_model(&file, name, &unusable);
         }
         return run.end();
     }
-    for bad in &bad {
+    for bad in bad {
         run.refuse(&bad.path, "input::unreadable-path", &bad.reason);
     }
+    let files = &run.with_settings(files);
     // Without a variant every model that comes along loads. With one that some model does not have, it is said where that
     // model is first needed, which only one file after the other tells.
-    let is_sure = options.program.variant.is_empty() || options.program.model.is_some();
+    let tells =
+        |options: &CheckOptions| options.program.variant.is_empty() || options.program.model.is_some();
+    let is_sure = files.iter().all(|(_, settings)| tells(&settings.options));
     let jobs = if is_sure { options.jobs.unwrap_or_else(parallel::available) } else { 1 };
-    if jobs > 1 && files.len() > 1 {
-        run.at_a_time(jobs, &files);
+    if said.is_some() || jobs > 1 && files.len() > 1 {
+        run.at_a_time(jobs, files, said);
     } else {
         run.jobs = jobs;
-        files.iter().for_each(|file| run.titled(file, files.len() > 1));
+        for (file, settings) in files {
+            run.settings = settings.clone();
+            run.titled(file, files.len() > 1);
+        }
     }
     run.finish()
 }
@@ -127,6 +188,10 @@ impl<'a> Run<'a> {
             options,
             report: Report::new(options, output.style),
             output,
+            settings: Settings { options: Arc::new(options.clone()), project: None, baseline: None },
+            inputs: Vec::new(),
+            tallies: Tallies::default(),
+            is_as_before: false,
             models: SortedMap::new(),
             status: Status::Fine,
             n_errors: 0,
@@ -156,6 +221,45 @@ impl<'a> Run<'a> {
         self.verdicts.extend(ended.verdicts);
         self.named_launch_found |= ended.named_launch_found;
         self.is_repeatable &= ended.is_repeatable;
+        self.tallies.extend(ended.found);
+    }
+
+    /// Each file with what applies to it, but for those of which that cannot be used.
+    fn with_settings(&mut self, files: &[Input]) -> Vec<(Input, Settings)> {
+        let mut found = Found::new(self.options);
+        let mut told: Vec<Arc<Broken>> = Vec::new();
+        let mut usable = Vec::with_capacity(files.len());
+        for file in files {
+            let broken = match found.of(file) {
+                Ok(settings) => {
+                    usable.push((file.clone(), settings));
+                    continue;
+                }
+                Err(broken) => broken,
+            };
+            if !told.iter().any(|known| Arc::ptr_eq(known, &broken)) {
+                if broken.errors.is_empty() {
+                    self.output.complain(&format!("error: {}\n", broken.message));
+                }
+                complain_all(&broken.sources, &broken.errors, self.output);
+                self.n_errors += broken.errors.len().max(1);
+                told.push(Arc::clone(&broken));
+            }
+            self.n_bad_files += 1;
+            self.status = self.status.max(Status::Rejected);
+            let reasons = (&broken.sources, &broken.errors[..]);
+            let reasons = Some(reasons).filter(|(_, errors)| !errors.is_empty());
+            self.output.print(&self.report.refused(&file.name, broken.code, &broken.message, reasons));
+        }
+        for (_, settings) in &usable {
+            settings.baseline.iter().for_each(|baseline| self.tallies.hold(baseline));
+        }
+        let books =
+            usable.iter().filter_map(|(_, settings)| settings.project.as_ref()?.settings.book.as_deref());
+        if let Some(book) = books.min() {
+            self.report.link_to(book);
+        }
+        usable
     }
 
     /// What this one came to, once it is over, but for what its output has kept.
@@ -171,25 +275,37 @@ impl<'a> Run<'a> {
             verdicts: self.verdicts,
             named_launch_found: self.named_launch_found,
             is_repeatable: self.is_repeatable,
+            found: self.tallies.into_found(),
         }
     }
 
     /// Several files at a time. What they say comes in their order, as if they were checked one after the other.
-    fn at_a_time(&mut self, jobs: usize, files: &[Input]) {
+    fn at_a_time(&mut self, jobs: usize, files: &[(Input, Settings)], mut said: Option<&mut Said>) {
         let (options, models) = (self.options, self.models.clone());
         let (plain, of_file) = (self.output.later(), Mutex::new(models));
         let (cache, progress) = (self.cache.clone(), self.progress.clone());
-        let work = |file: &Input| {
+        let work = |(file, settings): &(Input, Settings)| {
             let mut output = plain.later();
             let models = of_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (cache, progress) = (cache.clone(), progress.clone());
-            let mut run = Run { models, cache, progress, ..Run::new(options, &mut output) };
+            let settings = settings.clone();
+            let mut run = Run { models, cache, progress, settings, ..Run::new(options, &mut output) };
             run.titled(file, true);
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(run.models.clone());
             let ended = run.ended();
             Ended { pieces: output.into_pieces(), ..ended }
         };
-        parallel::in_order(jobs, files, work, |_, ended| self.absorb(ended));
+        let mut n_same = 0;
+        parallel::in_order(jobs, files, work, |(file, _), mut ended| {
+            if let Some(said) = &mut said
+                && said.is_same(&file.name, &ended.pieces, ended.status)
+            {
+                ended.pieces = vec![Piece::printed(format!("{}: as before\n", file.name))];
+                n_same += 1;
+            }
+            self.absorb(ended);
+        });
+        self.is_as_before = n_same == files.len();
     }
 
     /// A file, under its name if it is one of several.
@@ -245,7 +361,8 @@ impl<'a> Run<'a> {
 
     fn file(&mut self, input: &Input) {
         let mut sources = SourceMap::default();
-        let options = &self.options.program;
+        let own = Arc::clone(&self.settings.options);
+        let options = &own.program;
         let file = input.name.as_str();
         let program = match on_large_stack(|| load::program(&mut sources, input, options)) {
             Ok(Ok(program)) => Arc::new(program),
@@ -256,7 +373,8 @@ impl<'a> Run<'a> {
             // What a folder has besides kernels may be there for them to use.
             let is_library =
                 || sources.ids().next().is_some_and(|id| !paths::is_blank(&sources.file(id).text));
-            if input.is_named || !is_library() {
+            let is_wanted = input.is_named && !self.options.allow_no_kernel;
+            if is_wanted || !is_library() {
                 self.refuse(file, "input::no-kernel", "there is no kernel to check");
             }
             return;
@@ -277,7 +395,8 @@ impl<'a> Run<'a> {
         }
         let mut output = self.output.later();
         let (jobs, progress) = (self.jobs, self.progress.clone());
-        let mut run = Run { jobs, progress, ..Run::new(self.options, &mut output) };
+        let settings = self.settings.clone();
+        let mut run = Run { jobs, progress, settings, ..Run::new(self.options, &mut output) };
         run.program(input, &sources, &program, &loaded.model);
         let ended = run.ended();
         let ended = Ended { pieces: output.into_pieces(), ..ended };
@@ -296,20 +415,25 @@ impl<'a> Run<'a> {
         parts.text(&input.name);
         parts.text(&loaded.digest);
         // What the run as a whole is told changes nothing in what is said of one file, nor what its reports are called.
-        let mut options = CheckOptions { paths: Vec::new(), jobs: None, cache: None, ..self.options.clone() };
+        let own = CheckOptions::clone(&self.settings.options);
+        let mut options = CheckOptions { paths: Vec::new(), jobs: None, cache: None, ..own };
         options.timeout = None;
+        options.watch = false;
+        options.program.given = Given::default();
         for asked in &mut options.format {
             asked.to = asked.to.take().map(|_| PathBuf::new());
         }
         parts.text(&format!("{options:?} {:?} {:?}", self.output.style, self.output.error_style));
+        parts.text(&format!("{:?} {:?}", self.settings.project, self.settings.baseline));
         parts.text(if input.is_named { "named" } else { "found" });
         parts
     }
 
     /// Checks what a file has.
     fn program(&mut self, input: &Input, sources: &SourceMap, program: &Arc<Program>, model: &Arc<Model>) {
-        let (options, file) = (&self.options.program, input.name.as_str());
-        let tasks = match tasks::tasks(program, self.options.launch.as_deref(), &self.options.property) {
+        let own = Arc::clone(&self.settings.options);
+        let (options, file) = (&own.program, input.name.as_str());
+        let mut tasks = match tasks::tasks(program, own.launch.as_deref(), &own.property) {
             Ok(tasks) => tasks,
             Err((code, reason)) => {
                 let option = code.trim_start_matches("input::");
@@ -321,31 +445,52 @@ impl<'a> Run<'a> {
         let texts = if self.report.is_brief() { Texts::default() } else { Texts::new(sources, load_options) };
         let texts = Arc::new(texts);
         let mut seen = Seen::default();
-        if !options.define.is_empty() || self.options.launch.is_some() || !self.options.property.is_empty() {
+        let n_declared = tasks.len();
+        if let (Some(project), None) = (&self.settings.project, &own.launch) {
+            project.select(program, &mut tasks);
+        }
+        let is_whole = options.define.is_empty()
+            && own.launch.is_none()
+            && own.property.is_empty()
+            && tasks.len() == n_declared;
+        if !is_whole {
             // Other runs look at the rest.
             seen.leave_out();
         }
         let progress = self.progress.clone();
         let task = |(kernel, launch)| Task {
             file,
+            path: &input.path,
             program,
             kernel,
             launch,
             model,
-            options: self.options,
+            options: &own,
             progress: progress.as_ref(),
             jobs: (self.jobs / tasks.len().max(1)).max(1),
         };
         let all: Vec<Task<'_>> = tasks.iter().map(|(kernel, launch)| task((*kernel, launch))).collect();
+        // What the project leaves out is never looked at, so nothing of it is missed.
+        let mut is_known_whole =
+            options.define.is_empty() && own.launch.is_none() && self.options.property.is_empty();
         parallel::in_order(self.jobs, &all, Task::first, |task, first| {
             match self.launch((sources, &texts), task, first) {
-                Some(outcome) => seen.add(program, sources, task.kernel, &outcome),
-                None => seen.leave_out(),
+                Some(outcome) => {
+                    is_known_whole &= known::is_whole(&outcome);
+                    seen.add(program, sources, task.kernel, &outcome);
+                }
+                None => {
+                    is_known_whole = false;
+                    seen.leave_out();
+                }
             }
         });
+        if let (Some(baseline), true) = (&self.settings.baseline, is_known_whole) {
+            self.tallies.whole(baseline, &input.path);
+        }
         let has_launch = !tasks.is_empty();
         if !self.options.no_warnings && !input.is_litmus() && has_launch {
-            self.warn(sources, file, &warn::warnings(sources, program, &seen));
+            self.warn(sources, input, warn::warnings(sources, program, &seen));
         }
         self.named_launch_found |= has_launch;
         if let (Some(launch), true, false) = (&self.options.launch, input.is_named, has_launch) {
@@ -359,21 +504,29 @@ impl<'a> Run<'a> {
     }
 
     /// Warnings change no verdict, and the exit code only if they are denied.
-    fn warn(&mut self, sources: &SourceMap, file: &str, warnings: &[Warning]) {
+    fn warn(&mut self, sources: &SourceMap, input: &Input, mut warnings: Vec<Warning>) {
+        warnings.retain(|warning| self.settings.severity(warning.kind.code) != Severity::Allow);
         self.n_warnings += warnings.len();
-        self.output.print(&self.report.warnings(sources, file, warnings));
-        if self.options.deny == Some(Deny::Warnings) && !warnings.is_empty() {
+        self.output.print(&self.report.warnings(sources, &input.name, &warnings));
+        let known = match &self.settings.baseline {
+            Some(baseline) => self.tallies.warnings(baseline, &input.path, &warnings),
+            None => vec![false; warnings.len()],
+        };
+        let denied =
+            warnings.iter().map(|warning| self.settings.severity(warning.kind.code) == Severity::Deny);
+        if denied.zip(known).any(|(is_denied, is_known)| is_denied && !is_known) {
             self.status = self.status.max(Status::Violated);
         }
     }
 
     /// The model of that name, loaded once.
     fn model(&mut self, name: &str) -> Result<Loaded, Arc<Unusable>> {
-        if let Some(known) = self.models.get(name) {
+        let variants = &self.settings.options.program.variant;
+        let key = format!("{name} {}", variants.join(" "));
+        if let Some(known) = self.models.get(&key) {
             return known.clone();
         }
         let mut sources = SourceMap::default();
-        let variants = &self.options.program.variant;
         let model = match on_large_stack(|| load::model(&mut sources, name, variants)) {
             Ok(Ok(model)) => {
                 let mut parts = Parts::default();
@@ -393,7 +546,7 @@ impl<'a> Run<'a> {
                 Err(Arc::new(Unusable { sources: SourceMap::default(), errors: Vec::new() }))
             }
         };
-        self.models.insert(name.to_owned(), model.clone());
+        self.models.insert(key, model.clone());
         model
     }
 
@@ -421,20 +574,27 @@ impl<'a> Run<'a> {
         let kernel = &program.kernels[task.kernel];
         match checked {
             Ok(Examination { outcome, explanations }) => {
-                let case = Case {
+                let settings = self.settings.clone();
+                let mut case = Case {
                     sources,
                     file,
                     program,
                     kernel,
                     model: &model.name,
-                    variants: &self.options.program.variant,
+                    variants: &settings.options.program.variant,
                     outcome: &outcome,
                     explanations: &explanations,
+                    standing: Standing::default(),
                 };
+                let known = match &settings.baseline {
+                    Some(baseline) => self.tallies.findings(baseline, task.path, &case),
+                    None => Vec::new(),
+                };
+                case.standing = settings.standing(task.path, &case, &known);
                 self.verdicts.push(outcome.told(outcome.verdict));
                 // What a clock has ended is no matter of the input: a verdict, or a search for what mends.
                 self.is_repeatable &= !interrupt::is_wanted() && self.options.timeout.is_none();
-                self.status = self.status.max(status(&outcome, self.options.allow_bounded));
+                self.status = self.status.max(status(&case, self.options.allow_bounded));
                 self.show(&case);
                 self.certify(&case, task);
                 return Some(outcome);
@@ -450,8 +610,8 @@ impl<'a> Run<'a> {
         let Some(under) = &self.options.certificate else { return };
         let config = task.config(None, "");
         let told = Told {
-            defines: self.options.program.define.clone(),
-            target: self.options.program.target.clone(),
+            defines: task.options.program.define.clone(),
+            target: task.options.program.target.clone(),
             without: !self.options.without.is_empty(),
         };
         let name = certificate::folder(case.file, &case.kernel.name, &case.outcome.launch.name);
@@ -483,14 +643,25 @@ impl<'a> Run<'a> {
         {
             let message = format!("no kernel has a launch `{}`", paths::shown(launch));
             self.refuse_all("input::launch", &message);
-        } else if self.verdicts.is_empty() && self.n_errors == 0 && self.status == Status::Fine {
+        } else if self.verdicts.is_empty()
+            && self.n_errors == 0
+            && self.status == Status::Fine
+            && !self.options.watch
+            && !self.options.allow_no_kernel
+        {
             self.refuse_all("input::no-kernel", "there is no kernel to check");
         }
-        if !self.verdicts.is_empty() {
+        if !self.verdicts.is_empty() && !self.is_as_before {
             let counts = summary::counts(&self.verdicts, self.n_warnings);
+            let is_told = self.verdicts.iter().any(|verdict| *verdict != Verdict::Proved);
+            let is_new = self.options.allow_bounded || !is_told || self.status != Status::Fine;
             self.output.print(&self.report.counts(&counts));
+            if !is_new {
+                self.output.print(&self.report.remark("nothing new: what was found is known, or accepted"));
+            }
         }
-        self.status = self.end();
+        let told = self.tallies.told(self.options.write_baseline, self.output);
+        self.status = self.end().max(told);
         if let Some(file) = &self.options.graph {
             let written = graph::write(file, &self.pictures, self.output);
             self.status = self.status.max(written);
@@ -518,15 +689,23 @@ impl<'a> Run<'a> {
     /// Rejects everything that was named, for one reason.
     fn refuse_all(&mut self, code: &'static str, reason: &str) {
         self.reject(&format!("error: {reason}\n"));
-        for path in &self.options.paths {
-            self.refused_line(&Input::named(path).name, code, reason);
+        for name in self.inputs.clone() {
+            self.refused_line(&name, code, reason);
         }
     }
 }
 
-fn status(outcome: &Outcome, allow_bounded: bool) -> Status {
-    match outcome.verdict {
-        _ if outcome.passes(allow_bounded) => Status::Fine,
+fn status(case: &Case<'_>, allow_bounded: bool) -> Status {
+    match case.outcome.verdict {
+        _ if case.standing.passes(case.outcome, allow_bounded) => Status::Fine,
+        // What is known is no violation; something else is open.
+        Verdict::Violated if (0..case.outcome.findings.len()).all(|number| case.standing.knows(number)) => {
+            if case.outcome.findings.is_empty() {
+                Status::Violated
+            } else {
+                Status::Undecided
+            }
+        }
         Verdict::Violated => Status::Violated,
         Verdict::Proved | Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
             Status::Undecided

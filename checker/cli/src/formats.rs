@@ -60,6 +60,11 @@ impl Report {
         Self { forms }
     }
 
+    /// From now on codes link to their pages in the book that begins at this address, where a form has links.
+    pub fn link_to(&mut self, book: &str) {
+        self.forms.iter_mut().for_each(|form| form.kept.sarif.link_to(book));
+    }
+
     /// Whether all that is said of a launch is one line.
     pub fn is_brief(&self) -> bool {
         self.forms.iter().all(|form| form.format == Format::Brief)
@@ -87,6 +92,14 @@ impl Report {
     pub fn counts(&mut self, counts: &str) -> String {
         self.each(|form| match form.format {
             Format::Pretty => format!("\n{counts}\n"),
+            _ => String::new(),
+        })
+    }
+
+    /// What to print below that, for people.
+    pub fn remark(&mut self, text: &str) -> String {
+        self.each(|form| match form.format {
+            Format::Pretty => format!("{text}\n"),
             _ => String::new(),
         })
     }

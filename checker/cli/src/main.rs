@@ -17,6 +17,7 @@ mod new;
 mod output;
 mod outside;
 mod progress;
+mod settings;
 mod shell;
 mod templates;
 mod verify;

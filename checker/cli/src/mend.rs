@@ -2,7 +2,7 @@
 
 use super::arguments::{MendFormat, MendOptions};
 use super::output::Output;
-use super::{Status, load};
+use super::{Status, load, settings};
 use fencepost::check::CheckError;
 use fencepost::explain::repair::Texts;
 use fencepost::mend::fix::{Fix, fix};
@@ -53,7 +53,24 @@ pub fn run(task: Task, options: &MendOptions, output: &mut Output) -> Status {
         status = status.max(refuse(options, output, &bad.path, "input::unreadable-path", &bad.reason));
     }
     for file in &files {
-        status = status.max(one(task, options, file, output));
+        let mut own = options.clone();
+        match settings::project_of(&options.config, file) {
+            Ok(None) => {}
+            Ok(Some(project)) => {
+                own.program.under(&project);
+                own.unroll_max =
+                    own.program.given.or("unroll_max", own.unroll_max, project.settings.unroll_max);
+            }
+            Err(broken) => {
+                for error in &broken.errors {
+                    let style = output.error_style;
+                    output.complain(&format!("{}\n", diagnostic::input_error(&broken.sources, error, style)));
+                }
+                status = status.max(refuse(options, output, &file.name, broken.code, &broken.message));
+                continue;
+            }
+        }
+        status = status.max(one(task, &own, file, output));
         output.flush();
     }
     status

@@ -28,6 +28,18 @@ pub struct Piece {
     text: String,
 }
 
+impl Piece {
+    /// Text for stdout.
+    pub fn printed(text: String) -> Self {
+        Self { is_error: false, text }
+    }
+
+    /// What tells it apart from others.
+    pub fn parts(&self) -> [&str; 2] {
+        [if self.is_error { "error" } else { "" }, &self.text]
+    }
+}
+
 /// Standard output and standard error, with their styles.
 pub struct Output {
     to: To,

@@ -263,10 +263,10 @@ fn a_junit_document_counts_what_the_exit_code_says() {
     let output = fencepost(&folder.0, &["check", ".", "--format", "junit"], "");
     let document = text(&output);
     for part in [
-        "<testsuites name=\"fencepost\" tests=\"5\" failures=\"1\" errors=\"2\">",
-        "<testsuite name=\"k.fence\" tests=\"4\" failures=\"1\" errors=\"1\">",
-        "<testcase name=\"fine (a)\" classname=\"k.fence\"/>",
-        "<failure type=\"race::uniform\"",
+        "<testsuites name=\"fencepost\" tests=\"5\" failures=\"1\" errors=\"2\" time=\"",
+        "<testsuite name=\"k.fence\" tests=\"4\" failures=\"1\" errors=\"1\" time=\"",
+        "<testcase name=\"fine (a)\" classname=\"k.fence\" time=\"",
+        "<failure type=\"race::uniform\" message=\"data race on `data`",
         "<error type=\"bound::loop-cut\" message=\"proved up to bound\">",
         "<error type=\"syntax::",
         "warning::unused-object",

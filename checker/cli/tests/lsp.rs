@@ -414,3 +414,38 @@ fn a_server_whose_editor_is_gone_or_sends_garbage_ends() {
         assert_eq!(status.code(), Some(2), "{garbage:?}");
     }
 }
+
+#[test]
+fn settings_of_the_project_apply_in_an_editor() {
+    let mut editor = Editor::start("settings");
+    let folder = editor.folder.clone();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("it is written");
+    let text = "kernel ring(N in 0..=1000) {\n    launch { ctas: 1 }\n    global x: u32 = 0;\n    global y: u32 = 0;\n    \
+                for i in 0..N { st [x], i; }\n}\n";
+    let accept = "unroll-max = 4\n[warnings]\nunused-object = \"deny\"\n[[accept]]\nkernel = \"ring\"\nbound = 4\n\
+                  reason = \"slots come round again\"\n";
+    write("fencepost.toml", accept);
+    let uri = editor.open("ring.fence", text);
+    editor.shown();
+    editor.save(&uri);
+    editor.shown();
+    let checked = editor.checked();
+    let all = checked["diagnostics"].as_array().expect("a list").clone();
+    let bounded =
+        all.iter().find(|one| one["message"].as_str().is_some_and(|text| text.contains("up to the bound")));
+    let bounded = bounded.unwrap_or_else(|| panic!("{all:#?}"));
+    assert_eq!(bounded["severity"], 3);
+    assert!(
+        bounded["message"].as_str().is_some_and(|text| text.contains("slots come round again")),
+        "{bounded}"
+    );
+    let warning = all.iter().find(|one| one["code"] == "warning::unused-object").expect("a warning");
+    assert_eq!(warning["severity"], 1);
+    write("fencepost.toml", "buget = 3\n");
+    editor.save(&uri);
+    editor.shown();
+    let checked = editor.checked();
+    let first = checked["diagnostics"][0]["message"].as_str().expect("text").to_owned();
+    assert!(first.contains("fencepost.toml:1:1") && first.contains("did you mean `budget`?"), "{first}");
+    editor.end();
+}

@@ -2,6 +2,7 @@
 
 use crate::documents::{Documents, name_of, range};
 use crate::front::Front;
+use crate::project::{self, Known};
 use fencepost::api::{Finding, InputProblem, Place, Region};
 use fencepost::parallel::on_large_stack;
 use fencepost::verdict::Verdict;
@@ -223,39 +224,53 @@ fn examine(documents: &Documents, job: &Job, options: &Options) -> Found {
                 if wanted == own.0 { Ok(own.1.clone()) } else { overlay.read(wanted) }
             },
         );
-    let mut found = Found { version: job.version, ..Found::default() };
-    let report = match fencepost::check(source, options) {
+    let known = Known::of(&name);
+    let mut found =
+        Found { version: job.version, diagnostics: known.diagnostics().collect(), ..Found::default() };
+    let options = match &known.project {
+        Some(project) => options.clone().of_project(Arc::new(project.clone())),
+        None => options.clone(),
+    };
+    let report = match fencepost::check(source, &options) {
         Ok(report) => report,
         Err(error) => {
-            found.diagnostics =
-                error.problems().iter().map(|problem| problem_told(problem, job, &name)).collect();
+            found
+                .diagnostics
+                .extend(error.problems().iter().map(|problem| problem_told(problem, job, &name)));
             return found;
         }
     };
     for launch in report.launches() {
         let of = format!("{} ({})", launch.kernel, launch.name);
-        for finding in &launch.findings {
-            let diagnostic = finding_told(finding, &of, job, &name);
+        for (finding, is_known) in launch.findings.iter().zip(known.findings(&name, launch)) {
+            let mut diagnostic = finding_told(finding, &of, job, &name);
+            if is_known {
+                diagnostic["severity"] = json!(project::INFORMATION);
+            }
             found.fixes.extend(fix(finding, &diagnostic, job, &name));
             found.diagnostics.push(diagnostic);
         }
         if let Some(problem) = &launch.unsupported {
             found.diagnostics.push(problem_told(problem, job, &name));
         } else if !matches!(launch.verdict, Verdict::Proved | Verdict::Violated) {
-            let message = format!("{of}: {}\n{}", words(launch.verdict), launch.notes.join("\n"));
+            let mut message = format!("{of}: {}\n{}", words(launch.verdict), launch.notes.join("\n"));
+            let accepted =
+                known.accepts(&name, launch).filter(|_| launch.verdict == Verdict::ProvedUpToBound);
+            let severity = if accepted.is_some() { project::INFORMATION } else { project::WARNING };
+            message.extend(accepted.map(|why| format!("\n{why}")));
             let place = launch.open_loops.iter().find(|region| region.file == name);
             found.diagnostics.push(json!({
                 "range": place_of(place, job, &name),
-                "severity": 2,
+                "severity": severity,
                 "source": "fencepost",
                 "message": message.trim_end(),
             }));
         }
     }
-    for warning in report.warnings().iter().filter(|warning| warning.region.file == name) {
+    for (warning, severity) in known.warnings(&report).filter(|(warning, _)| warning.region.file == name) {
         found.diagnostics.push(json!({
             "range": range(&job.text, &warning.region.bytes),
-            "severity": 2,
+            "severity": severity,
             "code": warning.code,
             "source": "fencepost",
             "message": format!("{}\nhelp: {}", warning.message, warning.help),

@@ -1,6 +1,7 @@
 //! What the front end says of a text that is being typed.
 
 use crate::documents::{Documents, name_of, range, uri_of};
+use crate::project::Known;
 use fencepost::parallel::on_large_stack;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::kernel::{self, LoadOptions};
@@ -36,7 +37,8 @@ fn load(documents: &Documents, uri: &str) -> Front {
     let loaded = if name.ends_with(".litmus") {
         litmus::load(&mut sources, &name, &mut read)
     } else {
-        kernel::load(&mut sources, &name, &mut read, &LoadOptions::default())
+        let target = Known::of(&name).project.and_then(|project| project.settings.target);
+        kernel::load(&mut sources, &name, &mut read, &LoadOptions { target, ..LoadOptions::default() })
     };
     match loaded {
         Ok(program) => {

@@ -8,6 +8,7 @@ mod check;
 mod documents;
 mod front;
 mod names;
+mod project;
 mod server;
 
 use lsp_server::Connection;

@@ -4,6 +4,7 @@ use crate::check::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, pro
 use crate::encode::Treatment;
 use crate::findings::Property;
 use crate::listener::{Halt, Listener};
+use crate::project::Project;
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Kernel;
 use std::fmt;
@@ -25,6 +26,7 @@ pub struct Options {
     defines: Vec<(String, u64)>,
     target: Option<String>,
     pub(super) launch: Option<String>,
+    pub(super) project: Option<Arc<Project>>,
     pub(super) properties: Vec<Property>,
     unroll: u32,
     unroll_max: u32,
@@ -73,6 +75,7 @@ impl Default for Options {
             defines: Vec::new(),
             target: None,
             launch: None,
+            project: None,
             properties: Vec::new(),
             unroll: UNROLL,
             unroll_max: UNROLL_MAX,
@@ -88,6 +91,23 @@ impl Default for Options {
 }
 
 impl Options {
+    /// All that a project says in its `fencepost.toml`, in place of what was set before. What it makes of findings and warnings
+    /// is up to whoever has the report: [`Project::accepts`], [`Severities::of`](crate::project::Severities::of).
+    pub fn of_project(mut self, project: Arc<Project>) -> Self {
+        let settings = &project.settings;
+        self.model = project.model().or(self.model);
+        self.target = settings.target.clone().or(self.target);
+        self.variants.extend(settings.variants.iter().cloned());
+        self.properties.extend(&settings.properties);
+        self.unroll = settings.unroll.unwrap_or(self.unroll);
+        self.unroll_max = settings.unroll_max.unwrap_or(self.unroll_max);
+        self.budget = settings.budget.unwrap_or(self.budget);
+        self.limits.events_max = settings.max_events.unwrap_or(self.limits.events_max);
+        self.limits.clauses_max = settings.max_clauses.unwrap_or(self.limits.clauses_max);
+        self.project = Some(project);
+        self
+    }
+
     /// The memory model: one of [`crate::models::names`], or a `.cat` file, which is read from where the kernel is.
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());

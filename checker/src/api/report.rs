@@ -7,6 +7,7 @@ use crate::findings::Property;
 use crate::models::Model;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
+use crate::report::standing::Standing;
 use crate::report::{Case, Style, diagnostic, github, json, picture, summary, warning};
 use crate::verdict::Verdict;
 use crate::warn;
@@ -16,7 +17,7 @@ use std::fmt;
 
 /// What a check has found out about a file: a verdict for each kernel and launch, with what was found.
 ///
-/// The forms are those of `fencepost check --format …`, and the same bytes; only the times in JSON are 0 here. Those for
+/// The forms are those of `fencepost check --format …`, and the same bytes, but for times, of which there are none here. Those for
 /// people also have what the command writes to standard error, of launches that do what is not checked.
 pub struct Report {
     sources: SourceMap,
@@ -253,6 +254,7 @@ impl Report {
             variants: &self.variants,
             outcome: &examination.outcome,
             explanations: &examination.explanations,
+            standing: Standing::default(),
         })
     }
 

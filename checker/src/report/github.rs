@@ -5,7 +5,8 @@ use super::json::{self, Position};
 use super::remark::{remarks, subject};
 use fencepost_dsl::{Diagnostic, SourceMap};
 
-/// A line for each finding, and for each reason why nothing is decided; nothing for a proof.
+/// A line for each finding, and for each reason why nothing is decided; nothing for a proof. What is known or accepted is a
+/// notice.
 pub fn annotations(case: &Case<'_>) -> String {
     let own = || json::position(case.sources, case.kernel.span);
     let mut text = String::new();
@@ -14,12 +15,21 @@ pub fn annotations(case: &Case<'_>) -> String {
         let mut message = vec![format!("{} ({})", finding.message, subject(case))];
         message.extend(finding.why.iter().map(|why| format!("why: {why}")));
         message.extend(finding.help.iter().map(|help| format!("help: {help}")));
-        text += &command("error", Some(&at), finding.code, &message.join("\n"));
+        let level = if finding.known { "notice" } else { "error" };
+        message.extend(finding.known.then(|| {
+            format!("known: this is listed in {}", case.standing.baseline.unwrap_or("the baseline"))
+        }));
+        text += &command(level, Some(&at), finding.code, &message.join("\n"));
     }
     for remark in remarks(case) {
-        let message = format!("{}: {}", subject(case), remark.text);
+        let mut message = format!("{}: {}", subject(case), remark.text);
+        let mut level = "warning";
+        if let (Some((accepted, _)), Some(at)) = (case.standing.accepted, case.standing.accepted_at()) {
+            message += &format!("\naccepted: {}, says {at}", accepted.reason);
+            level = "notice";
+        }
         let at = remark.at.unwrap_or_else(own);
-        text += &command("warning", Some(&at), remark.code.unwrap_or("inconclusive"), &message);
+        text += &command(level, Some(&at), remark.code.unwrap_or("inconclusive"), &message);
     }
     text
 }

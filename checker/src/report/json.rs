@@ -35,6 +35,9 @@ struct Report<'a> {
     properties: Vec<PropertyVerdict>,
     findings: Vec<FindingReport>,
     more_findings: bool,
+    /// Why the project takes the bound for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<AcceptedReport<'a>>,
     /// Properties that the model says nothing about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unstated: Vec<&'static str>,
@@ -51,6 +54,15 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     split: Option<SplitReport>,
     stats: Stats,
+}
+
+/// A bound that is good enough, and where that is said.
+#[derive(Serialize)]
+struct AcceptedReport<'a> {
+    bound: u32,
+    reason: &'a str,
+    settings: &'a str,
+    line: usize,
 }
 
 #[derive(Serialize)]
@@ -112,6 +124,9 @@ pub(crate) struct FindingReport {
     /// The finding of the list, counted from 0, whose cause it has in common.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<usize>,
+    /// Whether it is in the list of known findings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) known: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repair: Option<RepairReport>,
     /// What matters of the execution, in an order in which it can happen.
@@ -304,6 +319,12 @@ pub fn report(case: &Case<'_>) -> String {
             .collect(),
         findings: findings(case),
         more_findings: outcome.more_findings,
+        accepted: case.standing.accepted.map(|(accepted, settings)| AcceptedReport {
+            bound: accepted.bound,
+            reason: &accepted.reason,
+            settings,
+            line: accepted.line,
+        }),
         unstated: outcome.unstated.iter().map(|property| property.name()).collect(),
         condition: outcome.condition.as_ref().map(|result| ConditionReport {
             quantifier: result.quantifier.name(),
@@ -345,7 +366,10 @@ fn split_report(split: &Split) -> SplitReport {
 /// All that was found.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<FindingReport> {
     let findings = case.outcome.findings.iter().zip(case.explanations);
-    findings.map(|(finding, explanation)| finding_report(case, finding, explanation)).collect()
+    let told = findings.map(|(finding, explanation)| finding_report(case, finding, explanation));
+    told.enumerate()
+        .map(|(number, told)| FindingReport { known: case.standing.knows(number), ..told })
+        .collect()
 }
 
 fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation) -> FindingReport {
@@ -387,6 +411,7 @@ fn finding_report(case: &Case<'_>, finding: &Finding, explanation: &Explanation)
             })
             .collect(),
         cause: explanation.cause,
+        known: false,
         repair: explanation.repair.as_ref().map(|repair| repair_report(case.sources, repair)),
         witness: steps(case, &words, explanation),
     }

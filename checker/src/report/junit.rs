@@ -1,8 +1,10 @@
 //! `--format junit`: a document of test suites, one for each file, with a test case for each kernel and launch.
 //!
 //! Violated is a failure; what is neither proved nor violated, or was not checked, is an error. A proof up to a bound passes
-//! where `--allow-bounded` accepts it. Times are left out: the same input gives the same document.
+//! where `--allow-bounded` or the project accepts it; a launch of which all findings are known is skipped. Times are those that
+//! whoever has a clock has measured, as in JSON.
 
+use super::json::{self, FindingReport};
 use super::markup::escaped;
 use super::remark::remarks;
 use super::{Case, Style, diagnostic};
@@ -25,11 +27,21 @@ struct TestCase {
     name: String,
     /// What went wrong, if something did.
     wrong: Option<Wrong>,
+    /// How long the check took, where that was measured.
+    microseconds: u64,
+}
+
+/// What a test runner tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Grade {
+    Failure,
+    Error,
+    Skipped,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Wrong {
-    is_failure: bool,
+    grade: Grade,
     kind: String,
     message: String,
     text: String,
@@ -44,29 +56,33 @@ impl Suites {
         };
         let verdict = case.outcome.told(case.outcome.verdict);
         let wrong = match verdict {
-            _ if case.outcome.passes(allow_bounded) => None,
+            Verdict::Violated if case.standing.passes(case.outcome, allow_bounded) => {
+                let codes = codes(case);
+                let message = format!(
+                    "known: {}, listed in {}",
+                    codes.join(", "),
+                    case.standing.baseline.unwrap_or_default()
+                );
+                let kind = codes.first().copied().unwrap_or("violated").to_owned();
+                Some(Wrong { grade: Grade::Skipped, kind, message, text: String::new() })
+            }
+            _ if case.standing.passes(case.outcome, allow_bounded) => None,
             Verdict::Violated => {
-                let mut codes: Vec<&str> = Vec::new();
-                for explanation in case.explanations {
-                    if !codes.contains(&explanation.code) {
-                        codes.push(explanation.code);
-                    }
-                }
                 let mut text = super::condition::condition(case, Style::PLAIN);
                 text += &diagnostic::findings(case, false, Style::PLAIN);
-                let kind = codes.first().copied().unwrap_or("violated").to_owned();
-                let message = if codes.is_empty() { "violated".to_owned() } else { codes.join(", ") };
-                Some(Wrong { is_failure: true, kind, message, text })
+                let kind = codes(case).first().copied().unwrap_or("violated").to_owned();
+                Some(Wrong { grade: Grade::Failure, kind, message: headline(case), text })
             }
             Verdict::Proved | Verdict::ProvedUpToBound | Verdict::Vacuous | Verdict::Inconclusive => {
                 let remarks = remarks(case);
                 let kind = remarks.iter().find_map(|remark| remark.code).unwrap_or("inconclusive").to_owned();
                 let texts: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();
                 let message = verdict.name().replace('_', " ");
-                Some(Wrong { is_failure: false, kind, message, text: texts.join("\n") })
+                Some(Wrong { grade: Grade::Error, kind, message, text: texts.join("\n") })
             }
         };
-        self.cases.push(TestCase { file: case.file.to_owned(), name, wrong });
+        let microseconds = case.outcome.statistics.microseconds.iter().map(|(_, taken)| taken).sum();
+        self.cases.push(TestCase { file: case.file.to_owned(), name, wrong, microseconds });
     }
 
     /// Adds a file that was rejected.
@@ -123,17 +139,33 @@ impl Suites {
     }
 
     fn wrong(&mut self, file: &str, name: &str, kind: &str, message: &str, text: String) {
-        let wrong = Wrong { is_failure: false, kind: kind.to_owned(), message: message.to_owned(), text };
+        let wrong = Wrong { grade: Grade::Error, kind: kind.to_owned(), message: message.to_owned(), text };
         let name = if name.is_empty() { file } else { name };
-        self.cases.push(TestCase { file: file.to_owned(), name: name.to_owned(), wrong: Some(wrong) });
+        self.cases.push(TestCase {
+            file: file.to_owned(),
+            name: name.to_owned(),
+            wrong: Some(wrong),
+            microseconds: 0,
+        });
     }
 }
 
 fn test_case(case: &TestCase) -> String {
-    let head =
-        format!("    <testcase name=\"{}\" classname=\"{}\"", escaped(&case.name), escaped(&case.file));
+    let head = format!(
+        "    <testcase name=\"{}\" classname=\"{}\"{}",
+        escaped(&case.name),
+        escaped(&case.file),
+        time(case.microseconds)
+    );
     let Some(wrong) = &case.wrong else { return format!("{head}/>\n") };
-    let element = if wrong.is_failure { "failure" } else { "error" };
+    let element = match wrong.grade {
+        Grade::Failure => "failure",
+        Grade::Error => "error",
+        Grade::Skipped => {
+            let message = escaped(&wrong.message);
+            return format!("{head}>\n      <skipped message=\"{message}\"/>\n    </testcase>\n");
+        }
+    };
     format!(
         "{head}>\n      <{element} type=\"{}\" message=\"{}\">{}</{element}>\n    </testcase>\n",
         escaped(&wrong.kind),
@@ -143,9 +175,45 @@ fn test_case(case: &TestCase) -> String {
 }
 
 fn counts(cases: &[&TestCase]) -> String {
-    let of = |is_failure: bool| {
+    let of = |grade: Grade| {
         let wrong = cases.iter().filter_map(|case| case.wrong.as_ref());
-        wrong.filter(|wrong| wrong.is_failure == is_failure).count()
+        wrong.filter(|wrong| wrong.grade == grade).count()
     };
-    format!("tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.len(), of(true), of(false))
+    let skipped = match of(Grade::Skipped) {
+        0 => String::new(),
+        n => format!(" skipped=\"{n}\""),
+    };
+    let taken = time(cases.iter().map(|case| case.microseconds).sum());
+    let (failures, errors) = (of(Grade::Failure), of(Grade::Error));
+    format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"{skipped}{taken}", cases.len())
+}
+
+/// An attribute with seconds; none where nobody has measured any.
+fn time(microseconds: u64) -> String {
+    match microseconds {
+        0 => String::new(),
+        _ => format!(" time=\"{}.{:06}\"", microseconds / 1_000_000, microseconds % 1_000_000),
+    }
+}
+
+/// The codes of all findings, each once.
+fn codes(case: &Case<'_>) -> Vec<&'static str> {
+    let mut codes: Vec<&str> = Vec::new();
+    for explanation in case.explanations {
+        if !codes.contains(&explanation.code) {
+            codes.push(explanation.code);
+        }
+    }
+    codes
+}
+
+/// What runners show of a failure: the first finding that is not known, and how many there are.
+fn headline(case: &Case<'_>) -> String {
+    let findings = json::findings(case);
+    let new: Vec<&FindingReport> = findings.iter().filter(|finding| !finding.known).collect();
+    match new.as_slice() {
+        [] => "violated".to_owned(),
+        [only] => only.message.clone(),
+        [first, others @ ..] => format!("{} (and {} more)", first.message, others.len()),
+    }
 }

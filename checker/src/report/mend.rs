@@ -1,6 +1,7 @@
 //! What `fix` and `relax` say: text and JSON.
 
 use super::json::{EditReport, Position, line, pieces, position};
+use super::standing::Standing;
 use super::summary::{undecided, vacuous};
 use super::wording::Words;
 use super::{Case, Style, wrap};
@@ -77,6 +78,7 @@ fn told_in(failure: &Failure, changes: Option<(&SourceMap, &[Edit])>) -> Option<
         variants: &[],
         outcome,
         explanations: &failure.explanations,
+        standing: Standing::default(),
     };
     let launch = match outcome.launch.name.as_str() {
         "default" => kernel.name.clone(),

@@ -4,9 +4,9 @@
 //! common order of steps) and its repair as a fix. Proofs that are bounded or about nothing are results of level `warning`,
 //! warnings are of level `note`. What was not checked is a notification of the run, which was then not successful.
 
-use super::Case;
 use super::json::{self, EditReport, FindingReport, Place, Position, StepReport};
 use super::remark::{remarks, subject};
+use super::{Case, names};
 use crate::codes;
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -23,10 +23,17 @@ pub struct Log {
     notifications: Vec<Value>,
     /// Codes of results, in order of appearance.
     rules: Vec<String>,
+    /// Where the book is.
+    book: Option<String>,
     is_cut_short: bool,
 }
 
 impl Log {
+    /// From now on codes link to their pages in the book that begins at this address.
+    pub fn link_to(&mut self, book: &str) {
+        self.book.get_or_insert_with(|| book.to_owned());
+    }
+
     /// Adds what is said of a launch.
     pub fn add(&mut self, case: &Case<'_>) {
         let base = json!({
@@ -35,15 +42,31 @@ impl Log {
             "model": case.model,
             "verdict": case.outcome.told(case.outcome.verdict).name(),
         });
+        let mut seen = Vec::new();
         for finding in json::findings(case) {
-            let result = self.finding(case, &finding, &base);
+            let own = names::of(&finding);
+            let same = (finding.code, own.clone());
+            let nth = seen.iter().filter(|other| **other == same).count();
+            seen.push(same);
+            let mut result = self.finding(case, &finding, &base);
+            let parts = [finding.code, &case.kernel.name, &case.outcome.launch.name];
+            fingerprinted(&mut result, &parts, &own, nth);
             self.results.push(result);
         }
-        for remark in remarks(case) {
+        for (nth, remark) in remarks(case).into_iter().enumerate() {
             let text = format!("{}: {}", subject(case), remark.text);
             let at = remark.at.unwrap_or_else(|| json::position(case.sources, case.kernel.span));
             match remark.code {
-                Some(code) => self.result(code, "warning", &text, at, base.clone()),
+                Some(code) => {
+                    let result = self.result(code, "warning", &text, at, base.clone());
+                    let parts = [code, &case.kernel.name, &case.outcome.launch.name];
+                    fingerprinted(result, &parts, &[], nth);
+                    if let Some((accepted, _)) = case.standing.accepted {
+                        let why = &accepted.reason;
+                        result["suppressions"] =
+                            json!([{ "kind": "external", "status": "accepted", "justification": why }]);
+                    }
+                }
                 None => self.notify("warning", &text, Some(&at)),
             }
         }
@@ -54,21 +77,35 @@ impl Log {
         for warning in warnings {
             let text = format!("{}\nhelp: {}", warning.message, warning.help);
             let at = json::position(sources, warning.span);
-            self.result(warning.kind.code, "note", &text, at, json!({}));
+            let own = names::quoted(&warning.message);
+            let before = warnings.iter().take_while(|other| !std::ptr::eq(*other, warning));
+            let nth = before
+                .filter(|other| (other.kind.code, &other.message) == (warning.kind.code, &warning.message));
+            let nth = nth.count();
+            let result = self.result(warning.kind.code, "note", &text, at, json!({}));
+            fingerprinted(result, &[warning.kind.code], &own, nth);
         }
     }
 
-    /// Adds a result without an execution.
-    fn result(&mut self, code: &str, level: &str, text: &str, at: Position, properties: Value) {
-        let (rule, index) = (code, self.rule(code));
+    /// Adds a result without an execution, and returns it.
+    fn result(
+        &mut self,
+        code: &str,
+        level: &str,
+        text: &str,
+        place: Position,
+        properties: Value,
+    ) -> &mut Value {
+        let (rule, index, at) = (code, self.rule(code), self.results.len());
         self.results.push(json!({
             "ruleId": rule,
             "ruleIndex": index,
             "level": level,
             "message": { "text": text },
-            "locations": [{ "physicalLocation": physical(&at) }],
+            "locations": [{ "physicalLocation": physical(&place) }],
             "properties": properties,
         }));
+        &mut self.results[at]
     }
 
     /// Adds a file that was rejected.
@@ -98,12 +135,13 @@ impl Log {
             self.results.push(result);
         }
         self.notifications.extend(other.notifications);
+        self.book = self.book.take().or(other.book);
         self.is_cut_short |= other.is_cut_short;
     }
 
     /// The whole log.
     pub fn text(&self) -> String {
-        let rules: Vec<Value> = self.rules.iter().map(|code| rule(code)).collect();
+        let rules: Vec<Value> = self.rules.iter().map(|code| rule(code, self.book.as_deref())).collect();
         let log = json!({
             "$schema": SCHEMA,
             "version": "2.1.0",
@@ -151,6 +189,13 @@ impl Log {
         let mut location = json!({ "physicalLocation": physical(at) });
         location["logicalLocations"] = json!([{ "name": case.kernel.name, "kind": "function" }]);
         let related: Vec<Value> = (1..).zip(&finding.secondary).map(|(id, at)| related(id, at)).collect();
+        let stacks: Vec<Value> = finding
+            .primary
+            .iter()
+            .chain(&finding.secondary)
+            .filter(|place| !place.calls.is_empty())
+            .map(stack)
+            .collect();
         let mut properties = base.clone();
         properties["property"] = json!(finding.property);
         let mut result = json!({
@@ -162,6 +207,12 @@ impl Log {
             "relatedLocations": related,
             "properties": properties,
         });
+        if !stacks.is_empty() {
+            result["stacks"] = json!(stacks);
+        }
+        if case.standing.baseline.is_some() {
+            result["baselineState"] = json!(if finding.known { "unchanged" } else { "new" });
+        }
         if !finding.witness.is_empty() {
             result["codeFlows"] = json!([code_flow(finding)]);
         }
@@ -175,13 +226,30 @@ impl Log {
     }
 }
 
-fn rule(code: &str) -> Value {
+fn rule(code: &str, book: Option<&str>) -> Value {
     let Some(known) = codes::find(code) else { return json!({ "id": code }) };
-    json!({
+    let mut rule = json!({
         "id": code,
         "shortDescription": { "text": known.summary },
         "help": { "text": codes::page(known) },
-    })
+    });
+    if let Some(book) = book {
+        rule["helpUri"] = json!(format!("{book}/{}", codes::address(code)));
+    }
+    rule
+}
+
+/// What a code host knows a result again by when its lines have moved.
+fn fingerprinted(result: &mut Value, parts: &[&str], names: &[String], nth: usize) {
+    result["partialFingerprints"] = json!({ "fencepost/v1": names::fingerprint(parts, names, nth) });
+}
+
+/// The calls by which a thread gets to a place, the place first.
+fn stack(place: &Place) -> Value {
+    let frame = |at: &Position, text: &str| json!({ "location": { "physicalLocation": physical(at), "message": { "text": text } } });
+    let calls = place.calls.iter().rev().map(|at| frame(at, "called here"));
+    let frames: Vec<Value> = std::iter::once(frame(&place.at, &place.text)).chain(calls).collect();
+    json!({ "message": { "text": said(place) }, "frames": frames })
 }
 
 fn related(id: usize, place: &Place) -> Value {

@@ -154,7 +154,7 @@ pub fn line(case: &Case<'_>) -> String {
     }
     let verdict = case.outcome.told(case.outcome.verdict).name().replace('_', " ");
     let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
-    format!("{}: {}: {verdict}{codes}", case.file, head(case))
+    format!("{}: {}: {verdict}{codes}{}", case.file, head(case), super::standing::suffix(case))
 }
 
 /// Input and first error of a file that was rejected, on one line.

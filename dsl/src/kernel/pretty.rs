@@ -83,8 +83,9 @@ impl Printer<'_> {
         let _ = writeln!(self.out, "{:width$}{text}", "", width = 4 * self.indent);
     }
 
-    /// Prints the comments that start before `end`; the first of them may stand behind what is printed already.
-    fn comments_before(&mut self, end: u32, may_trail: bool) {
+    /// Prints the comments that start before `end`; the first of them may stand behind what is printed already. Whether another
+    /// one still may.
+    fn comments_before(&mut self, end: u32, may_trail: bool) -> bool {
         let mut may_trail = may_trail;
         while let Some((comment, rest)) = self.comments.split_first()
             && comment.place.0.start < end
@@ -104,18 +105,20 @@ impl Printer<'_> {
                 may_trail = false;
             } else {
                 self.line(&comment.text);
+                may_trail = false;
             }
         }
+        may_trail
     }
 
     /// Prints comments that belong behind a finished line: those inside it, and one on the same line after it.
     fn trailing(&mut self, end: u32) {
-        self.comments_before(end, true);
+        let may_trail = self.comments_before(end, true);
         if let Some(next) = self.comments.first()
             && !next.own_line
             && next.after.0.end <= end
         {
-            self.comments_before(next.place.0.start + 1, true);
+            self.comments_before(next.place.0.start + 1, may_trail);
         }
     }
 
@@ -183,9 +186,9 @@ impl Printer<'_> {
     }
 
     fn block_inside(&mut self, block: &Block) {
+        self.indent += 1;
         // Comments between the head and its brace, and one behind the brace.
         self.trailing(block.place.0.start + 1);
-        self.indent += 1;
         for statement in &block.statements {
             self.comments_before(statement.place.0.start, false);
             self.statement(statement);

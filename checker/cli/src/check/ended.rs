@@ -4,6 +4,7 @@ use super::super::Status;
 use super::super::formats::Kept;
 use super::super::graph::Picture;
 use super::super::output::Piece;
+use super::known::Found;
 use fencepost::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ pub struct Ended {
     pub named_launch_found: bool,
     /// Whether the next run would come to the same: nobody interrupted it, no clock ended it, there was no bug of ours.
     pub is_repeatable: bool,
+    pub found: Vec<(String, Found)>,
 }
 
 mod by_exit_code {

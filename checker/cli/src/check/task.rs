@@ -17,6 +17,7 @@ use fencepost::verdict::Limit;
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub file: &'a str,
+    /// Where that is.
+    pub path: &'a Path,
     pub program: &'a Arc<Program>,
     pub kernel: usize,
     pub launch: &'a Launch,

@@ -24,23 +24,33 @@ pub fn check(body: &str, block: &Block, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes another version of a file of the page.
+/// Writes another version of a file of the page: `-` takes a line out, `+` puts one in where that was, or behind the line
+/// before it in the block.
 pub fn change(body: &str, block: &Block, folder: &Path) -> Result<(), String> {
     let (Some(of), Some(file)) = (block.value("of"), block.value("file")) else {
         return Err("a change says `of=…` and `file=…`".to_owned());
     };
-    let mut text = fs::read_to_string(folder.join(of)).map_err(|error| format!("{of}: {error}"))?;
-    let mut gone = None;
-    for line in body.lines() {
-        if let Some(line) = line.strip_prefix('-') {
-            gone = Some(line.trim());
-        } else if let (Some(line), Some(gone)) = (line.strip_prefix('+'), gone.take()) {
-            if !text.contains(gone) {
-                return Err(format!("{of} has no `{gone}`"));
+    let text = fs::read_to_string(folder.join(of)).map_err(|error| format!("{of}: {error}"))?;
+    let mut lines: Vec<&str> = text.lines().collect();
+    let mut at = 0;
+    for line in body.lines().filter(|line| !matches!(line.trim(), "…" | "")) {
+        let (mark, line) = line.split_at_checked(1).unwrap_or((" ", line));
+        let find = || {
+            let found = lines[at..].iter().position(|own| own.trim() == line.trim());
+            found.map(|found| at + found).ok_or_else(|| format!("{of} has no line `{line}` there"))
+        };
+        match mark {
+            "-" => {
+                at = find()?;
+                lines.remove(at);
             }
-            text = text.replacen(gone, line.trim(), 1);
+            "+" => {
+                lines.insert(at, line);
+                at += 1;
+            }
+            _ => at = find()? + 1,
         }
     }
-    fs::write(folder.join(file), text).expect("writable");
+    fs::write(folder.join(file), lines.join("\n") + "\n").expect("writable");
     Ok(())
 }
