@@ -444,6 +444,31 @@ fn a_violation_is_not_made_a_proof() {
     assert_eq!(checked(&sealed(files, Some(root))).expect_err("it is none").code, "claim::verdict");
 }
 
+/// Each value of parameters that were checked one by one has to be there, once.
+#[test]
+fn a_value_in_no_part_is_missed() {
+    let text = "kernel k(N in 0..=2, M in 1..=2) { launch { warps: 2 } shared x[2]: u32 = 0;
+        for i in 0..N { st [x[tid]], M; bar.sync 0; } }";
+    let (files, verdict) = of_text(text, |config| Config { treatment: Treatment::SPLIT, ..config });
+    assert_eq!((verdict, json(&files)["parts"].as_array().map(Vec::len)), (Verdict::Proved, Some(6)));
+    let report = checked(&files).expect("it is confirmed");
+    assert!(report.to_text().contains("6 values of the parameters"), "{}", report.to_text());
+    let refused = |change: &dyn Fn(&mut Vec<Value>)| {
+        let mut root = json(&files);
+        change(root["parts"].as_array_mut().expect("a list"));
+        // Files of a part that is gone are nobody's.
+        let mut kept = files.clone();
+        let said = root["parts"].to_string();
+        kept.retain(|name, _| !name.starts_with("part-") || said.contains(&format!("\"{name}\"")));
+        checked(&sealed(kept, Some(root))).expect_err("a value is missing").code
+    };
+    assert_eq!(refused(&|parts| _ = parts.pop()), "coverage::value");
+    assert_eq!(refused(&|parts| parts[0]["values"] = parts[1]["values"].clone()), "coverage::value");
+    assert_eq!(refused(&|parts| parts[0]["values"][0][1] = 3.into()), "coverage::value");
+    assert_eq!(refused(&|parts| parts[0]["values"][0][0] = "K".into()), "coverage::value");
+    assert_eq!(refused(&|parts| parts[0]["values"] = serde_json::json!([])), "coverage::value");
+}
+
 /// A ring of threads, each of which waits for its neighbour: alike but for their numbers.
 const RING: &str = "kernel k { launch { warps: 2, lanes: 32 } shared d[64]: u32 = 0; shared f[64]: u32 = 0;
     st [d[tid]], 1; st.release.cta [f[tid]], 1;

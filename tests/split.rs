@@ -139,10 +139,8 @@ fn ranges_stay_as_they_are_where_they_are_wide_or_decide_nothing() {
 fn a_budget_is_divided_beforehand_and_a_value_that_needs_more_is_not_decided() {
     let program = load_text(RACY_FROM_TWO_ROUNDS_ON);
     let kernel = &program.kernels[0];
-    // What happens where threads just run in turns is seen without any budget.
-    let treatment = Treatment { completing: false, ..Treatment::SPLIT };
     for budget in [0, 5, 1_000, 30_000, 1_000_000] {
-        let with = Config { budget, ..config(treatment) };
+        let with = Config { budget, ..config(Treatment::SPLIT) };
         let all = parts(&program, kernel, &kernel.launches[0], &with).expect("it has few values");
         assert!(all.len() as u64 <= VALUES_MAX);
         assert!(all.iter().map(|part| part.budget).sum::<u64>() <= budget);

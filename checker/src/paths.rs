@@ -95,6 +95,14 @@ pub fn shown(text: &str) -> String {
         .collect()
 }
 
+/// A path in a line of text.
+pub fn shown_path(path: &Path) -> String {
+    path.to_string_lossy()
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN.0
 }

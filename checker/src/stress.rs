@@ -264,18 +264,6 @@ impl Stress<'_> {
             ExpressionKind::Binary(op, left, right) => {
                 let (left, right) = (inner(left)?, inner(right)?);
                 let word = match op {
-                    BinaryOp::Add => "+",
-                    BinaryOp::Subtract => "-",
-                    BinaryOp::Multiply => "*",
-                    BinaryOp::And => "&",
-                    BinaryOp::Or => "|",
-                    BinaryOp::Xor => "^",
-                    BinaryOp::Equal => "==",
-                    BinaryOp::NotEqual => "!=",
-                    BinaryOp::Less => "<",
-                    BinaryOp::LessEqual => "<=",
-                    BinaryOp::Greater => ">",
-                    BinaryOp::GreaterEqual => ">=",
                     // What C++ leaves open is not.
                     BinaryOp::Divide => {
                         return Some(format!("({right} == 0 ? bits(~0ull, {width}) : {left} / {right})"));
@@ -291,6 +279,7 @@ impl Stress<'_> {
                     BinaryOp::ShiftRight => {
                         return Some(format!("({right} >= {width} ? 0ull : {left} >> {right})"));
                     }
+                    op => op.symbol(),
                 };
                 format!("bits(uint64_t({left} {word} {right}), {width})")
             }

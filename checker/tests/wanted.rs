@@ -5,33 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// It would go on for hours with the budget that it is given here.
-const LONG: &str = "kernel table {
-    launch { ctas: 14 }
-    global key[14]: u32 = 0;
-    global value[14]: u32 = 0;
-    global ready[14]: u32 = 0;
-    var at: u32 = 0;
-    var done: u32 = 0;
-    for probe in 0..14 {
-        if done == 0 {
-            let old = atom.cas.relaxed.gpu.global.b32 [key[at]], 0, ctaid + 1;
-            if old == 0 {
-                done = 1;
-                st.weak.global.u32 [value[at]], 101 + ctaid;
-                st.release.gpu.global.u32 [ready[at]], 1;
-            } else {
-                if ld.acquire.gpu.global.u32 [ready[at]] == 1 {
-                    let v = ld.weak.global.u32 [value[at]];
-                    assert v == 100 + old;
-                }
-                at += 1;
-            }
-        }
-    }
-    assert done == 1;
-}
-kernel short { launch { ctas: 1 } global x: u32 = 0; st [x], 1; }
-";
+const LONG: &str = include_str!("long.fence");
 
 #[test]
 fn a_check_ends_once_nobody_wants_it() {
@@ -45,9 +19,9 @@ fn a_check_ends_once_nobody_wants_it() {
     assert!(report.to_string().contains("the run was interrupted"), "{report}");
     assert!(n_asked.load(Ordering::Relaxed) >= 10_000);
     // As long as it is wanted, nothing depends on who asks.
-    let text = format!("kernel short{}", LONG.split_once("kernel short").expect("it is there").1);
+    let text = "kernel short { launch { ctas: 1 } global x: u32 = 0; st [x], 1; }";
     let both = [options.clone(), options.while_wanted(|| true)].map(|options| {
-        check(Source::text("short.fence", &text), &options).expect("it is a program").to_string()
+        check(Source::text("short.fence", text), &options).expect("it is a program").to_string()
     });
     assert_eq!(both[0], both[1]);
 }

@@ -280,10 +280,7 @@ impl CheckOptions {
                         "`--format {other}` and `--format {one}` both go to standard output: give one of them a file, as in \
                          `--format {one}=report.{one}`"
                     ),
-                    Some(path) => format!(
-                        "`{other}` and `{one}` both go to `{}`",
-                        paths::shown(&path.to_string_lossy())
-                    ),
+                    Some(path) => format!("`{other}` and `{one}` both go to `{}`", paths::shown_path(path)),
                 });
             }
             seen.push(asked);

@@ -2,6 +2,7 @@
 
 use super::Status;
 use super::output::Output;
+use fencepost::paths::shown_path;
 use fencepost::report::certificate::File;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -27,7 +28,7 @@ pub fn write(under: &Path, name: &str, files: &[File], output: &mut Output) -> S
     match put(under, name, files) {
         Ok(()) => Status::Fine,
         Err((path, error)) => {
-            let path = shown(&path);
+            let path = shown_path(&path);
             let why = match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
                 ErrorKind::ReadOnlyFilesystem => "the disk can only be read".to_owned(),
@@ -41,10 +42,6 @@ pub fn write(under: &Path, name: &str, files: &[File], output: &mut Output) -> S
             Status::Unwritten
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Where what is not whole yet is; no certificate has such a name.

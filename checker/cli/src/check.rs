@@ -20,7 +20,7 @@ use fencepost::paths::{self, Input};
 use fencepost::report::certificate::{Told, certificate};
 use fencepost::report::{Case, diagnostic, summary};
 use fencepost::tasks;
-use fencepost::verdict::{Limit, Outcome, Verdict};
+use fencepost::verdict::{Outcome, Verdict};
 use fencepost::warn::{self, Seen, Warning};
 use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
@@ -142,16 +142,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One that says nothing yet, for a file of this one; and the output that it is given.
-    fn for_file(&self, output: &'a mut Output) -> Self {
-        Self {
-            models: self.models.clone(),
-            jobs: self.jobs,
-            progress: self.progress.clone(),
-            ..Self::new(self.options, output)
-        }
-    }
-
     /// Adds what the check of a file came to.
     fn absorb(&mut self, ended: Ended) {
         self.output.hand_over(ended.pieces);
@@ -168,9 +158,9 @@ impl<'a> Run<'a> {
         self.is_repeatable &= ended.is_repeatable;
     }
 
-    /// What this one came to, once it is over.
-    fn ended(self) -> (Ended, &'a mut Output) {
-        let ended = Ended {
+    /// What this one came to, once it is over, but for what its output has kept.
+    fn ended(self) -> Ended {
+        Ended {
             pieces: Vec::new(),
             kept: self.report.into_kept(),
             pictures: self.pictures,
@@ -181,8 +171,7 @@ impl<'a> Run<'a> {
             verdicts: self.verdicts,
             named_launch_found: self.named_launch_found,
             is_repeatable: self.is_repeatable,
-        };
-        (ended, self.output)
+        }
     }
 
     /// Several files at a time. What they say comes in their order, as if they were checked one after the other.
@@ -197,7 +186,7 @@ impl<'a> Run<'a> {
             let mut run = Run { models, cache, progress, ..Run::new(options, &mut output) };
             run.titled(file, true);
             of_file.lock().unwrap_or_else(PoisonError::into_inner).extend(run.models.clone());
-            let (ended, _) = run.ended();
+            let ended = run.ended();
             Ended { pieces: output.into_pieces(), ..ended }
         };
         parallel::in_order(jobs, files, work, |_, ended| self.absorb(ended));
@@ -287,9 +276,10 @@ impl<'a> Run<'a> {
             Err(why) => self.output.complain(&format!("warning: an entry of the cache is not used: {why}\n")),
         }
         let mut output = self.output.later();
-        let mut run = self.for_file(&mut output);
+        let (jobs, progress) = (self.jobs, self.progress.clone());
+        let mut run = Run { jobs, progress, ..Run::new(self.options, &mut output) };
         run.program(input, &sources, &program, &loaded.model);
-        let (ended, _) = run.ended();
+        let ended = run.ended();
         let ended = Ended { pieces: output.into_pieces(), ..ended };
         if ended.is_repeatable
             && let Err(why) = cache.keep(&key, &ended)
@@ -442,7 +432,8 @@ impl<'a> Run<'a> {
                     explanations: &explanations,
                 };
                 self.verdicts.push(outcome.told(outcome.verdict));
-                self.is_repeatable &= !interrupt::is_wanted() && outcome.limit != Some(Limit::Deadline);
+                // What a clock has ended is no matter of the input: a verdict, or a search for what mends.
+                self.is_repeatable &= !interrupt::is_wanted() && self.options.timeout.is_none();
                 self.status = self.status.max(status(&outcome, self.options.allow_bounded));
                 self.show(&case);
                 self.certify(&case, task);
@@ -516,7 +507,7 @@ impl<'a> Run<'a> {
         let mut status = self.status;
         for (path, text) in self.report.files() {
             if let Err(error) = fs::write(path, text) {
-                let path = paths::shown(&path.to_string_lossy());
+                let path = paths::shown_path(path);
                 self.output.complain(&format!("error: `{path}` could not be written: {error}\n"));
                 status = Status::Unwritten;
             }

@@ -2,12 +2,13 @@
 
 use super::Status;
 use super::output::Output;
+use fencepost::paths::shown_path;
 use fencepost::report::Case;
 use fencepost::report::picture::{self, dot, html, svg};
 use fencepost_dsl::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A file to draw into.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,22 +66,18 @@ pub fn write(file: &GraphFile, pictures: &[Picture], output: &mut Output) -> Sta
     if pictures.is_empty() {
         output.complain(&format!(
             "no picture: nothing was found, and `{}` is not written\n",
-            shown(&file.path)
+            shown_path(&file.path)
         ));
         return Status::Fine;
     }
     let mut status = Status::Fine;
     for (path, text) in files(file, pictures) {
         if let Err(error) = fs::write(&path, text) {
-            output.complain(&format!("error: `{}` could not be written: {error}\n", shown(&path)));
+            output.complain(&format!("error: `{}` could not be written: {error}\n", shown_path(&path)));
             status = Status::Unwritten;
         }
     }
     status
-}
-
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Paths and texts of the files.

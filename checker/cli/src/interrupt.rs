@@ -15,13 +15,12 @@ const EXIT_CODE: i32 = 130;
 
 /// From now on the first Ctrl-C is a wish; the second ends the process.
 pub fn listen() {
-    let told = ctrlc::set_handler(|| {
+    // Without it the signal ends the process at once, as it does with all other commands.
+    let _ = ctrlc::set_handler(|| {
         if IS_WANTED.swap(true, Ordering::Relaxed) {
             process::exit(EXIT_CODE);
         }
     });
-    // Then the signal ends the process at once, as it does with all other commands.
-    drop(told);
 }
 
 /// Whether there was one.

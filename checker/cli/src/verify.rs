@@ -4,6 +4,7 @@ use super::Status;
 use super::arguments::{VerifyFormat, VerifyOptions};
 use super::output::Output;
 use fencepost::parallel::on_large_stack;
+use fencepost::paths::shown_path;
 use fencepost_verify::export::export;
 use fencepost_verify::thorough::Limits;
 use fencepost_verify::{Folder, Refused, Report, report, verify, verify_thoroughly};
@@ -16,9 +17,7 @@ pub fn run(options: &VerifyOptions, output: &mut Output) -> Status {
     let mut status = Status::Fine;
     let folders: Vec<PathBuf> = options.folders.iter().flat_map(|path| certificates(path)).collect();
     for folder in &folders {
-        let name: String =
-            folder.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-        status = status.max(one(options, folder, &name, output));
+        status = status.max(one(options, folder, &shown_path(folder), output));
         output.flush();
     }
     if options.format == VerifyFormat::Pretty && folders.len() > 1 {

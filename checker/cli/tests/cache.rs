@@ -129,37 +129,9 @@ fn what_a_clock_has_ended_is_not_kept() {
     assert!(entries(&folder.0).is_empty());
 }
 
-/// A kernel that is soon checked and one that takes minutes.
+/// A kernel that is soon checked and one that takes hours.
 fn long() -> String {
-    let table = "
-const N = 14;
-kernel table {
-    launch { ctas: N }
-    global key[N]: u32 = 0;
-    global value[N]: u32 = 0;
-    global ready[N]: u32 = 0;
-    var at: u32 = 0;
-    var done: u32 = 0;
-    for probe in 0..N {
-        if done == 0 {
-            let old = atom.cas.relaxed.gpu.global.b32 [key[at]], 0, ctaid + 1;
-            if old == 0 {
-                done = 1;
-                st.weak.global.u32 [value[at]], 101 + ctaid;
-                st.release.gpu.global.u32 [ready[at]], 1;
-            } else {
-                if ld.acquire.gpu.global.u32 [ready[at]] == 1 {
-                    let v = ld.weak.global.u32 [value[at]];
-                    assert v == 100 + old;
-                }
-                at += 1;
-            }
-        }
-    }
-    assert done == 1;
-}
-";
-    RACE.to_owned() + table
+    RACE.to_owned() + include_str!("../../tests/long.fence")
 }
 
 #[cfg(unix)]

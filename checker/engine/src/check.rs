@@ -159,10 +159,14 @@ fn check_within(
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
                     _ => match Decider::new(graph, model, config, allowance.clone(), statistics, facts)
-                        .with_merged(n_merged)
                         .decide()?
                     {
-                        Decided::Yes(decision) => *decision,
+                        Decided::Yes(mut decision) => {
+                            if let Some(record) = &mut decision.record {
+                                record.note(&facts::ALIKE_CELLS, n_merged, "accesses for which others stand");
+                            }
+                            *decision
+                        }
                         Decided::Again => continue,
                     },
                 }
@@ -252,10 +256,6 @@ struct Decider<'a> {
     effort: Effort,
     /// Goals of which the solver has said that no execution reaches them.
     refuted: Vec<Literal>,
-    /// Accesses for which others stand.
-    n_merged: usize,
-    /// Whether slices have used up what they were given.
-    is_spent_on_slices: bool,
 }
 
 /// What makes two violations the same finding for a reader.
@@ -278,22 +278,7 @@ impl<'a> Decider<'a> {
         facts: &'a mut Facts,
     ) -> Self {
         let decision = Decision::new(graph, statistics);
-        Self {
-            model,
-            config,
-            allowance,
-            facts,
-            decision,
-            effort: config.effort(),
-            refuted: Vec::new(),
-            n_merged: 0,
-            is_spent_on_slices: false,
-        }
-    }
-
-    /// Accesses for which others stand.
-    fn with_merged(self, n_merged: usize) -> Self {
-        Self { n_merged, ..self }
+        Self { model, config, allowance, facts, decision, effort: config.effort(), refuted: Vec::new() }
     }
 
     /// What is asked from now on is asked for this, if it is kept.
@@ -312,10 +297,8 @@ impl<'a> Decider<'a> {
 
     /// What was kept, for the outcome.
     fn kept(&mut self) -> Option<Record> {
-        let n_merged = self.n_merged;
         let mut record = self.effort.take_record()?;
         record.note_graph(&self.decision.graph);
-        record.note(&facts::ALIKE_CELLS, n_merged, "accesses for which others stand");
         Some(record)
     }
 
@@ -324,19 +307,13 @@ impl<'a> Decider<'a> {
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
-        let before = self.allowance.left();
         let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
-        // Slices get half of what there is, or all of it: with more, they may have decided.
-        self.is_spent_on_slices = self.allowance.left() <= before / 2;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
         }
         match sliced {
-            Sliced::Decided(mut found, statistics) => {
-                if let Some(record) = &mut found.record {
-                    record.note(&facts::ALIKE_CELLS, self.n_merged, "accesses for which others stand");
-                }
+            Sliced::Decided(found, statistics) => {
                 let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
                 let statistics = Statistics { microseconds, ..statistics };
                 Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
@@ -349,7 +326,8 @@ impl<'a> Decider<'a> {
     /// Decides a graph without slices; where a limit stops that, lets all threads run in turns, which may show something.
     fn decide_whole_or_run(self, graph: EventGraph) -> Result<Decided, CheckError> {
         let (model, config, allowance) = (self.model, self.config, self.allowance.clone());
-        let known = graph.clone();
+        // One that is too large is not looked at, and gone.
+        let too_large = slices::is_too_large(&graph, config).then(|| graph.clone());
         let decided = self.decide_whole(graph)?;
         let Decided::Yes(decision) = decided else { return Ok(decided) };
         let is_open = decision.limit.is_some() && !decision.has_found();
@@ -357,13 +335,15 @@ impl<'a> Decider<'a> {
         if !is_open || !completing || !interleave || allowance.is_given_up() {
             return Ok(Decided::Yes(decision));
         }
-        Ok(Decided::Yes(match slices::in_turns(&known, model, config) {
-            Some(found) => {
-                let limit = decision.limit;
-                Box::new(Decision { limit, ..found.into_decision(decision.statistics) })
-            }
-            None => decision,
-        }))
+        Ok(Decided::Yes(
+            match slices::in_turns(too_large.as_ref().unwrap_or(&decision.graph), model, config) {
+                Some(found) => {
+                    let limit = decision.limit;
+                    Box::new(Decision { limit, ..found.into_decision(decision.statistics) })
+                }
+                None => decision,
+            },
+        ))
     }
 
     /// Where slices have found something and left something open: looks at the whole for about as long as they took.
@@ -396,11 +376,11 @@ impl<'a> Decider<'a> {
         let listener = Arc::clone(&self.config.listener);
         let allowance = self.allowance.clone();
         let stop = || allowance.used_up().is_some();
-        if graph.events.len() > self.config.limits.events_max {
-            self.decision.limit = Some(if self.is_spent_on_slices {
-                Limit::Budget { limit: self.config.budget }
-            } else {
-                slices::too_many_events(self.config)
+        if slices::is_too_large(&graph, self.config) {
+            // Slices had all there was.
+            self.decision.limit = Some(match allowance.used_up() {
+                Some(_) => self.config.used_up(&allowance),
+                None => slices::too_many_events(self.config),
             });
             return Ok(Decided::Yes(Box::new(self.decision)));
         }

@@ -92,6 +92,12 @@ pub fn count(work: Work, times: usize) {
     });
 }
 
+/// Steps that it takes to evaluate so many relations of so many events, about.
+pub fn of_relations(n_events: usize, n_relations: usize) -> u64 {
+    let words = (n_events as u64).saturating_mul(n_events as u64) / 64 + 8 * n_events as u64;
+    words.saturating_mul(n_relations as u64).saturating_mul(Work::Word.price()) / PARTS
+}
+
 /// Steps of this thread so far.
 pub fn done() -> u64 {
     parts() / PARTS

@@ -14,6 +14,7 @@ use crate::part::{Part, Slice, Stated};
 use crate::{Refused, flags, property_of_flag};
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::cat::memory_model::TermId;
+use fencepost_dsl::kernel::program::{Kernel, Parameter};
 use std::collections::{HashMap, HashSet};
 
 /// Properties behind whose violations nothing is promised: they are asked about in any case.
@@ -71,6 +72,43 @@ pub struct Covered {
 
 fn missing(code: &'static str, why: String) -> Refused {
     Refused::new(code, why)
+}
+
+/// Whether each value of a kernel's parameters has its part, where each was looked at alone.
+///
+/// # Errors
+/// If one is missing, or the parts are about something else.
+pub(crate) fn check_values(kernel: &Kernel, parts: &[Part]) -> Result<(), Refused> {
+    let wrong = |why: String| Err(missing("coverage::value", why));
+    if let [Part { values, .. }] = parts
+        && values.is_empty()
+    {
+        return Ok(());
+    }
+    let mut seen: HashSet<Vec<usize>> = HashSet::new();
+    for part in parts {
+        let names = part.values.iter().map(|(name, _)| name.as_str());
+        if !names.eq(kernel.parameters.iter().map(|own| own.name.as_str())) {
+            return wrong("a part does not name the kernel's parameters".to_owned());
+        }
+        let values: Vec<usize> = part.values.iter().map(|&(_, value)| value).collect();
+        let is_in = |(own, &value): (&Parameter, &usize)| (own.min..=own.max).contains(&(value as u64));
+        if !kernel.parameters.iter().zip(&values).all(is_in) {
+            return wrong("a part is about a value that no parameter has".to_owned());
+        }
+        if !seen.insert(values) {
+            return wrong("two parts are about the same values".to_owned());
+        }
+    }
+    let widths = kernel.parameters.iter().map(|own| u128::from(own.max - own.min) + 1);
+    let n_values = widths.fold(1, u128::saturating_mul);
+    if n_values != seen.len() as u128 {
+        return wrong(format!(
+            "there are {n_values} values of the parameters, and parts of {} of them",
+            seen.len()
+        ));
+    }
+    Ok(())
 }
 
 impl Claims {

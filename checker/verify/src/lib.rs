@@ -40,7 +40,7 @@ pub mod thorough;
 pub use folder::Folder;
 pub use report::Report;
 
-use claims::Claims;
+use claims::{Claims, check_values};
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::cat::memory_model::Flag;
 use fencepost_dsl::kernel::program::Program;
@@ -146,6 +146,9 @@ fn checked(folder: &Folder, thorough: Option<thorough::Limits>) -> Result<Report
         return Err(Refused::new("certificate::form", "it has no part".to_owned()));
     }
     let claims = Claims::read(&root)?;
+    if claims.claims_all() {
+        check_values(kernel, &parts)?;
+    }
     let covered = claims.check(&model, &parts)?;
     let mut looked = Vec::new();
     if let Some(limits) = thorough {

@@ -40,48 +40,10 @@ impl Basis {
     }
 }
 
-/// The terms that some terms are made of, those included.
-fn needed(model: &MemoryModel, roots: &[TermId]) -> Vec<bool> {
-    let mut needed = vec![false; model.terms.len()];
-    let mut stack = roots.to_vec();
-    while let Some(term) = stack.pop() {
-        if std::mem::replace(&mut needed[term.index()], true) {
-            continue;
-        }
-        stack.extend(operands(model, term));
-    }
-    needed
-}
-
-fn operands(model: &MemoryModel, term: TermId) -> Vec<TermId> {
-    match model.terms[term].kind {
-        TermKind::Set(ref kind) => match *kind {
-            SetKind::Base(_) | SetKind::Empty => Vec::new(),
-            SetKind::Union(a, b) | SetKind::Intersection(a, b) | SetKind::Difference(a, b) => vec![a, b],
-            SetKind::Complement(a) | SetKind::Domain(a) | SetKind::Range(a) => vec![a],
-        },
-        TermKind::Relation(ref kind) => match *kind {
-            RelationKind::Base(_) | RelationKind::Empty => Vec::new(),
-            RelationKind::Recursive(id) => vec![model.recursive[id]],
-            RelationKind::Union(a, b)
-            | RelationKind::Intersection(a, b)
-            | RelationKind::Difference(a, b)
-            | RelationKind::Sequence(a, b)
-            | RelationKind::Product(a, b) => vec![a, b],
-            RelationKind::Complement(a)
-            | RelationKind::Inverse(a)
-            | RelationKind::Optional(a)
-            | RelationKind::TransitiveClosure(a)
-            | RelationKind::ReflexiveTransitiveClosure(a)
-            | RelationKind::Identity(a) => vec![a],
-        },
-    }
-}
-
 /// The base relations that a term is made of.
 pub fn bases(model: &MemoryModel, term: TermId) -> Vec<BaseRelation> {
-    let needed = needed(model, &[term]);
-    let terms = (0..model.terms.len()).map(TermId::from_index).filter(|term| needed[term.index()]);
+    let needed = model.needed(&[term]);
+    let terms = model.terms.ids().filter(|&term| needed[term]);
     let base = |term: TermId| match model.terms[term].kind {
         TermKind::Relation(RelationKind::Base(base)) => Some(base),
         _ => None,
@@ -91,12 +53,12 @@ pub fn bases(model: &MemoryModel, term: TermId) -> Vec<BaseRelation> {
 
 /// What some terms are in an execution. A `let rec` grows from nothing until it grows no more.
 pub fn evaluate(model: &MemoryModel, basis: &Basis, roots: &[TermId]) -> HashMap<TermId, Value> {
-    let needed = needed(model, roots);
+    let needed = model.needed(roots);
     let n = basis.n();
     let mut recursive: Vec<Relation> = vec![Relation::empty(n); model.recursive.len()];
     loop {
         let mut values: HashMap<TermId, Value> = HashMap::new();
-        for term in (0..model.terms.len()).map(TermId::from_index).filter(|term| needed[term.index()]) {
+        for term in model.terms.ids().filter(|&term| needed[term]) {
             let value = exact(model, basis, &recursive, &values, term);
             values.insert(term, value);
         }
@@ -187,12 +149,12 @@ struct Range {
 pub fn possible(model: &MemoryModel, graph: &Graph) -> Option<HashMap<TermId, Relation>> {
     let bounds = Bounds::new(graph)?;
     let roots: Vec<TermId> = model.flags.iter().map(|flag| flag.term).collect();
-    let needed = needed(model, &roots);
+    let needed = model.needed(&roots);
     let empty = Range { may: Relation::empty(bounds.n), must: Relation::empty(bounds.n) };
     let mut recursive: Vec<Range> = vec![empty; model.recursive.len()];
     loop {
         let mut values: HashMap<TermId, Range> = HashMap::new();
-        for term in (0..model.terms.len()).map(TermId::from_index).filter(|term| needed[term.index()]) {
+        for term in model.terms.ids().filter(|&term| needed[term]) {
             let range = bounds.of(model, &recursive, &values, term);
             values.insert(term, range);
         }

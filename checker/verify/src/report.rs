@@ -109,10 +109,6 @@ impl Report {
             );
             all.push(trusted("witnesses", what));
         }
-        if parts.len() > 1 {
-            let what = format!("{} values of the parameters are all that there are", parts.len());
-            all.push(trusted("split", what));
-        }
         if !is_known {
             all.push(trusted(
                 "launch",
@@ -205,6 +201,9 @@ impl Report {
             line(format_args!("  {property:<12} {verdict}"));
         }
         line(format_args!("by"));
+        if self.n_parts > 1 {
+            line(format_args!("  {} values of the parameters, each looked at alone", self.n_parts));
+        }
         line(format_args!(
             "  {} proofs of {} questions, {} steps on {} clauses, each followed",
             self.n_refuted, self.n_queries, self.n_steps, self.n_clauses

@@ -34,6 +34,46 @@ pub struct MemoryModel {
     pub flags: Vec<Flag>,
 }
 
+impl MemoryModel {
+    /// Operands of a term; a recursive relation's is its body.
+    pub fn operands(&self, term: TermId) -> Vec<TermId> {
+        match self.terms[term].kind {
+            TermKind::Set(ref set) => match *set {
+                SetKind::Base(_) | SetKind::Empty => vec![],
+                SetKind::Union(a, b) | SetKind::Intersection(a, b) | SetKind::Difference(a, b) => vec![a, b],
+                SetKind::Complement(a) | SetKind::Domain(a) | SetKind::Range(a) => vec![a],
+            },
+            TermKind::Relation(ref relation) => match *relation {
+                RelationKind::Base(_) | RelationKind::Empty => vec![],
+                RelationKind::Recursive(id) => vec![self.recursive[id]],
+                RelationKind::Union(a, b)
+                | RelationKind::Intersection(a, b)
+                | RelationKind::Difference(a, b)
+                | RelationKind::Sequence(a, b)
+                | RelationKind::Product(a, b) => vec![a, b],
+                RelationKind::Complement(a)
+                | RelationKind::Inverse(a)
+                | RelationKind::Optional(a)
+                | RelationKind::TransitiveClosure(a)
+                | RelationKind::ReflexiveTransitiveClosure(a)
+                | RelationKind::Identity(a) => vec![a],
+            },
+        }
+    }
+
+    /// Which terms some terms are made of, those included.
+    pub fn needed(&self, roots: &[TermId]) -> IndexVec<TermId, bool> {
+        let mut needed = IndexVec::repeat(false, self.terms.len());
+        let mut stack = roots.to_vec();
+        while let Some(term) = stack.pop() {
+            if !std::mem::replace(&mut needed[term], true) {
+                stack.extend(self.operands(term));
+            }
+        }
+        needed
+    }
+}
+
 /// A variant of a model, as its file describes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variant {

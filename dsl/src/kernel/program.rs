@@ -34,6 +34,7 @@ pub mod flat;
 mod host;
 mod instruction;
 mod multimem;
+mod operator;
 mod spa;
 mod synchronization;
 

@@ -25,8 +25,10 @@ use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
 use whole::Whole;
 
-/// Events of the largest launch that is run in turns when nothing else is left: its relations are evaluated for all pairs.
+/// Events of the largest launch that is run in turns when nothing else is left: its relations are there for all pairs at a time.
 const TURNS_EVENTS_MAX: usize = 5_000;
+/// What part of the budget that may take, once the budget is gone.
+const TURNS_SHARE: u64 = 16;
 
 /// What slices say of a launch.
 pub(super) enum Sliced {
@@ -87,7 +89,12 @@ pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
     if has_slices { whole.saturating_mul(TIMES_THE_EVENTS) } else { whole }
 }
 
-/// What is said of a launch that has too many to be looked at as a whole.
+/// Whether a launch has too many to be looked at as a whole.
+pub(super) fn is_too_large(graph: &EventGraph, config: &Config) -> bool {
+    graph.events.len() > config.limits.events_max
+}
+
+/// What is said of one.
 pub(super) fn too_many_events(config: &Config) -> Limit {
     Limit::Unroll { what: "events", limit: config.limits.events_max as u64 }
 }
@@ -116,8 +123,9 @@ pub(super) fn look_at(
     }
     let Some(mut plan) = plan else { return Ok(Sliced::Whole) };
     let mut pieces = plan.pieces(None, allowance);
-    // What is tried at some cost leaves as much for the whole.
-    let wide = allowance.part(allowance.left() / 2);
+    // What is tried at some cost leaves as much for the whole, if that can be looked at.
+    let share = if is_too_large(graph, config) { 1 } else { 2 };
+    let wide = allowance.part(allowance.left() / share);
     let mut is_wide = false;
     if pieces.is_none() && plan.widen() {
         is_wide = true;
@@ -174,9 +182,11 @@ pub(super) fn look_at(
     })
 }
 
-/// What goes wrong where all threads just run in turns, if something does: for launches that are too large for all else.
+/// What goes wrong where all threads just run in turns, if something does: for launches that are too large for all else. It takes
+/// a small part of the budget besides; where it would take more, it is left.
 pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config) -> Option<Found> {
-    if graph.events.len() > TURNS_EVENTS_MAX {
+    let n = graph.events.len();
+    if n > TURNS_EVENTS_MAX || work::of_relations(n, model.terms.len()) > config.budget / TURNS_SHARE {
         return None;
     }
     let mut whole = Whole::new(graph, model, config)?;

@@ -5,7 +5,7 @@
 //! to base sets and relations; a name counts for nothing.
 
 use crate::models::{Model, names};
-use crate::relation::algebra::operands;
+
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::{
     Axiom, BaseRelation, Flag, MemoryModel, RelationKind, SetKind, TermId, TermKind,
@@ -98,7 +98,7 @@ impl<'a> Beside<'a> {
             let mut is_news = false;
             for (id, term) in self.own.terms.iter_enumerated() {
                 let is_base = term.kind == TermKind::Relation(RelationKind::Base(base));
-                if !occurs[id] && (is_base || operands(self.own, id).iter().any(|&of| occurs[of])) {
+                if !occurs[id] && (is_base || self.own.operands(id).iter().any(|&of| occurs[of])) {
                     occurs[id] = true;
                     is_news = true;
                 }

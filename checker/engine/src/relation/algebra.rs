@@ -133,7 +133,7 @@ pub fn evaluate<A: Algebra>(
     algebra: &A,
     roots: &[TermId],
 ) -> Values<A::Set, A::Relation> {
-    let needed = needed(model, roots);
+    let needed = model.needed(roots);
     let mut recursive: IndexVec<RecursiveId, A::Relation> =
         IndexVec::repeat(algebra.empty(), model.recursive.len());
     loop {
@@ -178,9 +178,7 @@ where
     for (id, term) in model.terms.iter_enumerated() {
         let affected = match &term.kind {
             TermKind::Relation(RelationKind::Base(base)) => changed.bases.contains(base),
-            _ => {
-                changed.terms.contains(&id) || operands(model, id).iter().any(|&operand| is_changed[operand])
-            }
+            _ => changed.terms.contains(&id) || model.operands(id).iter().any(|&operand| is_changed[operand]),
         };
         if !affected || table[id].is_none() {
             continue;
@@ -196,44 +194,6 @@ where
         table[id] = Some(value);
     }
     Values { values: table }
-}
-
-/// Operands of a term; a recursive relation's is its body.
-pub fn operands(model: &MemoryModel, term: TermId) -> Vec<TermId> {
-    match &model.terms[term].kind {
-        TermKind::Set(set) => match *set {
-            SetKind::Base(_) | SetKind::Empty => vec![],
-            SetKind::Union(a, b) | SetKind::Intersection(a, b) | SetKind::Difference(a, b) => vec![a, b],
-            SetKind::Complement(a) | SetKind::Domain(a) | SetKind::Range(a) => vec![a],
-        },
-        TermKind::Relation(relation) => match *relation {
-            RelationKind::Base(_) | RelationKind::Empty => vec![],
-            RelationKind::Recursive(id) => vec![model.recursive[id]],
-            RelationKind::Union(a, b)
-            | RelationKind::Intersection(a, b)
-            | RelationKind::Difference(a, b)
-            | RelationKind::Sequence(a, b)
-            | RelationKind::Product(a, b) => vec![a, b],
-            RelationKind::Complement(a)
-            | RelationKind::Inverse(a)
-            | RelationKind::Optional(a)
-            | RelationKind::TransitiveClosure(a)
-            | RelationKind::ReflexiveTransitiveClosure(a)
-            | RelationKind::Identity(a) => vec![a],
-        },
-    }
-}
-
-fn needed(model: &MemoryModel, roots: &[TermId]) -> IndexVec<TermId, bool> {
-    let mut needed = IndexVec::repeat(false, model.terms.len());
-    let mut stack = roots.to_vec();
-    while let Some(term) = stack.pop() {
-        if !needed[term] {
-            needed[term] = true;
-            stack.extend(operands(model, term));
-        }
-    }
-    needed
 }
 
 type Table<A> = IndexVec<TermId, Option<Value<<A as Algebra>::Set, <A as Algebra>::Relation>>>;

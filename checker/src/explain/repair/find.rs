@@ -171,6 +171,13 @@ struct Try {
     found: Option<(EventGraph, Box<Witness>)>,
 }
 
+/// The program that other texts are, and the kernel and launch of it that are meant.
+struct Variant {
+    program: Program,
+    kernel: usize,
+    launch: Launch,
+}
+
 /// An execution that a change has left.
 struct LeftOver {
     graph: EventGraph,
@@ -202,7 +209,9 @@ impl Search<'_> {
                     break;
                 }
             }
-            if let Some(stays) = self.replayed(&proposal.edits, target) {
+            let Some(changed) = self.job.texts.changed(&proposal.edits) else { continue };
+            let Some(variant) = self.variant(&changed, &self.outcome.launch) else { continue };
+            if let Some(stays) = self.replayed(&variant, target) {
                 self.tries.n += 1;
                 let is_part = self.keys.contains(&stays) && stays != self.keys[target];
                 if is_part && proposal.rank != STRONG_ENDS && promising.len() < PARTIAL_MAX {
@@ -212,7 +221,7 @@ impl Search<'_> {
             }
             // What has mended another launch may take all there is.
             let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
-            let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
+            let tried = self.attempt_on(&changed, &variant, 1, most)?;
             let Some(mut done) = tried else { continue };
             if let (Some((graph, witness)), Some(key)) = (done.found.take(), done.left.first()) {
                 self.left_over.truncate(LEFT_OVER_MAX - 1);
@@ -274,13 +283,11 @@ impl Search<'_> {
 
     /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
     /// for, another one that was found, or one that another change has left.
-    fn replayed(&mut self, edits: &[Edit], target: usize) -> Option<Key> {
-        let program = self.job.texts.changed(edits)?.program()?;
-        let kernel = program.kernels.iter().find(|kernel| kernel.name == self.job.kernel.name)?;
-        let launch = &self.outcome.launch;
-        let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
+    fn replayed(&mut self, of: &Variant, target: usize) -> Option<Key> {
+        let Variant { program, kernel, launch } = of;
+        let kernel = &program.kernels[*kernel];
         let config = self.config(kernel, 1, self.most());
-        let changed = Changed::new(&program, kernel, launch, self.job.model, &config)?;
+        let changed = Changed::new(program, kernel, launch, self.job.model, &config)?;
         let findings = &self.outcome.findings;
         let others = (0..findings.len()).filter(|&at| self.keys[at] != self.keys[target]);
         for at in std::iter::once(target).chain(others) {
@@ -305,7 +312,7 @@ impl Search<'_> {
         for handed in self.better.clone().iter().take(HANDED_MAX) {
             let Some(asked) = handed.asked(&changed, &syntax) else { continue };
             let most = self.most();
-            let tried = self.attempt_on(&asked, &self.outcome.launch, 1, most)?;
+            let tried = self.attempt_with(&asked, &self.outcome.launch, 1, most)?;
             if tried.is_some_and(|tried| tried.verdict == Verdict::Violated) {
                 return Ok(false);
             }
@@ -450,7 +457,7 @@ impl Search<'_> {
             let mut wrong = Wrong { verdict: Verdict::Proved, keys: SortedSet::new() };
             for launch in launches {
                 let most = self.most();
-                let tried = self.attempt_on(texts, launch, crate::check::FINDINGS_MAX, most)?;
+                let tried = self.attempt_with(texts, launch, crate::check::FINDINGS_MAX, most)?;
                 let Some(tried) = tried.filter(|tried| !tried.more) else { return Ok(None) };
                 wrong.verdict = wrong.verdict.max(tried.verdict);
                 wrong.keys.extend(tried.left);
@@ -535,7 +542,29 @@ impl Search<'_> {
         most: u64,
     ) -> Result<Option<Try>, CheckError> {
         let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
-        self.attempt_on(&changed, launch, findings_max, most)
+        self.attempt_with(&changed, launch, findings_max, most)
+    }
+
+    /// A check of other texts; `None` if they are no program.
+    fn attempt_with(
+        &mut self,
+        texts: &Texts,
+        launch: &Launch,
+        findings_max: usize,
+        most: u64,
+    ) -> Result<Option<Try>, CheckError> {
+        let Some(variant) = self.variant(texts, launch) else { return Ok(None) };
+        self.attempt_on(texts, &variant, findings_max, most)
+    }
+
+    /// The program in other texts; `None` if they are none.
+    fn variant(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
+        let program = texts.program()?;
+        let kernel = program.kernels.iter().position(|kernel| kernel.name == self.job.kernel.name)?;
+        // The launch of the changed program, unless it was made up on the command line.
+        let own = program.kernels[kernel].launches.iter().find(|own| own.name == launch.name);
+        let launch = own.unwrap_or(launch).clone();
+        Some(Variant { program, kernel, launch })
     }
 
     fn config(&self, kernel: &Kernel, findings_max: usize, most: u64) -> Config {
@@ -565,24 +594,19 @@ impl Search<'_> {
         }
     }
 
-    /// A check of other texts; `None` if they are no program.
+    /// A check of other texts, of which the program is known; `None` if it has something that is not checked.
     fn attempt_on(
         &mut self,
         texts: &Texts,
-        launch: &Launch,
+        of: &Variant,
         findings_max: usize,
         most: u64,
     ) -> Result<Option<Try>, CheckError> {
-        let Some(program) = texts.program() else { return Ok(None) };
-        let mut kernels = program.kernels.iter();
-        let Some(kernel) = kernels.find(|kernel| kernel.name == self.job.kernel.name) else {
-            return Ok(None);
-        };
-        // The launch of the changed program, unless it was made up on the command line.
-        let launch = kernel.launches.iter().find(|own| own.name == launch.name).unwrap_or(launch);
+        let Variant { program, kernel, launch } = of;
+        let kernel = &program.kernels[*kernel];
         self.tries.n += 1;
         let config = self.config(kernel, findings_max, most);
-        let outcome = match check(&program, kernel, launch, self.job.model, &config) {
+        let outcome = match check(program, kernel, launch, self.job.model, &config) {
             Ok(outcome) => outcome,
             Err(CheckError::Unsupported(_)) => return Ok(None),
             Err(error) => return Err(error),

@@ -180,17 +180,7 @@ impl Explaining<'_> {
                 let source = own.find(|own| own.0 == a && self.assignment[own.2.unsigned_abs() as usize]);
                 source.map(|own| own.2).into_iter().for_each(|literal| self.note(literal));
             }
-            BaseRelation::Coherence => {
-                self.state.coherence.get(&(a, b)).copied().into_iter().for_each(|literal| self.note(literal));
-            }
-            BaseRelation::FenceSc => {
-                self.state
-                    .fence_order
-                    .get(&(a, b))
-                    .copied()
-                    .into_iter()
-                    .for_each(|literal| self.note(literal));
-            }
+            BaseRelation::Coherence | BaseRelation::FenceSc => self.order(base, a, b),
             BaseRelation::FromReads => {
                 // Of the read's sources one is coherence-before the write.
                 let chosen: Vec<(usize, i32)> = self
@@ -217,6 +207,17 @@ impl Explaining<'_> {
                 self.address(b);
             }
             _ => self.conditions(base, a, b),
+        }
+    }
+
+    /// The choice that puts a pair into an order, or keeps it out, if there is one.
+    fn order(&mut self, base: BaseRelation, a: usize, b: usize) {
+        let order = match base {
+            BaseRelation::Coherence => &self.state.coherence,
+            _ => &self.state.fence_order,
+        };
+        if let Some(&literal) = order.get(&(a, b)) {
+            self.note(literal);
         }
     }
 
@@ -257,22 +258,7 @@ impl Explaining<'_> {
             }
             TermKind::Relation(RelationKind::Base(base)) => match base {
                 BaseRelation::ReadsFrom | BaseRelation::FromReads => self.all_of(term),
-                BaseRelation::Coherence => {
-                    self.state
-                        .coherence
-                        .get(&(a, b))
-                        .copied()
-                        .into_iter()
-                        .for_each(|literal| self.note(literal));
-                }
-                BaseRelation::FenceSc => {
-                    self.state
-                        .fence_order
-                        .get(&(a, b))
-                        .copied()
-                        .into_iter()
-                        .for_each(|literal| self.note(literal));
-                }
+                BaseRelation::Coherence | BaseRelation::FenceSc => self.order(base, a, b),
                 _ => {
                     self.happens(a);
                     self.happens(b);

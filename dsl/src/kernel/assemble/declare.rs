@@ -328,24 +328,9 @@ impl Emit<'_> {
             }
             ExpressionKind::Binary(op, left, right) => {
                 let word = match op {
-                    BinaryOp::Add => "+",
-                    BinaryOp::Subtract => "-",
-                    BinaryOp::Multiply => "*",
-                    BinaryOp::Divide => "/",
-                    BinaryOp::Remainder => "%",
                     BinaryOp::And if left.width == 1 => "&&",
                     BinaryOp::Or if left.width == 1 => "||",
-                    BinaryOp::And => "&",
-                    BinaryOp::Or => "|",
-                    BinaryOp::Xor => "^",
-                    BinaryOp::ShiftLeft => "<<",
-                    BinaryOp::ShiftRight => ">>",
-                    BinaryOp::Equal => "==",
-                    BinaryOp::NotEqual => "!=",
-                    BinaryOp::Less => "<",
-                    BinaryOp::LessEqual => "<=",
-                    BinaryOp::Greater => ">",
-                    BinaryOp::GreaterEqual => ">=",
+                    op => op.symbol(),
                 };
                 format!("({} {word} {})", self.condition(left)?, self.condition(right)?)
             }

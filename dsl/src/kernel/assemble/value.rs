@@ -217,7 +217,7 @@ impl Emit<'_> {
         let width = left.width();
         let is_comparison = compares(op).is_some();
         if let (Value::Number(a, _), Value::Number(b, _)) = (left, right) {
-            let result = folded(op, a, b, width);
+            let result = op.apply(a, b, width);
             return if is_comparison {
                 Value::Number(result, 1)
             } else {
@@ -416,27 +416,4 @@ fn compares(op: BinaryOp) -> Option<&'static str> {
         BinaryOp::GreaterEqual => "ge",
         _ => return None,
     })
-}
-
-fn folded(op: BinaryOp, a: u128, b: u128, width: Width) -> u128 {
-    let shift = u32::try_from(b).unwrap_or(u32::MAX);
-    match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Subtract => a.wrapping_sub(b),
-        BinaryOp::Multiply => a.wrapping_mul(b),
-        BinaryOp::Divide => a.checked_div(b).unwrap_or(u128::MAX),
-        BinaryOp::Remainder => a.checked_rem(b).unwrap_or(a),
-        BinaryOp::And => a & b,
-        BinaryOp::Or => a | b,
-        BinaryOp::Xor => a ^ b,
-        BinaryOp::ShiftLeft if shift < u32::from(width) => a << shift,
-        BinaryOp::ShiftRight if shift < u32::from(width) => a >> shift,
-        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => 0,
-        BinaryOp::Equal => u128::from(a == b),
-        BinaryOp::NotEqual => u128::from(a != b),
-        BinaryOp::Less => u128::from(a < b),
-        BinaryOp::LessEqual => u128::from(a <= b),
-        BinaryOp::Greater => u128::from(a > b),
-        BinaryOp::GreaterEqual => u128::from(a >= b),
-    }
 }

@@ -220,25 +220,7 @@ impl<'a> Host<'_, 'a> {
             ExpressionKind::Binary(op, left, right) => {
                 let width = left.width;
                 let (left, right) = (self.value(left, values)?, self.value(right, values)?);
-                match op {
-                    BinaryOp::Add => left.wrapping_add(right),
-                    BinaryOp::Subtract => left.wrapping_sub(right),
-                    BinaryOp::Multiply => left.wrapping_mul(right),
-                    BinaryOp::Divide => left.checked_div(right).unwrap_or(u128::MAX),
-                    BinaryOp::Remainder => left.checked_rem(right).unwrap_or(left),
-                    BinaryOp::And => left & right,
-                    BinaryOp::Or => left | right,
-                    BinaryOp::Xor => left ^ right,
-                    BinaryOp::ShiftLeft if right < u128::from(width) => left << right,
-                    BinaryOp::ShiftRight if right < u128::from(width) => left >> right,
-                    BinaryOp::ShiftLeft | BinaryOp::ShiftRight => 0,
-                    BinaryOp::Equal => u128::from(left == right),
-                    BinaryOp::NotEqual => u128::from(left != right),
-                    BinaryOp::Less => u128::from(left < right),
-                    BinaryOp::LessEqual => u128::from(left <= right),
-                    BinaryOp::Greater => u128::from(left > right),
-                    BinaryOp::GreaterEqual => u128::from(left >= right),
-                }
+                op.apply(left, right, width)
             }
             ExpressionKind::Coordinate(_)
             | ExpressionKind::Uncomputed { .. }
