@@ -2,7 +2,8 @@
 //!
 //! An entry is found by a hash of everything that it depends on: the texts of the file and of all that it imports, the memory
 //! model, the options, and the program that runs, byte for byte; so an entry of another build is never taken for one of this.
-//! With a clock, or where somebody has ended the run, nothing is kept. An entry that is damaged is a warning, and the file is checked.
+//! With a clock, or where somebody has ended the run, nothing is kept. An entry that is damaged is a warning, and the file is
+//! checked.
 
 use super::check::Ended;
 use fencepost_dsl::SourceMap;
