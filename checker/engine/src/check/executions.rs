@@ -550,17 +550,31 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The literals by which a read is of what it is of.
+    /// The literals by which a read is of what it is of, and of the value that it has where that is not settled by then.
     fn sources(&self, event: EventId, witness: &Witness) -> Vec<Literal> {
         let Some(pieces) = self.stated.encoding.sources.get(&event) else { return Vec::new() };
         let chosen = witness.execution.sources.get(&event).map_or(&[][..], Vec::as_slice);
-        let pairs = pieces.iter().zip(chosen);
-        pairs
-            .filter_map(|(candidates, &(write, piece))| {
-                let is_it = |source: &&crate::encode::Source| source.write == write && source.piece == piece;
-                candidates.iter().find(is_it).map(|source| source.literal)
-            })
-            .collect()
+        let mut literals: Vec<Literal> = Vec::new();
+        for (candidates, &(write, piece)) in pieces.iter().zip(chosen) {
+            let is_it = |source: &&crate::encode::Source| source.write == write && source.piece == piece;
+            literals.extend(candidates.iter().find(is_it).map(|source| source.literal));
+        }
+        let access = self.graph().events[event].kind.access();
+        let value = access.map(|access| self.graph().terms.kind(access.value));
+        if let Some(TermKind::Unknown(unknown)) = value
+            && chosen.iter().any(|&(write, _)| self.is_to_come(write))
+            && let Some(bits) = self.stated.encoding.blaster.unknown_bits.get(unknown)
+        {
+            let value = witness.execution.unknowns[*unknown];
+            let fixed = (0_u32..).zip(bits);
+            literals.extend(fixed.map(|(at, &bit)| if value >> at & 1 == 1 { bit } else { !bit }));
+        }
+        literals
+    }
+
+    /// Whether a write has not been passed, so that what it writes may depend on what is still to be read.
+    fn is_to_come(&self, write: EventId) -> bool {
+        self.graph().events[write].agent.is_some() && !self.passed.contains(write)
     }
 
     /// What is shown of an event, and what says that it happens.
@@ -607,8 +621,11 @@ impl<'a> Course<'a> {
     /// Whether there can be no other step, and nobody needs to be asked.
     fn is_settled(&mut self, agent: AgentId, events: &[EventId]) -> bool {
         let has_choice = |event: &EventId| {
-            let pieces = self.stated.encoding.sources.get(event);
-            pieces.is_some_and(|pieces| pieces.iter().any(|candidates| candidates.len() > 1))
+            let pieces = self.stated.encoding.sources.get(event).into_iter().flatten();
+            let mut open = pieces.map(|candidates| {
+                candidates.len() > 1 || candidates.iter().any(|source| self.is_to_come(source.write))
+            });
+            open.any(|is_open| is_open)
         };
         if events.iter().any(has_choice) {
             return false;
