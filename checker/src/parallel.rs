@@ -1,6 +1,7 @@
 //! Several tasks at a time, with their results in order; and a task on a thread with a large stack.
 
 use fencepost_dsl::sorted::SortedMap;
+#[cfg(not(target_family = "wasm"))]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -53,6 +54,7 @@ pub fn in_order<T: Sync, R: Send>(
 pub const STACK_BYTES: usize = 256 << 20;
 
 /// Runs `work` on a thread with a large stack; `Err` says that it panicked.
+#[cfg(not(target_family = "wasm"))]
 pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || {
@@ -63,6 +65,12 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Str
             Err(error) => Err(format!("no thread could be started: {error}")),
         }
     })
+}
+
+/// Runs `work` where there are no threads: the stack is as large as the module was linked with, and who panics is gone.
+#[cfg(target_family = "wasm")]
+pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    Ok(work())
 }
 
 /// What a panic said, for a report of it.

@@ -26,6 +26,7 @@ mod places;
 mod reason;
 mod remark;
 mod repair;
+pub mod run;
 pub mod sarif;
 mod spa;
 pub mod standing;

@@ -85,6 +85,7 @@ impl Arguments {
             }
             Command::Check(options) => (&options.program, options.unroll_max),
             Command::Fix(options) | Command::Relax(options) => (&options.program, options.unroll_max),
+            Command::Run(options) => (&options.program, options.unroll_max),
             _ => return None,
         };
         let unroll = program.unroll;
@@ -119,6 +120,8 @@ pub enum Command {
     Fix(MendOptions),
     /// Say of each fence, barrier, wait, sem and scope whether it is needed.
     Relax(MendOptions),
+    /// Go through one execution of a kernel, step by step.
+    Run(RunOptions),
     /// Say in what two kernels synchronize differently, such as PTX and a skeleton.
     Compare(CompareOptions),
     /// Say what a finding or an error means.
@@ -390,6 +393,57 @@ pub enum MendFormat {
     /// For people, with a unified diff.
     Pretty,
     /// One JSON object per file.
+    Json,
+}
+
+/// `fencepost run`.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// A `.fence` or `.litmus` file, or `-` for a kernel file on standard input.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// The kernel, if the file has several.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The launch, in place of the first that is declared; by name, or as `ctas=4,warps=4`.
+    #[arg(long, value_name = "NAME")]
+    pub launch: Option<String>,
+    /// Loop bound to raise it to while no execution runs to its end.
+    #[arg(long, value_name = "N", default_value_t = UNROLL_MAX, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll_max: u32,
+    /// What is chosen, in the order of steps: `3=0` (step 3 reads 0), `3#2` (its second way), `3t1` (thread t1 takes step 3); or
+    /// `-` for choices on standard input.
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub choose: Vec<String>,
+    /// When to ask at each step what is to come next.
+    #[arg(long, value_enum, default_value_t = Ask::Auto)]
+    pub ask: Ask,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t = RunFormat::Pretty)]
+    pub format: RunFormat,
+    /// Draw the execution: `.svg`, `.dot` or `.html`.
+    #[arg(long, value_name = "FILE", value_parser = graph_file)]
+    pub graph: Option<GraphFile>,
+}
+
+/// When to ask.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// On a terminal, if nothing is chosen on the command line.
+    Auto,
+    /// Always: answers are lines of standard input.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Form of what `run` says.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object.
     Json,
 }
 

@@ -5,6 +5,7 @@ use super::output::Output;
 use fencepost::paths::shown_path;
 use fencepost::report::Case;
 use fencepost::report::picture::{self, dot, html, svg};
+use fencepost::report::story::Story;
 use fencepost_dsl::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -44,6 +45,17 @@ pub struct Picture {
     of: [String; 3],
     /// A whole file, or of HTML one section for each cause.
     texts: Vec<String>,
+}
+
+/// The picture of a run.
+pub fn drawn(file: &GraphFile, case: &Case<'_>, story: &Story) -> Picture {
+    let of = [case.file, &case.kernel.name, &case.outcome.launch.name].map(str::to_owned);
+    let texts = match file.form {
+        Form::Svg => vec![svg::svg(story)],
+        Form::Dot => vec![dot::dot(story)],
+        Form::Html => picture::sections(case, std::slice::from_ref(story)),
+    };
+    Picture { of, texts }
 }
 
 /// The pictures of a launch, if there is anything to draw: of the first finding, or in HTML of all that are told in full.

@@ -17,6 +17,7 @@ mod new;
 mod output;
 mod outside;
 mod progress;
+mod run;
 mod settings;
 mod shell;
 mod templates;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options, &mut output),
         Command::Fix(options) => mend::run(mend::Task::Fix, &options, &mut output),
         Command::Relax(options) => mend::run(mend::Task::Relax, &options, &mut output),
+        Command::Run(options) => run::run(&options, &mut output),
         Command::Compare(options) => compare::run(&options, &mut output),
         Command::Explain(options) => explain::run(&options, &mut output),
         Command::Fmt(options) => fmt::run(&options, &mut output),

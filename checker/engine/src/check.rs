@@ -8,6 +8,7 @@ mod cells;
 mod certain;
 mod config;
 mod decision;
+pub mod executions;
 #[cfg(test)]
 mod followed;
 mod impossible;

@@ -5,9 +5,11 @@
 //! answers are to be followed ([`Effort::following`]) what keeps the derivation. A fresh solver serves each call, so that an
 //! answer depends on its formula alone; only [`Questions`] that build on each other share one.
 
+mod branches;
 mod effort;
 mod follow;
 
+pub(crate) use branches::Branches;
 pub use effort::Effort;
 pub use follow::Unfollowed;
 

@@ -11,6 +11,7 @@ mod opcodes;
 mod order;
 mod phases;
 mod steps;
+mod whole;
 
 use super::Case;
 use super::wording::Words;
@@ -26,6 +27,7 @@ use steps::Group;
 
 pub use links::{Link, LinkKind};
 pub use phases::PhaseRow;
+pub use whole::{Deed, Deeds, Outcome, Standstill, Told};
 
 /// An execution, told.
 #[derive(Clone, Debug)]
@@ -220,6 +222,11 @@ impl<'a> Teller<'a> {
         let order = self.order(hard, flow);
         let mut drafts = self.drafts(&order, flow);
         self.add_ends(&mut drafts);
+        self.told(drafts)
+    }
+
+    /// Puts steps into rows, and links them.
+    fn told(&self, drafts: Vec<Draft>) -> Story {
         let placed: Vec<order::Placed<'_>> = drafts
             .iter()
             .map(|draft| order::Placed {

@@ -353,7 +353,7 @@ fn about_proxies(case: &Case<'_>) -> Vec<String> {
 }
 
 /// `k (launch big, grid of 4 CTAs of 2 threads, N in 0..=3)`: all that the verdict is about.
-fn head(case: &Case<'_>) -> String {
+pub(super) fn head(case: &Case<'_>) -> String {
     let launch = match case.outcome.launch.name.as_str() {
         "default" => String::new(),
         name => format!("launch {name}, "),

@@ -108,6 +108,12 @@ impl Allowed {
         Ok(Witness { execution, values, basis, claim, refinements })
     }
 
+    /// The execution, of which only its end is claimed, or nothing: whoever asks has looked.
+    pub(crate) fn into_witness(self, claim: GoalKind) -> Witness {
+        let Self { execution, values, basis, .. } = self;
+        Witness { execution, values, basis, claim, refinements: Vec::new() }
+    }
+
     /// The same where more is asked afterwards.
     ///
     /// # Errors

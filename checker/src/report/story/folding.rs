@@ -29,6 +29,28 @@ pub(super) struct Folding {
 impl Folding {
     /// Lanes for all who take part.
     pub fn new(words: &Words<'_>, explanation: &Explanation, cast: &Cast, groups: &[Group]) -> Self {
+        // Who waits for ever or fails has a step, whatever else there is.
+        let also = ending(explanation).into_iter().collect();
+        let (mut this, threads) = Self::open(words, cast, groups, also);
+        let threads = this.fold(words, explanation, cast, (groups, &threads));
+        this.give_lanes(words, &threads);
+        this
+    }
+
+    /// A lane for each who takes part, however many there are.
+    pub fn of_all(words: &Words<'_>, cast: &Cast, groups: &[Group], also: SortedSet<AgentId>) -> Self {
+        let (mut this, threads) = Self::open(words, cast, groups, also);
+        this.give_lanes(words, &threads.into_iter().collect::<Vec<_>>());
+        this
+    }
+
+    /// Nobody has a lane yet; and who takes part.
+    fn open(
+        words: &Words<'_>,
+        cast: &Cast,
+        groups: &[Group],
+        also: SortedSet<AgentId>,
+    ) -> (Self, SortedSet<AgentId>) {
         let hierarchy = &words.case.outcome.graph.hierarchy;
         let mut shown: SortedMap<AgentId, Vec<usize>> = SortedMap::new();
         for (number, group) in groups.iter().enumerate() {
@@ -36,10 +58,9 @@ impl Folding {
                 shown.entry(group.agent).or_default().push(number);
             }
         }
-        // Who waits for ever or fails has a step, whatever else there is.
         let mut threads: SortedSet<AgentId> = shown.keys().map(|&agent| hierarchy.issuer(agent)).collect();
-        threads.extend(ending(explanation));
-        let mut this = Self {
+        threads.extend(also);
+        let this = Self {
             lanes: Vec::new(),
             lane_of: SortedMap::new(),
             stands_for: SortedMap::new(),
@@ -47,9 +68,7 @@ impl Folding {
             shown,
             numbers: SortedMap::new(),
         };
-        let threads = this.fold(words, explanation, cast, (groups, &threads));
-        this.give_lanes(words, &threads);
-        this
+        (this, threads)
     }
 
     /// The threads that are shown, after those like others were put with them.
