@@ -9,6 +9,7 @@ use fencepost::models::{self, Model};
 use fencepost::parallel::on_large_stack;
 use fencepost::paths::Input;
 use fencepost::report::run::{self, Choice, NotDone, Run};
+use fencepost::report::standing::Standing;
 use fencepost::report::{Case, diagnostic};
 use fencepost_dsl::kernel::program::{Kernel, Launch};
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -81,6 +82,7 @@ fn done(options: &RunOptions, output: &mut Output) -> Result<Status, Failed> {
         variants: &options.program.variant,
         outcome: executions.outcome(),
         explanations: &[],
+        standing: Standing::default(),
     };
     let mut run = Run::new(case, &executions);
     for choice in &choices {
