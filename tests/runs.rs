@@ -104,15 +104,15 @@ fn results(text: &str) -> Results {
     globals.filter_map(result).collect()
 }
 
-/// Whether the two were compared.
-fn agree(open_text: &str, model: &MemoryModel) -> Result<bool, String> {
+/// How many results there are, if the two were compared.
+fn agree(open_text: &str, model: &MemoryModel) -> Result<Option<usize>, String> {
     let text = format!("{open_text}}}\n");
     let program = load_text(&text);
     let kernel = &program.kernels[0];
     let twin = decide_under(Edition::PTX, kernel, &kernel.launches[0], Effort::default());
-    let Ok(twin) = twin else { return Ok(false) };
+    let Ok(twin) = twin else { return Ok(None) };
     if twin.mixed_size_races || !twin.misuses.is_empty() || twin.cut {
-        return Ok(false);
+        return Ok(None);
     }
     let names = results(&text);
     let of = |outcome: &BTreeMap<String, u64>| -> Results {
@@ -124,9 +124,9 @@ fn agree(open_text: &str, model: &MemoryModel) -> Result<bool, String> {
     };
     let expected: BTreeSet<Results> = twin.outcomes.iter().map(of).collect();
     if expected.iter().flat_map(BTreeMap::values).any(|&value| value == ANYTHING) {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(found) = all_runs(&program, model, &names) else { return Ok(false) };
+    let Some(found) = all_runs(&program, model, &names) else { return Ok(None) };
     let differs = |what: &str| Err(format!("{what}\n{text}\nruns: {:?}\ntwin: {expected:?}", found.results));
     if found.results != expected {
         return differs("runs come to other results");
@@ -134,19 +134,20 @@ fn agree(open_text: &str, model: &MemoryModel) -> Result<bool, String> {
     if found.hangs != twin.deadlocks {
         return differs(&format!("some run hangs: {}, twin: {}", found.hangs, twin.deadlocks));
     }
-    Ok(true)
+    Ok(Some(expected.len()))
 }
 
 #[test]
 fn choices_come_to_the_executions_that_there_are_of_litmus_shapes() {
     let model = model(&[]);
-    let mut n_compared = 0;
+    let (mut n_compared, mut n_open) = (0, 0);
     for (name, text) in shapes::all().into_iter().step_by(4) {
         let compared = agree(&text, &model).unwrap_or_else(|error| panic!("{name}: {error}"));
-        n_compared += usize::from(compared);
+        n_compared += usize::from(compared.is_some());
+        n_open += usize::from(compared.is_some_and(|n| n > 1));
     }
-    println!("runs: {n_compared} litmus shapes compared");
-    assert!(n_compared > 40, "{n_compared}");
+    println!("runs: {n_compared} litmus shapes compared, {n_open} with several results");
+    assert!(n_compared > 40 && n_open > 20, "{n_compared}, {n_open}");
 }
 
 #[test]
@@ -156,13 +157,15 @@ fn choices_come_to_the_executions_that_there_are_of_random_programs() {
         Runs { cases: 200, failure_persistence: None, ..Runs::default() },
         TestRng::from_seed(RngAlgorithm::ChaCha, &[11; 32]),
     );
-    let n_compared = Cell::new(0);
+    let (n_compared, n_open) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&sketches(5), |sketch| {
         let compared = agree(&sketch.text(), &model).map_err(TestCaseError::fail)?;
-        n_compared.set(n_compared.get() + usize::from(compared));
+        n_compared.set(n_compared.get() + usize::from(compared.is_some()));
+        n_open.set(n_open.get() + usize::from(compared.is_some_and(|n| n > 1)));
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    println!("runs: {} random programs compared", n_compared.get());
-    assert!(n_compared.get() > 100, "{}", n_compared.get());
+    let (n_compared, n_open) = (n_compared.get(), n_open.get());
+    println!("runs: {n_compared} random programs compared, {n_open} with several results");
+    assert!(n_compared > 100 && n_open > 20, "{n_compared}, {n_open}");
 }

@@ -250,7 +250,9 @@ impl Lower<'_, '_> {
                 })
             }
             // A box of a tensor.
-            OperandKind::Memory(parts) if is_box(parts) => {
+            OperandKind::Memory(parts)
+                if is_box(parts) && role.is_some_and(|role| role.element == ElementKind::Tensormap) =>
+            {
                 let map = Operand { span: operand.span, kind: OperandKind::Memory(vec![parts[0].clone()]) };
                 let ast::Operand::Memory(map) = self.row_operand(&map, role, ty)? else {
                     return Err(unsupported("unsupported::ptx-operand", NO_SHAPE.to_owned(), operand.span));
@@ -348,7 +350,7 @@ fn roles(operands: &[Operand], words: &[&str], ty: Type) -> Vec<Option<Role>> {
     let mut of_operand = |operand: &Operand| match &operand.kind {
         OperandKind::Memory(parts) => {
             number += 1;
-            Some(if is_box(parts) { map } else { of_memory(number - 1) })
+            Some(if is_tensor && is_box(parts) { map } else { of_memory(number - 1) })
         }
         _ => None,
     };
