@@ -67,7 +67,7 @@ fn each_weaker_instruction_is_found() {
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),
             "barrier::lane-not-in-mask",
         ),
-        ("wgmma_gemm", (400, "wgmma.wait_group.sync.aligned 0;", ""), "async::registers-in-flight"),
+        ("wgmma_gemm", (505, "wgmma.wait_group.sync.aligned 0;", ""), "async::registers-in-flight"),
         ("wgmma_gemm", (330, "wgmma.fence.sync.aligned;", ""), "async::no-matrix-fence"),
         (
             "wgmma_gemm",
