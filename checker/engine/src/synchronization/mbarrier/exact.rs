@@ -4,9 +4,10 @@
 //! no order of them completes the phase before the last one. With arrivals alone it is so: pending counts only fall. With
 //! bytes it is so if
 //!
-//! * the tx-count is not negative once all have arrived, that is, each completion of bytes surely comes after an announcement of
-//!   its own (in its thread, as a wait has seen, or as barriers have it), or in the same phase as one that an arrival makes, by the thread that started what completes, after it did:
-//!   whatever comes before that arrival finds it pending, so that the phase is not over;
+//! * the tx-count is not negative once all have arrived, that is, each completion of bytes surely comes after an
+//!   announcement of its own (in its thread, as a wait has seen, or as barriers have it), or in the same phase as one that an
+//!   arrival makes, by the thread that started what completes, after it did: whatever comes before that arrival finds it
+//!   pending, so that the phase is not over;
 //! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its
 //!   thread's arrival of the same phase, so that from the last arrival on the tx-count only falls, and is 0 for the first
 //!   time when the phase ends;
