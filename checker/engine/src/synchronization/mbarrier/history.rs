@@ -172,12 +172,13 @@ impl<'a> Meetings<'a> {
         Self { terms, passages }
     }
 
-    /// Whether, if the later operation happens, its thread has met that of the earlier one at a barrier, before it started the
-    /// operation and after the other had happened.
+    /// Whether, if the later operation happens, its thread has met that of the earlier one at a barrier that orders memory,
+    /// before it started the operation and after the other had happened.
     pub fn have_met(&self, earlier: &Operation, later: &Operation) -> bool {
         let (agent, position) = later.issued.unwrap_or((later.agent, later.position));
         let has_happened = |arrival: &Arrival| {
             arrival.agent == earlier.agent
+                && arrival.releases
                 && earlier.issued.is_none()
                 && earlier.position < arrival.position
                 && self.terms.implies_syntactically(arrival.guard, earlier.guard)
